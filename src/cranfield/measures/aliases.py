@@ -386,10 +386,10 @@ def restore_case(text: str) -> str:
     A name without a number is returned unchanged, since it may be a measure.
     """
     match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
-    families = (
-        [] if not match else [family for family in FAMILIES if family.lower() == match[1].lower()]
-    )
-    return f"{families[0]}{match[2]}" if match and len(families) == 1 else text
+    if match is None:
+        return text
+    families = [family for family in FAMILIES if family.lower() == match[1].lower()]
+    return f"{families[0]}{match[2]}" if len(families) == 1 else text
 
 
 def rounded(measure: Measure, compat: str | None) -> Measure:

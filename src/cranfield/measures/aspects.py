@@ -93,9 +93,8 @@ class _Compatibility(
         if not self.normalised:
             return ratio(overlap * (1.0 - self.p), 1.0 - self.p**depth)
         n_filled = np.minimum(base, depth)
-        best = (1.0 - self.p**n_filled) / (1.0 - self.p) + base * (
-            cumulative[depth] - cumulative[n_filled]
-        )
+        tail = cumulative[depth] - cumulative[n_filled]
+        best = (1.0 - self.p**n_filled) / (1.0 - self.p) + base * tail
         # Rounding may put the best ranking slightly above 1.
         return np.minimum(ratio(overlap, best), 1.0)
 
@@ -199,7 +198,7 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
             if not judged.annotations.aspects:
                 raise MeasureError(NO_ASPECT.format(self))
             weights = shares(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
-        names = tuple(name for name, weight in weights.given if weight)
+        names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
         return self.mean(scores, np.array(weights.of(names))[:, None, None])
@@ -241,10 +240,8 @@ class MultidimensionalMeasure(OverAspects):
             )
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
-        is_positive = (scores > 0).all(axis=0)
-        return np.where(
-            is_positive, ratio(np.ones(is_positive.shape), ratio(weights, scores).sum(axis=0)), 0.0
-        )
+        mask = (scores > 0).all(axis=0)
+        return np.where(mask, ratio(np.ones(mask.shape), ratio(weights, scores).sum(axis=0)), 0.0)
 
 
 _NEEDS_OF_RBP = "judgments on relevance and on the aspect"

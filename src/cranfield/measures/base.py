@@ -356,7 +356,8 @@ class Measure(Spec):
     def __str__(self) -> str:
         at = getattr(self, self.info.at) if self.info.at_wanted != "none" else None
         cutoff = short(at) if isinstance(at, float) else at
-        return self.called() + self.shown(self.info.at) + ("" if at is None else f"@{cutoff}")
+        suffix = "" if at is None else f"@{cutoff}"
+        return self.called() + self.parameter_text(self.info.at) + suffix
 
 
 @cache

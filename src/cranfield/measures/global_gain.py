@@ -121,15 +121,13 @@ def globally(
     of_judgment = np.zeros(judgments.topic.size)
     parts = []
     for block in row_slices(useful.size, intents.exists.shape[1], BLOCK):
-        members = useful[block]
-        grades = intents.grades(members)
-        worth = (
-            gains(grades) * (grades >= min_grade) * intents.probability[judgments.topic[members]]
-        )
-        of_judgment[members] = worth.sum(axis=1)
+        docs = useful[block]
+        grades = intents.grades(docs)
+        worth = gains(grades) * (grades >= min_grade) * intents.probability[judgments.topic[docs]]
+        of_judgment[docs] = worth.sum(axis=1)
         if navigational_once:
             of, place = np.nonzero(worth)
-            parts.append((members[of], place, worth[of, place]))
+            parts.append((docs[of], place, worth[of, place]))
     of_row = of_judgment[documents.judgment]
     if parts:
         of, place, gain = (np.concatenate(column) for column in zip(*parts, strict=True))

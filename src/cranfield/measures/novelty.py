@@ -302,9 +302,7 @@ def greedy(
         docs = useful[starts[topic] : starts[topic + 1]]
         if docs.size:
             weight = intents.probability[topic]
-            gain = _rank_greedily(
-                (intents.grades(docs) >= low) & (weight > 0), weight, 1.0 - alpha, cutoff
-            )
+            gain = _gains((intents.grades(docs) >= low) & (weight > 0), weight, 1.0 - alpha, cutoff)
             cells.append(np.full(gain.size, topic))
             ranks.append(np.arange(1, gain.size + 1))
             gains.append(gain)
@@ -314,11 +312,8 @@ def greedy(
     return Rows(cell, rank, np.ones(cell.size, np.int64), (judgments.topics, 1), gain)
 
 
-def _rank_greedily(
-    hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None
-) -> Floats:
-    """Return the gains of a topic's greedy ranking; `hits` has a row per document."""
-    # Rows are ordered so that the first of tied documents is taken.
+def _gains(hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None) -> Floats:
+    """Return the gains of one topic's greedy ranking; `hits` has documents in order of ties."""
     size = min(len(hits), cutoff or len(hits))
     # Documents that answer the same intents are alike, so kinds of documents are chosen from.
     first, kind = _kinds(hits)
@@ -334,9 +329,7 @@ def _rank_greedily(
         tied = np.flatnonzero(gains == gains.max())
         pick = tied[0]
         if tied.size > 1:
-            pick = min(
-                tied.tolist(), key=lambda kind_index: int(waiting[kind_index][used[kind_index]])
-            )
+            pick = min(tied.tolist(), key=lambda k: int(waiting[k][used[k]]))
         out[rank] = float((answers[pick] * worth).sum())
         used[pick] += 1
         worth = np.where(answers[pick] > 0, worth * factor, worth)

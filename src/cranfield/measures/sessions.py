@@ -102,13 +102,12 @@ def click_u(
     share = checked("click_u", "share", share, _SHARE, MeasureError)
     limit = checked("click_u", "limit", limit, _LIMIT, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
-    worth = _click_values(
-        cell, query, rank.astype(np.int64), snippet * rank, share * length, gained, limit
-    )
+    text = snippet * rank
+    worth = _values(cell, query, rank.astype(np.int64), text, share * length, gained, limit)
     return float(worth.sum())
 
 
-def _click_values(
+def _values(
     cell: Ints, query: Ints, rank: Ints, text: Floats, reading: Floats, gains: Floats, limit: float
 ) -> Floats:
     """Worth of each click; `text` is that of the snippets down to it, `reading` of the document."""
@@ -124,10 +123,10 @@ def _click_values(
     is_deeper = deepest > before
     # Where a click goes deeper, it is itself the deepest, and so was the last one that did.
     last_deeper = np.maximum.accumulate(np.where(is_deeper, np.arange(rank.size), 0))
-    text_before = np.append(0.0, text[order][last_deeper][:-1])
-    text_before[before == 0] = 0.0
+    before_text = np.append(0.0, text[order][last_deeper][:-1])
+    before_text[before == 0] = 0.0
     new_text = np.empty(rank.size)
-    new_text[order] = np.where(is_deeper, text[order] - text_before, 0.0)
+    new_text[order] = np.where(is_deeper, text[order] - before_text, 0.0)
     pos = scan(new_text + reading, places(cell), np.add)
     return np.asarray(gains * np.maximum(0.0, 1.0 - pos / limit))
 
@@ -193,16 +192,16 @@ class ClickU(Measure):
                     " for all as ClickU(length=...)"
                 )
             length = np.where(np.isnan(length), self.length, length)
-        has_own = isinstance(self.snippet, str)
+        is_own = isinstance(self.snippet, str)
         text: Floats = (
-            clicks.text if has_own else np.multiply(clicks.rank, self.snippet, dtype=float)
+            clicks.text if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
         )
         if np.isnan(text).any():
             raise MeasureError(f"{self} needs the snippets of the log, but some are missing")
         reading = np.where(counts, self.F * length, 0.0)
         flat = np.full(counts.size, self.gain)
         gains = np.where(counts, flat if self.gains is None else self.gains.of(clicks.grade), 0.0)
-        worth = _click_values(clicks.cell, clicks.query, clicks.rank, text, reading, gains, self.L)
+        worth = _values(clicks.cell, clicks.query, clicks.rank, text, reading, gains, self.L)
         topics, systems = judged.shape
         total = np.bincount(clicks.cell, weights=worth, minlength=topics * systems)
         return total.astype(float).reshape(systems, topics).T

@@ -380,7 +380,7 @@ def _check_names(options: Mapping[str, Any]) -> None:
             own = [param.name for param in parameters if param.kind is param.KEYWORD_ONLY]
             names = [*own, *OPTIONS]
             otherwise = f"expected one of: {', '.join(names)}"
-            hint = did_you_mean(name, names, 1, otherwise=otherwise, shown="{}=…".format)
+            hint = did_you_mean(name, names, 1, otherwise=otherwise, show="{}=…".format)
             raise ArgumentError(f"unknown option {name!r}{hint}")
 
 

@@ -69,7 +69,7 @@ def place_of(name: object, labels: Sequence[str], kind: str = "system", role: st
     """Return the index of a label; the error for an unknown label suggests similar ones."""
     if name in labels:
         return labels.index(str(name))
-    hint = did_you_mean(name, labels, shown=quoted)
+    hint = did_you_mean(name, labels, show=quoted)
     raise PolicyError(f"unknown {kind} {quoted(name)}{role}{hint}")
 
 

@@ -548,7 +548,7 @@ def fit_simulator(
     check_choice("criterion", criterion, CRITERIA)
     check_number("shrinkage", shrinkage, 0, 1)
     check_choice("copula", copula, COPULAS)
-    check_number("df", df, above=0, most=np.inf)
+    check_number("df", df, above=0, maximum=np.inf)
     score_table = as_scores(scores)
     if score_table.shards:
         raise PolicyError("scores by shard cannot be simulated")

@@ -314,7 +314,7 @@ def _click_type(hint: Any) -> dict[str, Any]:
     """Return the type of click for an annotation."""
     kind = kinds.kind_of(hint)
     if isinstance(kind, kinds.Whole):
-        return {"type": IntegerRange(kind.least)}
+        return {"type": IntegerRange(kind.minimum)}
     if isinstance(kind, kinds.Share):
         return {"type": NumberRange(0, 1, min_open=True, max_open=True)}
     if isinstance(kind, kinds.Flag):
@@ -322,7 +322,7 @@ def _click_type(hint: Any) -> dict[str, Any]:
     if isinstance(kind, kinds.OneOf):
         return {"type": click.Choice(list(kind.names))}
     if isinstance(kind, kinds.Numbers):
-        return {"type": NumberList(kind.least)}
+        return {"type": NumberList(kind.minimum)}
     is_union = get_origin(hint) in (Union, UnionType)
     types = [kind for kind in get_args(hint) if kind is not type(None)] if is_union else [hint]
     by_name = {Mapping[str, float], Mapping[int, float], Sequence[str]}

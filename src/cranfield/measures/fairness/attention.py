@@ -267,7 +267,7 @@ def target_shares(
 
 
 def _fixed_shares(target: Shares, groups: Groups, measure: str) -> Floats:
-    for name, _ in target.given:
+    for name, _ in target.pairs:
         if name not in groups.names:
             raise MeasureError(f"{measure}: unknown group {quoted(name)}")
     return np.array(target.of(groups.names))

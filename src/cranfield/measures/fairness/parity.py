@@ -76,8 +76,8 @@ class PairwiseParity(OfRelevance):
         inside, outside = _sides(row_keys(members), is_protected)
         shape = judged.shape
         if self.pairs == "all":
-            above, number = _count_pairs(inside, outside, shape)
-            return np.abs(ratio(2 * above - number, number))
+            n_above, n_pairs = _count_pairs(inside, outside, shape)
+            return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
         relevant, others = (
             row_keys(rows.where((rows.grade >= self.rel) == is_relevant))
@@ -85,11 +85,11 @@ class PairwiseParity(OfRelevance):
         )
         shares, is_defined = [], np.ones(shape, dtype=bool)
         for side, other in ((inside, outside), (outside, inside)):
-            above, number = _count_pairs(
+            n_above, n_pairs = _count_pairs(
                 _intersect(side, relevant), _intersect(other, others), shape
             )
-            shares.append(ratio(above, number))
-            is_defined &= number > 0
+            shares.append(ratio(n_above, n_pairs))
+            is_defined &= n_pairs > 0
         return np.where(is_defined, np.abs(shares[0] - shares[1]), 0.0)
 
 

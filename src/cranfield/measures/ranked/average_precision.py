@@ -218,9 +218,8 @@ class GradedAveragePrecision(Measure):
 
     It is the mean of AP(rel=j) weighted by pi_j and the number of documents that are relevant
     from grade j on. Only the proportions of the weights matter. `uniform` gives all grades the
-    same; `linear` is by the grade, as in NTCIREVAL; in a mapping, a grade that is not
-    listed has none. With `denominator='min'` (the default) the ideal ranking scores 1 at any
-    cutoff.
+    same; `linear` is by the grade, as in NTCIREVAL; in a mapping, unlisted grades have none.
+    With `denominator='min'` (the default) the ideal ranking scores 1 at any cutoff.
     """
 
     thresholds: Gain = parameter(

@@ -123,7 +123,7 @@ class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
         missing = np.flatnonzero(np.isnan(joint) & (count > 1))
         if missing.size:
             fact = "whether several citations support a sentence together (joint)"
-            raise judged.lacking(self, fact, int(missing[0]))
+            raise judged.missing_error(self, fact, int(missing[0]))
         return np.where(count > 0, joint, 0.0)
 
 
@@ -163,7 +163,7 @@ class ALCEPrecision(_Alce):
         missing = np.flatnonzero(is_checked & np.isnan(judged.without))
         if missing.size:
             fact = "whether a sentence is supported without a citation that does not do so alone"
-            raise judged.lacking(self, fact + " (without)", int(judged.sentence[missing[0]]))
+            raise judged.missing_error(self, fact + " (without)", int(judged.sentence[missing[0]]))
         useless = is_checked & (judged.without > 0)
         cell = judged.cell[judged.sentence]
         useful = judged.total(cell, np.where(useless, 0.0, joint))

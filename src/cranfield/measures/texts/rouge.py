@@ -141,11 +141,7 @@ class RougeL(_Rouge):
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
         words, others = _words(text), _words(reference)
-        return (
-            float(lcs_length(words, others)),
-            float(len(words)),
-            float(len(others)),
-        )
+        return float(lcs_length(words, others)), float(len(words)), float(len(others))
 
 
 @measure(
@@ -174,9 +170,8 @@ Overlap = tuple[float, float, float]
 
 def ngram_overlap(text: Words, reference: Words, n: int) -> Overlap:
     """Count the n-grams in common, each by its minimal count in both texts."""
-    counts, others = (
-        Counter(zip(*(w[k:] for k in range(n)), strict=False)) for w in (text, reference)
-    )
+    sides = (text, reference)
+    counts, others = (Counter(zip(*(w[k:] for k in range(n)), strict=False)) for w in sides)
     common = sum(min(count, others[gram]) for gram, count in counts.items() if gram in others)
     return float(common), float(max(0, len(text) - n + 1)), float(max(0, len(reference) - n + 1))
 

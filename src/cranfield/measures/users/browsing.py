@@ -1,4 +1,4 @@
-r"""Measures of click models whose users go by what they clicked on: EBU, DCM, CCM and UBM.
+r"""Measures of click models whose continuation depends on clicks: EBU, DCM, CCM and UBM.
 
 =====  ===========================================  ==============================================
 model  probability of going on after a click, and after     satisfied by a click, for the effort
@@ -134,7 +134,7 @@ class DependentEffort(_DCM, Effort):
     r"""Effort by the dependent click model: who does not go on after a click is satisfied.
 
     It is ERR with :math:`R = c(1 - \lambda)` only where :math:`\lambda` is the same at each rank;
-    Ferro and Maistro (2024, footnote 26) leave that out.
+    Ferro and Maistro (2024, footnote 26) omit that.
 
     Examples
     --------
@@ -198,9 +198,9 @@ class ChainUtility(_CCM, Utility):
     range=(0.0, float("inf")),
 )
 class ChainEffort(_CCM, Effort):
-    """Effort by the click chain model, in which what attracts satisfies as often.
+    """Effort by the click chain model, with equal probabilities of click and satisfaction.
 
-    Who is satisfied may go on, and be so again: the sum can be above 1.
+    Satisfied users may go on, and be satisfied again: the sum can be above 1.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class ChainEffort(_CCM, Effort):
 
 @dataclass(frozen=True)
 class Browsing:
-    """Chances that a rank is examined: a row a rank, in it one for each last click, 0 for none."""
+    """Examination probabilities: a row per rank, with a value per last click, 0 for none."""
 
     rows: tuple[tuple[float, ...], ...]
 
@@ -257,10 +257,10 @@ def browsing(value: Any) -> Browsing:
     source=SOURCE + "; Dupret and Piwowarski (2008)",
 )
 class BrowsingUtility(Utility):
-    """Utility by the user browsing model, whose users know where they clicked last.
+    """Utility by the user browsing model, which depends on the rank of the last click.
 
-    Ranks below the last one that is named are not examined. There is no effort: the model does not
-    tell whether a click satisfies.
+    Ranks below the last one that is listed are not examined. There is no measure of effort, as the
+    model does not include satisfaction.
 
     Examples
     --------
@@ -286,7 +286,7 @@ class BrowsingUtility(Utility):
         assert self.examined_after is not None
         click = page.of(self.clicks)
         out = np.zeros(click.shape)
-        # The chance that each rank is that of the last click so far, the first one that of none.
+        # Probability that each rank has the last click so far; index 0 is for no click.
         last_click = np.zeros((len(self.examined_after.rows) + 1, click.shape[0]))
         last_click[0] = 1.0
         for rank, row in enumerate(self.examined_after.rows[: click.shape[1]], 1):

@@ -1,14 +1,14 @@
-r"""Click models as user models: what users click on is what counts.
+r"""Click models as user models: only clicked documents count.
 
-The chances of a click model come from elsewhere, by grade and by rank. Users read from the top. Who
-examines rank i clicks with the chance c of the grade there, and goes on to the next rank with a
-chance that each model says in its own way:
+The probabilities of a click model are parameters, by grade and by rank. Users read from the top. A
+user who examines rank i clicks with the probability c of its grade, and goes on to the next rank
+with a probability that depends on the model:
 
 .. math:: P[C_i = 1] = c_i \prod_{j<i} C(j), \quad
     C(j) = c_j \, P(\text{goes on} \mid \text{click}) + (1 - c_j) P(\text{goes on} \mid \text{none})
 
-Utility is the sum of P[C = 1] by gain, effort that of 1 / rank where a click satisfies. `uM` and
-`rrM` are those of all models in which only a click that satisfies ends the search: the dynamic
+Utility is the sum of P[C = 1] times gain, effort that of 1 / rank where a click satisfies. `uM` and
+`rrM` are for all models in which only a satisfying click ends the search: the dynamic
 Bayesian network (DBN), its simple form (SDBN), the cascade, and the position-based model (PBM;
 Chuklin, Markov and de Rijke 2015). :mod:`cranfield.measures.users.browsing` has other models.
 
@@ -42,12 +42,12 @@ NEEDS = "click probabilities, from a click model"
 _SHARE = number(0, 1)
 
 ByGrade = Callable[[Any], Any]
-"""Gives the chances of a mapping by grade: at each rank of a page, or for each grade."""
+"""Function that returns the probabilities of a mapping, at each rank or for each grade."""
 
 
 @dataclass(frozen=True)
 class Chances(Gain):
-    """Chances by grade or rank, and that of documents without a judgment, if it is named."""
+    """Probabilities by grade or rank, and optionally that of unjudged documents."""
 
     unjudged: float | None = None
 
@@ -84,7 +84,7 @@ def by_rank(value: Any) -> Chances:
 
 
 def at_rank(chances: Gain | None, rank: Any) -> Any:
-    """Chance at a rank: that of the last rank named, down to it; of the first one, if none is."""
+    """Return the probability of the last listed rank that is not below `rank`, or of the first."""
     if chances is None:
         return 1
     assert isinstance(chances.kind, tuple)
@@ -94,7 +94,7 @@ def at_rank(chances: Gain | None, rank: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class GradedPage:
-    """What users are shown.
+    """A page of rankings with codes of grades.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class GradedPage:
         Rankings, with the code of each document for its grade: the place of that among `grades`,
         from 1, and 0 where there is no judgment or no document.
     grades
-        The grades that there are, in order.
+        The grades in order.
     """
 
     layout: Page
@@ -113,7 +113,7 @@ class GradedPage:
         return np.asarray(self.layout.grades, dtype=np.intp)
 
     def of(self, chances: Chances | None) -> Floats:
-        """Chance at each rank. Unless it is named, a document not judged is as one of grade 0."""
+        """Return the probability at each rank; unjudged documents count as grade 0 by default."""
         if chances is None:
             return np.zeros(self.code.shape)
         unjudged = chances.unjudged
@@ -133,7 +133,7 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
         ),
     )
     required_parameters: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Parameters that have to be given besides, with an example."""
+    """Other required parameters, with an example."""
 
     def require_complete(self) -> None:
         super().require_complete()
@@ -150,11 +150,11 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
         raise NotImplementedError
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        """Gain of documents, where it is that which a click is worth."""
+        """Return the gains of documents; a hook for measures of clicked gains."""
         return np.zeros(rows.grade.size)
 
     def of_click(self, page: GradedPage) -> Floats:
-        """What a click is worth at each rank: the gain of the document."""
+        """Return the value of a click at each rank: the gain of the document."""
         return page.layout.gains
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -170,11 +170,8 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             lengths=None,
             grade=0.0,
         )
-        page_views = (GradedPage(page, grades) for page in page_blocks)
-        parts = [
-            np.einsum("ij,ij->i", self.clicked(page_view), self.of_click(page_view))
-            for page_view in page_views
-        ]
+        graded_pages = (GradedPage(page, grades) for page in page_blocks)
+        parts = [np.einsum("ij,ij->i", self.clicked(p), self.of_click(p)) for p in graded_pages]
         return np.concatenate([*parts, np.empty(0)]).reshape(judged.shape[::-1]).T
 
 
@@ -192,7 +189,7 @@ class Chain(Clicks):
         raise NotImplementedError
 
     def share(self, rank: Any) -> Any:
-        """Share of those who come to a rank who examine it."""
+        """Return the probability of examining a rank that is reached."""
         return 1
 
     def clicked(self, page: GradedPage) -> Floats:
@@ -202,19 +199,19 @@ class Chain(Clicks):
 
 
 class Effort(Clicks):
-    """A click that satisfies is worth the reciprocal rank."""
+    """Base class of measures in which a satisfying click counts the reciprocal rank."""
 
     def satisfying(self, by_grade: ByGrade, rank: Any) -> Any:
-        """Chance that a clicked document satisfies."""
+        """Return the probability that a clicked document satisfies."""
         raise NotImplementedError
 
     def deciding_chances(self) -> Chances | None:
-        """The chances that say whether documents without a judgment count."""
+        """Return the probabilities by which unjudged documents count or not."""
         return self.clicks
 
     @property
     def beyond_length(self) -> str:
-        """Where documents of grade 0 may satisfy, those that are there count."""
+        """Scores depend on the length of the list if documents of grade 0 may satisfy."""
 
         def by_grade(chances: Chances | None) -> Any:
             return 0.0 if chances is None else chances.from_mapping(np.zeros(1))[0]
@@ -293,7 +290,7 @@ class ClickUtility(_Satisfied, Utility):
 class ClickEffort(_Satisfied, Effort):
     """Effort by a click model: rrDBN, or rrSDBN with `gamma=1`, which is ERR with R = c s.
 
-    So it is ERR where every click satisfies and clicks have ERR's chances.
+    So it is ERR if every click satisfies and clicks have the probabilities of ERR.
 
     Examples
     --------
@@ -361,7 +358,7 @@ class Continuing(UserModel):
 
     @property
     def beyond_length(self) -> str:
-        """Ranks beyond the list are as documents of grade 0, if those without a judgment are."""
+        """Scores depend on the length of the list if unjudged documents do not count as grade 0."""
         is_listed = self.by_grade is not None and self.by_grade.unjudged is not None
         return "how many documents are retrieved" if is_listed else ""
 
@@ -387,8 +384,8 @@ def user_of(measure: Chain, **options: Any) -> Continuing:
     Raises
     ------
     MeasureError
-        Where the chance to go on is none of the grade times one of the rank, or a rank is examined
-        more often than the one above it.
+        If the continuation is not a product of a probability by grade and one by rank, or a rank is
+        examined more often than the one above it.
     """
     measure.require_complete()
     assert measure.clicks is not None
@@ -420,9 +417,7 @@ def user_of(measure: Chain, **options: Any) -> Continuing:
     ratio = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
     by_rank = dict(zip(rank.tolist(), ratio.tolist(), strict=True))
     if measure.cutoff is not None:
-        by_rank = {
-            position: chance for position, chance in by_rank.items() if position < measure.cutoff
-        }
+        by_rank = {r: chance for r, chance in by_rank.items() if r < measure.cutoff}
         by_rank[measure.cutoff] = 0.0
     by_grade = dict(zip(keys, continuation[:, 0].tolist(), strict=False))
     is_constant = {*by_rank.values()} == {1.0}

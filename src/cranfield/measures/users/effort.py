@@ -1,15 +1,15 @@
-"""Users who go on by what they gained or spent: TBG, U, BPM, INST, SDCG.
+"""User models whose continuation depends on gain or cost: TBG, U, BPM, INST, SDCG.
 
-Documents that are unjudged, or beyond the end of the list or the cutoff, have no gain. Wrappers
-tell the rest of these models, such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.
+Documents that are unjudged, or beyond the end of the list or the cutoff, have no gain. Other
+expectations of these models are measures such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.
 
-The users of INST and INSQ go on from rank i with the chance ((i + a - 1) / (i + a))^2, where a is
-2T less the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these
-chances telescopes: the chance to read rank i is proportional to 1 / (i - 1 + a)^2. Its sums are
-differences of the trigamma function, also where the ranking has no end. Where every rank gains 1,
-it is i + a that is constant, and the chances fall geometrically.
+Users of INST and INSQ continue from rank i with probability ((i + a - 1) / (i + a))^2, where a is
+2T minus the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these
+probabilities telescopes: rank i is read with probability proportional to 1 / (i - 1 + a)^2. Its
+sums are differences of the trigamma function, also for endless rankings. Where every rank gains 1,
+i + a is constant, and the probabilities fall geometrically.
 
-Bejeweled players stop when they have enough gain, or have spent enough.
+Users of BPM stop when they have enough gain, or have spent enough.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ LENGTH = number(0, 1e15)
 class TimeBiasedGain(UserModel):
     r"""Time-biased gain, with the values that Smucker and Clarke (2012) calibrated.
 
-    A relevant document gains the probability of a click on its summary times that to find it
-    relevant then, .64 * .77 = .4928; others gain nothing. Users read all summaries; the documents,
-    each with the chance of a click, at 0.018 seconds a word and 7.8 more. Unjudged documents are
-    clicked on as those not relevant. With gains other than binary ones, which Smucker and Clarke do
-    not have, that of a document is .4928 times its gain.
+    The gain of a relevant document is the probability of a click on its summary times that of
+    recognising it as relevant, .64 * .77 = .4928; other documents have none. Users read all
+    summaries, and documents with the probability of a click, in 7.8 seconds plus 0.018 per word.
+    Unjudged documents are clicked like non-relevant ones. Gains that are not binary, which Smucker
+    and Clarke do not have, are multiplied by .4928.
 
     TBG is the total utility of its user, `ETU(TBG)`, and its costs are seconds: `ETC(TBG)`, to
     which summaries are added where a list is shorter than the ranks that are read.
@@ -91,7 +91,7 @@ class TimeBiasedGain(UserModel):
         return self.click * self.save
 
     def costs(self, page: Page) -> Floats:
-        """Seconds for each rank; beyond the list, those for a summary."""
+        """Return the seconds for each rank; beyond the list, those for a summary."""
         click = np.where(page.gains > 0, self.click, self.click_other)
         reading = self.a * self.unit * fill_lengths(page, self.missing) + self.b
         return self.summary + np.where(page.listed, click * reading, 0.0)
@@ -100,7 +100,7 @@ class TimeBiasedGain(UserModel):
         return np.asarray(np.exp2(-page.costs / self.h))
 
     def values(self, judged: JudgedRuns) -> Floats:
-        # What stands below the lists gains nothing.
+        # Ranks below the lists have no gain.
         return self.expected(judged, depth=max(int(judged.retrieved.max(initial=0)), 1)).total
 
 
@@ -121,12 +121,12 @@ class UMeasure(UserModel):
     r"""The U-measure of a ranked list, read from top to bottom (Sakai 2013, figure 5 (b)).
 
     The text of the trail is the snippet of each rank and, after that of each relevant document,
-    the share F of its text. A document counts at the place where its text ends. Unjudged documents
-    are passed over as those that are not relevant, so that only lengths of relevant ones matter.
-    Gains are (2^g - 1) / 2^max_grade, with `linear` g / (max_grade + 1), or what a mapping says.
-    Scores are not normalised, but for a number N that all are divided by.
+    the proportion F of its text. A document counts at the end of its text. Unjudged documents are
+    skipped like non-relevant ones, so that only lengths of relevant documents matter. Gains are
+    (2^g - 1) / 2^max_grade, with `linear` g / (max_grade + 1), or those of a mapping. Scores are
+    divided by a number N, but not normalised.
 
-    `ETU(U)` is U over the worth of the end of the first text, where the user of the C/W/L
+    `ETU(U)` is U divided by the discount at the end of the first text, where the user of the C/W/L
     framework starts; costs are characters.
 
     Examples
@@ -166,7 +166,7 @@ class UMeasure(UserModel):
         return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)
 
     def gain_of(self, judged: JudgedRuns, grades: Any) -> Floats:
-        """Gain of grades on the scale of the judgments; that of an intent, in D-U."""
+        """Return the gain of grades on the scale of the judgments; of one intent in D-U."""
         return self._share(judged) * self._of(grades)
 
     def max_gain(self, judged: JudgedRuns) -> float:
@@ -184,14 +184,12 @@ class UMeasure(UserModel):
         return 1.0 / (float(self.gains.of(np.array([top]))[0]) + 1.0)
 
     def costs(self, page: Page) -> Floats:
-        """Characters of each rank; beyond the list, those of a snippet."""
-        text_length = np.where(
-            (page.gains > 0) & page.listed, fill_lengths(page, self.missing), 0.0
-        )
-        return np.asarray(self.snippet + self.F * self.unit * text_length)
+        """Return the characters of each rank; beyond the list, those of a snippet."""
+        text = np.where((page.gains > 0) & page.listed, fill_lengths(page, self.missing), 0.0)
+        return np.asarray(self.snippet + self.F * self.unit * text)
 
     def discounts(self, page: Page) -> Floats:
-        """D(pos), where each rank's text ends."""
+        """Return D(pos) at the end of each rank's text."""
         return np.maximum(0.0, 1.0 - np.cumsum(page.costs, axis=1) / self.L)
 
     def continuation(self, page: Page) -> Floats:
@@ -210,7 +208,7 @@ class UMeasure(UserModel):
 
 
 _T_DOC = "total gain that the user wants: the number of relevant documents, if gains are binary"
-# Below 1/2 the continuation probability of a user who finds all at once is outside [0, 1].
+# Below 1/2 a continuation probability may be outside [0, 1].
 GAIN_TARGET = number(0.5, 1000)
 _DEPTH = parameter(
     None,
@@ -225,7 +223,7 @@ _SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_
 
 
 def insq_views(gain: Any, rank: Any) -> Any:
-    """V where nothing is found: the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks above."""
+    """Return V without gain: the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks above."""
     return (2 * gain / (rank + 2 * gain - 1)) ** 2
 
 
@@ -240,7 +238,7 @@ def insq_views(gain: Any, rank: Any) -> Any:
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
 class INST(UserModel):
-    """INST; ranks go on for ever, and those beyond the list have no gain."""
+    """INST, of an endless ranking; ranks beyond the list have no gain."""
 
     T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
     depth: int | None = _DEPTH
@@ -254,19 +252,17 @@ class INST(UserModel):
         return np.asarray(((above - 1.0) / above) ** 2)
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
-        """Between two gains chances have a closed form."""
+        """Sum over stretches between two gains, which have a closed form."""
         rows = self.distinct_rows(judged, best=best, end=end)
         unjudged = float(best)
         levels = 2.0 * self.T - rows.running(rows.gains) - unjudged * (rows.rank - rows.seen)
         ends = rows.rank.astype(np.float64)
         rank, a = rows.before(ends, 0.0), rows.before(levels, 2.0 * self.T)
         views = rows.running_product(_reach(rank, a, ends, unjudged))
-        depth = rows.total(rows.before(views, 1.0) * _expected_ranks(rank, a, ends, unjudged))
+        depth = rows.total(rows.before(views, 1.0) * _expected(rank, a, ends, unjudged))
         stop = np.full(rows.shape, np.inf if end is None else float(end))
-        tail = _expected_ranks(
-            rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T), stop, unjudged
-        )
-        depth = depth + rows.lasts(views, 1.0) * tail
+        rest = _expected(rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T), stop, unjudged)
+        depth = depth + rows.lasts(views, 1.0) * rest
         if best:
             return Expected(depth - rows.total((1.0 - rows.gains) * views), depth, depth)
         return Expected(rows.total(rows.gains * views), depth, depth)
@@ -283,7 +279,7 @@ class INST(UserModel):
     expectation="documents",
 )
 class INSQ(StaticModel):
-    """INSQ; weights go on for ever, and their sum is a trigamma function of 2T."""
+    """INSQ, of an endless ranking; the sum of its weights is a trigamma function of 2T."""
 
     T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
     depth: int | None = _DEPTH
@@ -314,7 +310,7 @@ class INSQ(StaticModel):
     expectation="documents",
 )
 class ScaledDCG(StaticModel):
-    """DCG over the most that k ranks could have; unlike nDCG it knows no ideal ranking."""
+    """DCG divided by its maximum for k ranks; unlike nDCG it uses no ideal ranking."""
 
     discount = Discount()
 
@@ -328,7 +324,7 @@ class ScaledDCG(StaticModel):
     def depth_to(self, ranks: int | None) -> float:
         if ranks is None or ranks <= MOST_RANKS:
             return super().depth_to(ranks)
-        # The sum of Euler and Maclaurin, whose next term is below the last bits.
+        # The Euler-Maclaurin formula, whose next term is below the last bits.
         logs = np.log(np.array([MOST_RANKS, ranks]) + 1.0)
         ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
         tail = _integral(*logs) + float(ends[1] - ends[0])
@@ -345,7 +341,7 @@ def _integral(low: float, high: float) -> float:
 
 
 def trigamma(x: ArrayLike) -> Floats:
-    r"""Sum of 1 / (x + i)^2 over i = 0, 1, ... (Abramowitz and Stegun, 6.4.10 and 6.4.12).
+    r"""Sum 1 / (x + i)^2 over i = 0, 1, ... (Abramowitz and Stegun, 6.4.10 and 6.4.12).
 
     x is above 0; infinity gives 0.
     """
@@ -364,14 +360,14 @@ def trigamma(x: ArrayLike) -> Floats:
 
 
 def _reach(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
-    """Chance to come from a rank to a later one, with the same gains in between; 0 is the start."""
+    """Return the probability of reaching `to` from `rank` (0: start) without gains in between."""
     start = rank == 0
     if unjudged:
         return np.asarray(_decay(rank + a) ** (to - rank - start))
     return np.asarray(((rank + a - np.where(start, 0.0, 1.0)) / (to + a - 1.0)) ** 2)
 
 
-def _expected_ranks(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
+def _expected(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
     """Return the expected number of ranks read from `rank` + 1 up to `to`, given `rank` is read."""
     start = rank == 0
     if unjudged:
@@ -386,7 +382,7 @@ def _decay(level: Floats) -> Floats:
 
 
 TRACE = 1e-9
-"""What a sum of gains or costs may lack of a limit, by rounding, and has reached it."""
+"""Rounding error within which a sum of gains or costs reaches a limit."""
 
 _GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
@@ -416,14 +412,12 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
 
     def continuation(self, page: Page) -> Floats:
         gained, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
-        gain_limits, cost_limits = self.limits(page.rank, gained - page.gains)
-        # Ten gains of .1 are enough for T = 1, though as floats they do not add up to it.
-        return np.asarray(
-            (gained < gain_limits - TRACE) & (spent < cost_limits - TRACE), dtype=np.float64
-        )
+        limit, budget = self.limits(page.rank, gained - page.gains)
+        # Ten gains of .1 reach T = 1, although their sum in floating point does not.
+        return np.asarray((gained < limit - TRACE) & (spent < budget - TRACE), dtype=np.float64)
 
     def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
-        """T and K at each rank; `prior_gain` is the gain above it."""
+        """Return T and K at each rank; `prior_gain` is the gain above it."""
         return self.T, self.K
 
     def max_depth(self) -> float:

@@ -25,7 +25,7 @@ _LENGTH = number(0, 1e15)
 class Expectation(
     Wrapping, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
 ):
-    """Expectations of the user of a measure."""
+    """Base class of expectations of the user of a measure."""
 
     depth: int | None = parameter(
         None,
@@ -39,9 +39,9 @@ class Expectation(
     inside = "RBP"
     passes = True
     description: ClassVar[str]
-    """What it tells, of the measure inside."""
+    """Summary, with the inner measure in place of {}."""
     field_name: ClassVar[str] = "utility"
-    """Which of what can be expected that is."""
+    """Attribute of :class:`Expected` that is the score."""
     model: UserModel
     unit: float | None = None
     fixed: float = 0.0
@@ -161,7 +161,7 @@ class EU(Expectation):
     range=(0.0, _INFINITE),
 )
 class ETU(Expectation):
-    """The sum of V(r) g(r), which is EU by Depth; for the rest see :class:`EU`.
+    """The sum of V(r) g(r), which is EU times Depth; see :class:`EU`.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class EC(_Cost):
     formula=r"\sum_r V(r) \, c_r",
 )
 class ETC(_Cost):
-    """The sum of V(r) c(r); for the rest see :class:`EC`."""
+    """The sum of V(r) c(r); see :class:`EC`."""
 
     description = "Total cost until the user of {} stops."
     field_name = "total_cost"
@@ -220,7 +220,7 @@ class ETC(_Cost):
 class Depth(Expectation):
     """Expected depth; cwl_eval calls it expected items.
 
-    A user who finds soon what is wanted stops early, so low is good; in static models it is the
+    A user who finds enough gain early stops early, so lower is better; in static models it is the
     same for all runs.
 
     Examples
@@ -243,10 +243,10 @@ class Depth(Expectation):
     beyond_grades="which documents are judged",
 )
 class Residual(Expectation):
-    """EU with all that is not judged as relevant as can be, less EU with it as not relevant.
+    """EU with the highest gain of all unjudged ranks, minus EU with no gain of them.
 
-    That is unjudged documents, and all beyond the list or the cutoff (Moffat and Zobel 2008,
-    section 5; Moffat and others 2017). Users who find more may stop sooner, as the model says.
+    Unjudged ranks include those beyond the list or the cutoff (Moffat and Zobel 2008, section 5;
+    Moffat and others 2017). Users with more gain may stop sooner, depending on the model.
 
     Examples
     --------
@@ -260,5 +260,5 @@ class Residual(Expectation):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rise = self._expected(judged, best=True).utility - self._expected(judged).utility
-        # Rounding may leave a trace where every rank is judged.
+        # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(rise) < 1e-14, 0.0, rise)

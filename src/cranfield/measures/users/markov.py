@@ -1,13 +1,13 @@
-r"""Markov precision: precision, averaged over where a user who moves up and down is found.
+r"""Markov precision: precision averaged over the stationary distribution of a user's walk.
 
-The user moves from rank i to rank j with a chance in proportion to w(i, j), which goes by the
-distance and is the same both ways. Such a walk is at rank i in proportion to the sum of w(i, j)
-over j, and no system of equations has to be solved for its invariant distribution.
+The user moves from rank i to rank j with a probability in proportion to w(i, j), which depends on
+the distance and is symmetric. The stationary probability of rank i is then in proportion to the sum
+of w(i, j) over j, so that no system of equations has to be solved.
 
-Chances of moves may also be given, such as how often users of a log clicked on rank j after rank i
-(:func:`cranfield.online.click_moves`). They need not be the same both ways, and equations are
-solved. In continuous time users stay at each rank for a while: where they are found goes by the
-invariant distribution times the mean stay.
+Frequencies of moves may also be parameters, such as how often users of a log clicked on rank j
+after rank i (:func:`cranfield.online.click_moves`). They need not be symmetric, and equations are
+solved. In continuous time users stay at each rank for a while: the distribution is multiplied by
+the mean stay.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Moves:
         return "{" + ", ".join(f"{at}: {{{of(row)}}}" for at, row in enumerate(self.rows, 1)) + "}"
 
     def stationary(self, states: Indices, loops: bool) -> Floats:
-        """Solve for where a user is found who moves among some ranks alone.
+        """Return the stationary distribution of a user who moves among some ranks only.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class MarkovPrecision(OfRelevance):
     1 / log10(d + 2). Its models that count relevant documents on the way are not here.
 
     Whoever moves anywhere with equal chances is everywhere as often: with `recall`, which
-    multiplies by the share of the relevant documents that is retrieved, that is AP.
+    multiplies by the proportion of the relevant documents that is retrieved, that is AP.
 
     With `moves` as a mapping users know those ranks and go no further down: relevant documents
     below count for nothing, and so does `distance`. With `dwell` time is continuous: where users
@@ -180,7 +180,7 @@ class MarkovPrecision(OfRelevance):
 
     @property
     def beyond_length(self) -> str:
-        """Users of all ranks walk about in the list, to its end."""
+        """Scores depend on the length of the list if users may be at all ranks."""
         is_uniform = self.moves == "global" and self.distance == "none"
         return "" if is_uniform or self.states == "relevant" else "how many documents are retrieved"
 
@@ -190,12 +190,11 @@ class MarkovPrecision(OfRelevance):
         if isinstance(self.moves, Moves):
             weights = self._weigh_moves(self.moves, judged, hits)
         else:
-            weights = (
-                self._weigh_ranks(judged, hits) if self.states == "all" else self._weigh_hits(hits)
-            )
+            is_all = self.states == "all"
+            weights = self._weigh_ranks(judged, hits) if is_all else self._weigh_hits(hits)
             if self.loops:
                 weights = weights + self._weight(np.zeros(1))
-            # Whoever has but one state is always there.
+            # A user with a single state is always there.
             weights = np.where(weights > 0, weights, 1.0)
         if self.dwell is not None:
             weights = weights * at_rank(
@@ -214,7 +213,7 @@ class MarkovPrecision(OfRelevance):
         return np.ones(distance.shape)
 
     def _weigh_ranks(self, judged: JudgedRuns, hits: Rows) -> Floats:
-        """Sum of w over the other ranks of the list."""
+        """Sum w over the other ranks of the list."""
         above, below = hits.rank - 1, hits.at(judged.retrieved) - hits.rank
         if self.moves == "local":
             above, below = np.minimum(above, 1), np.minimum(below, 1)
@@ -223,19 +222,19 @@ class MarkovPrecision(OfRelevance):
         return np.asarray(sums[above] + sums[below])
 
     def _weigh_hits(self, hits: Rows) -> Floats:
-        """Sum of w over the other relevant ranks."""
+        """Sum w over the other relevant ranks."""
         weights = np.zeros(hits.cell.size)
         max_hits = int(hits.seen.max(initial=0))
         for step in range(1, 2 if self.moves == "local" else max_hits):
             later = np.flatnonzero(hits.seen > step)
             weight = self._weight((hits.rank[later] - hits.rank[later - step]).astype(np.float64))
-            # Each row occurs once in each.
+            # Indices are unique in each addition.
             weights[later] += weight
             weights[later - step] += weight
         return weights
 
     def _weigh_moves(self, moves: Moves, judged: JudgedRuns, hits: Rows) -> Floats:
-        """Solve for where users are found, once for lists of a length, or for ranks of hits."""
+        """Solve for the distribution of users, once per length of list or set of hit ranks."""
         ranks = len(moves.rows)
         if self.states == "all":
             users = np.zeros((ranks + 1, ranks + 1))

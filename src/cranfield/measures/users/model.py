@@ -1,12 +1,12 @@
 r"""User models, defined by their continuation from rank to rank.
 
-A model gives the continuation C of a page of rankings. What users can expect follows (Moffat,
-Bailey, Scholer and Thomas 2017; Azzopardi, Thomas and Moffat 2019):
+A model defines the continuation C of a page of rankings. Expectations of users follow from it
+(Moffat, Bailey, Scholer and Thomas 2017; Azzopardi, Thomas and Moffat 2019):
 
 .. math:: EU = \sum_i W(i) g(i), \quad ETU = \sum_i L(i) \sum_{j \le i} g(j) = \sum_i V(i) g(i),
     \quad EC = \sum_i W(i) c(i), \quad ETC = \sum_i V(i) c(i), \quad \sum_i V(i) = \frac{1}{W(1)}
 
-A model whose sums are known needs no page: it gives them itself, also where users never stop.
+A model whose sums have a closed form needs no page, and its users may never stop.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _unit_gains = gain_check(
     *("binary", "graded"),
     fits=lambda gains: all(0 <= worth <= 1 for _, worth in gains),
 )
-"""Gains of RBP and its like have to lie in [0, 1] for the score to do so."""
+"""Check of gains in [0, 1], which keep scores such as RBP in [0, 1]."""
 
 _WORDS_OF_GRADES = {"graded", "levels", "exponential", "linear"}
 """Gains that are a proportion of the highest one."""
@@ -74,7 +74,7 @@ class UnitGains(Measure):
         return np.asarray(self.unit_gain(rows.grade, top), dtype=np.float64)
 
     def unit_gain(self, grades: NDArray[Any], top: Any) -> Any:
-        """Gain of grades, where `top` is the highest of the scale, for graded ones."""
+        """Return the gain of grades; `top` is the highest grade of the scale, for graded gains."""
         if isinstance(self.gains.kind, tuple):
             return self.gains.from_mapping(grades)
         is_graded = self.gains.kind in {"graded", "levels"}
@@ -96,13 +96,11 @@ class UnitGains(Measure):
         return self.gains if self.gains.kind == "levels" else LINEAR
 
     def gaining_rows(self, judged: JudgedRuns) -> Rows:
-        """Judged retrieved documents whose gain is not 0, with their gains."""
-        # A mapping, or a model that says otherwise what is gained, may name any grade.
-        is_standard = (
-            self.gains.kind in {"binary", "graded"} and type(self).worth is UnitGains.worth
-        )
+        """Return the judged retrieved documents whose gain is not 0, with their gains."""
+        # With a mapping, or a model with other gains, any grade may have a gain.
+        is_plain = self.gains.kind in {"binary", "graded"} and type(self).worth is UnitGains.worth
         low = self.rel if self.gains.kind == "binary" else 1
-        rows = judged.relevant(low) if is_standard else judged.judged()
+        rows = judged.relevant(low) if is_plain else judged.judged()
         worth = self.worth(judged, rows)
         if worth.all():
             return rows.with_gains(worth)
@@ -110,10 +108,10 @@ class UnitGains(Measure):
 
 
 LAST = 1000
-"""The last rank that is read, of models without sums of their own; as in cwl_eval."""
+"""The last rank that is read, for models without a closed form; as in cwl_eval."""
 
 Costs = Callable[[Page], Floats]
-"""What each rank of a page costs; NaN where a length would have to be known."""
+"""Function that returns the cost of each rank of a page; NaN for an unknown length."""
 
 
 @dataclass(frozen=True)
@@ -126,20 +124,20 @@ class Expected:
 
     @property
     def utility(self) -> Floats:
-        """EU, the gain a rank that is read."""
+        """EU, the gain per rank read."""
         return self.total / self.depth
 
     @property
     def cost(self) -> Floats:
-        """EC, the cost of a rank that is read."""
+        """EC, the cost per rank read."""
         return self.total_cost / self.depth
 
 
 class UserModel(UnitGains, family="user models"):
-    """A measure by a user model: the gain that users can expect of a rank that they read, EU.
+    """A measure by a user model: EU, the expected gain per rank read.
 
-    A model of your own is a subclass with one method, and then a measure everywhere. `EU`, `ETU`,
-    `EC`, `ETC`, `Depth` and `Residual` tell the rest of it.
+    Your own model is a subclass with one method. `EU`, `ETU`, `EC`, `ETC`, `Depth` and `Residual`
+    are measures of its other expectations.
 
     Examples
     --------
@@ -161,7 +159,7 @@ class UserModel(UnitGains, family="user models"):
     """
 
     reads_grades: ClassVar[bool] = False
-    """Whether the model goes by grades themselves, and not by gains alone."""
+    """Whether the model uses grades besides gains."""
 
     @property
     def reads_lengths(self) -> bool:
@@ -170,7 +168,7 @@ class UserModel(UnitGains, family="user models"):
 
     @property
     def last(self) -> int | None:
-        """The last rank that is read; None where nobody has to stop."""
+        """The last rank that is read; None without a limit."""
         return LAST
 
     @property
@@ -186,7 +184,7 @@ class UserModel(UnitGains, family="user models"):
         return np.ones(page.gains.shape)
 
     def max_gain(self, judged: JudgedRuns) -> float:
-        """Gain of a document that is as relevant as can be."""
+        """Return the highest possible gain of a document."""
         return 1.0
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -206,7 +204,7 @@ class UserModel(UnitGains, family="user models"):
         lengths: ArrayLike | None = None,
         grades: ArrayLike | None = None,
     ) -> Reading:
-        """Read rankings of gains, as long as they are: C, V, W and L, and what users can expect.
+        """Return C, V, W, L and the expectations of users for rankings of gains.
 
         Parameters
         ----------
@@ -240,10 +238,10 @@ class UserModel(UnitGains, family="user models"):
         depth
             The last rank that is read; by default the model's own.
         best
-            Whether documents without a judgment, and all beyond the list, gain what is most; else
-            nothing.
+            Whether documents without a judgment, and all beyond the list, have the highest gain;
+            else none.
         costs
-            What ranks cost; by default what the model says.
+            Costs of ranks; by default those of the model.
         """
         if costs is None:
             totals = self.closed_form(judged, self.ranks(depth), best=best)
@@ -256,13 +254,13 @@ class UserModel(UnitGains, family="user models"):
         return Expected(*flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1))
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected | None:
-        """The same by sums over judged documents, down to a last rank; None if none are known."""
+        """Return the expectations in closed form, down to rank `end`; None if there is none."""
         return None
 
     def distinct_rows(self, judged: JudgedRuns, *, best: bool, end: int | None) -> Rows:
-        """Judged documents up to rank `end` whose gain is not that of ranks without a judgment.
+        """Return judged documents up to rank `end` whose gain differs from unjudged ranks.
 
-        These gain what is most where `best`, and else nothing.
+        Unjudged ranks have the highest gain if `best`, else none.
         """
         if best:
             rows = judged.judged()
@@ -292,7 +290,7 @@ class UserModel(UnitGains, family="user models"):
         ):
             page_costs = (costs or self.costs)(page)
             unknown += int(np.isnan(page_costs).sum())
-            # All are counted before they are complained of.
+            # Unknown lengths of all pages are counted before the error.
             if not unknown:
                 yield replace(page, costs=page_costs)
         self._refuse(unknown)
@@ -320,14 +318,14 @@ class UserModel(UnitGains, family="user models"):
 
 
 class StaticModel(UserModel):
-    """A model whose users look at the rank alone, so that no page has to be laid out."""
+    """Base class of models whose continuation depends on the rank only."""
 
     def views(self, rank: Any) -> Any:
         """Return V: the probability that a rank is read, 1 for the first."""
         raise NotImplementedError
 
     def total_depth(self) -> Any:
-        """Sum of V over all ranks, if there is no last one."""
+        """Return the sum of V over all ranks of an endless ranking."""
         raise NotImplementedError
 
     def depth_to(self, ranks: int | None) -> float:
@@ -358,8 +356,6 @@ def rank_range(ranks: int) -> Floats:
 
 def continuations(views: Callable[[Any], Any], ranks: int) -> Floats:
     """Return C from V: the probability of reading the next rank given that this one is read."""
-    probabilities = np.asarray(views(rank_range(ranks + 1)))
-    chance: Floats = np.minimum(
-        probabilities[1:] / np.maximum(probabilities[:-1], np.finfo(float).tiny), 1.0
-    )
+    p = np.asarray(views(rank_range(ranks + 1)))
+    chance: Floats = np.minimum(p[1:] / np.maximum(p[:-1], np.finfo(float).tiny), 1.0)
     return chance

@@ -1,4 +1,4 @@
-"""Rankings as users meet them: gains, lengths and costs by rank, for many rankings at once."""
+"""Pages of rankings: gains, lengths and costs by rank, for many rankings at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 
 _CELLS = 1 << 19
-"""Ranks that are held at once: few enough for the caches of a processor, many enough for NumPy."""
+"""Ranks per block: few enough for the caches of a processor, many enough for NumPy."""
 
 
 def view_probabilities(continuation: Floats) -> Floats:
@@ -152,7 +152,7 @@ def fill_lengths(page: Page, missing: float | None) -> Floats:
 def page_of(
     gains: ArrayLike, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
 ) -> Page:
-    """Make a page of gains alone; all relevant documents are taken to be retrieved."""
+    """Create a page from gains; all relevant documents are assumed to be retrieved."""
     worth = _table("gains", gains)
     if not (worth >= 0).all():
         raise MeasureError("gains must be at least 0")
@@ -179,12 +179,12 @@ def pages(
     lengths: Rows | None,
     grade: float | None = None,
 ) -> Iterator[Page]:
-    """Lay rankings out rank by rank down to a depth, some at a time, in order of cell.
+    """Yield blocks of rankings as tables of ranks down to a depth, in order of cell.
 
-    `gains` are those of the rows of judged documents, `other` that of all other ranks: of documents
-    without a judgment, and beyond the list. `relevant` are the relevant documents of each topic, of
-    shape (topics, 1), `lengths` rows of documents with a known length, if lengths matter, and
-    `grade` that of all other ranks, if grades do.
+    `gains` are those of judged documents, `other` is that of all other ranks: of documents without
+    a judgment, and beyond the list. `relevant` counts the relevant documents of each topic, shape
+    (topics, 1); `lengths` has rows of documents with a known length, if lengths matter, and `grade`
+    is the grade of all other ranks, if grades do.
     """
     cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)

@@ -9,12 +9,12 @@ AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`          AP over th
 ERR      :math:`1 - R_i`                                              not ERR (see below)
 =======  ==========================================================  ==============================
 
-The user of AP (Moffat, Thomas and Scholer 2013) is to stop among all relevant documents with equal
-chances. Users who would stop at one that is not retrieved never meet it. The other weights are
-scaled to a sum of 1, as in cwl_eval, so that EU is AP by RB / (relevant documents retrieved).
+The user of AP (Moffat, Thomas and Scholer 2013) stops at each relevant document with equal
+probability. Those who would stop at one that is not retrieved never reach it. The other weights are
+scaled to a sum of 1, as in cwl_eval, so that EU is AP times RB / (relevant documents retrieved).
 
 ERR is not an expected utility: it is the mean of 1/i over the rank i at which the user is satisfied
-(Azzopardi, Mackenzie and Moffat 2021). What is expected of its user is that of NERR8.
+(Azzopardi, Mackenzie and Moffat 2021). The expectations of its user are those of NERR8.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from cranfield.measures.users.stopping import ExpectedReciprocalRank, SatisfiedM
 
 
 class PrecisionUser(StaticModel):
-    """All of the top k are read, and nothing else."""
+    """User of P@k, who reads all of the top k and nothing else."""
 
     info = Info("P", at_wanted="required")
 
@@ -53,7 +53,7 @@ class PrecisionUser(StaticModel):
 
 
 class ReciprocalRankUser(SatisfiedModel):
-    """Users stop at the first relevant document."""
+    """User of RR, who stops at the first relevant document."""
 
     info = Info("RR")
 
@@ -128,7 +128,7 @@ _MODELS: dict[type[Measure], Callable[[Any], UserModel]] = {
     AveragePrecision: lambda measure: AveragePrecisionUser(rel=measure.rel),
     ExpectedReciprocalRank: _err_user,
 }
-"""Functions that make the user model of a measure."""
+"""Functions that create the user model of a measure."""
 
 
 def user_model(measure: Measure | str) -> UserModel:

@@ -290,7 +290,7 @@ def _durations(
 def _check_horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     if horizon is None:
         return min(estimate.last for estimate in curves.values() if np.isfinite(estimate.last))
-    check_number("horizon", horizon, above=0, most=np.inf)
+    check_number("horizon", horizon, above=0, maximum=np.inf)
     limit = float(horizon)
     for name, estimate in curves.items():
         has_ended = estimate.survivors.size and estimate.survivors[-1] == 0

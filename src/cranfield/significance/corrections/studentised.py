@@ -299,7 +299,7 @@ def probability_of_any(events: int, probability: Floats) -> Floats:
 
 def _check(groups: int, df: float) -> None:
     check_whole("groups", groups, 2)
-    check_number("df", df, above=0, most=np.inf)
+    check_number("df", df, above=0, maximum=np.inf)
 
 
 @declared_correction(

@@ -1,7 +1,8 @@
-"""What several tests use."""
+"""Fixtures and settings of several tests."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -56,3 +57,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         one for one in examples if one.path.name == "__init__.py" and one.dtest.docstring in at_home
     }
     items[:] = [one for one in items if one not in again]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Exempt the collected tests from garbage collection, which would visit them each time."""
+    gc.collect()
+    gc.freeze()

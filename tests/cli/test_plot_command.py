@@ -67,7 +67,7 @@ def test_default_file(folder: Path) -> None:
         (("difficulty", *TWO, "-t", "friedman"), "--test cannot be combined with difficulty"),
         (
             ("score-scatter", *TWO, "--alpha", "0.1"),
-            "--alpha cannot be combined with score-scatter",
+            "setting alpha cannot be combined with score-scatter",
         ),
         (("hasse", "--length", "2", "--rel", "2"), "--rel cannot be combined with hasse"),
         (("box", *TWO, "-o", "box.docx"), "does not end in .html"),

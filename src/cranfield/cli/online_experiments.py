@@ -50,7 +50,7 @@ def _traffic(
 
 
 @command(epilog=EPILOG)
-@settings("layer hash unit")
+@settings("traffic layer hash unit")
 @click.argument("units", metavar="UNITS", type=READ)
 @options_from(
     "cranfield.online.Experiment",

@@ -80,7 +80,7 @@ class Dealing:
         if len(names) == 1 and names[0].isdecimal():
             names = int(names[0])
         if self.overlap and names in (1, names[:1] if isinstance(names, list) else 1):
-            raise PolicyError("--overlap requires two assessors or more, got one")
+            raise PolicyError("setting overlap requires two assessors or more, got one")
         sheet_set = sheets(documents, **{**vars(self), "assessors": names}, seed=seed)
         path = output or "-"
         keep_inputs((path.replace("{}", name) for name in sheet_set.assessors), inputs)
@@ -141,7 +141,7 @@ Examples:
   cranfield pool runs/ --depth 100 --judged qrels.txt
   cranfield pool runs/ --method rrf --budget 200 -o sheet.tsv
   cranfield pool runs/ --method maxmean --next 10 --judged judged.txt
-  cranfield pool runs/ --next 50 --assessors ann,bob --overlap 0.1 -o "sheet-{}.tsv"
+  cranfield pool runs/ --next 50 --assessors ann,bob -o "sheet-{}.tsv"
   cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(min_judgments=200)"
   cranfield pool runs/ --sample stat --size 100 --seed 7 --arranged shuffled -o sheet.tsv
   cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
@@ -165,7 +165,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
     epilog=EPILOG,
     first="depth judged method next budget unjudged sample size stop assessors format output",
 )
-@settings(f"ties strata by {READING_SETTINGS}")
+@settings(f"ties strata by overlap {READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @options_from(
     POOL,

@@ -63,15 +63,13 @@ OMITTED = ("output", *WORK, "page", "format", "table")
 
 
 COMPARING_SETTINGS = (
-    f"statistic alternative missing resamples exact threshold compat {JUDGING_SETTINGS}"
+    "correction alpha seed statistic alternative missing resamples exact threshold compat"
+    f" {JUDGING_SETTINGS}"
 )
 """Options that `report` and `plot` move to the file of settings."""
 
 
-@command(
-    epilog=EPILOG,
-    first="measure scores baseline test correction alpha seed title judges output rel settings",
-)
+@command(epilog=EPILOG)
 @settings(f"date scale scales cut {COMPARING_SETTINGS}", flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
@@ -272,7 +270,7 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
 
 @command(
     epilog=PLOT_EPILOG,
-    first="list measure scores only topic reference length baseline test correction output rel",
+    first="list measure scores only topic reference length grades baseline test output rel",
 )
 @settings(COMPARING_SETTINGS, flags="lower")
 @click.argument("kind", metavar="KIND")

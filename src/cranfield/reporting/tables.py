@@ -26,7 +26,7 @@ from cranfield.reporting.terminal import unit_table
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.compared_pairs import ALPHABET, letter, shortened
+from cranfield.significance.comparison.compared_pairs import ALPHABET, letter, shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.tabular import NO_VALUE, Cell, Table, from_frame
@@ -110,7 +110,7 @@ def beats(comparison: PairwiseComparison) -> NDArray[np.bool_]:
 def _beaten(comparison: PairwiseComparison, names: Sequence[str]) -> list[str]:
     separator = "" if len(names) <= len(ALPHABET) else ","
     rows = ([names[k] for k in np.flatnonzero(row).tolist()] for row in beats(comparison))
-    return [shortened(separator.join(letters)) for letters in rows]
+    return [shorten_letters(separator.join(letters)) for letters in rows]
 
 
 def evaluation_table(

@@ -435,13 +435,13 @@ def judge_runs(
     **options: Any,
 ) -> JudgedRuns:
     """Read and judge runs; policies are checked before any file is read."""
-    from cranfield.collection.judged.judging import judge, telling_order
+    from cranfield.collection.judged.judging import hint_at_order, judge
 
     reading, judging = reading or Reading.of(options), omit_reading(options)
     policies(judging["compat"], **{name: judging.get(name) for name in OF_RANKINGS})
     subtopics = True if judging.get("intents") is not None else None
     wrong_order = partial(
-        telling_order,
+        hint_at_order,
         runs,
         qrels,
         "QRELS comes first: QRELS RUN...",

@@ -33,7 +33,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, pairs
 from cranfield.measures.users.model import UnitGains, UserModel
-from cranfield.measures.users.page import Page, pages, viewed
+from cranfield.measures.users.page import Page, pages, view_probabilities
 
 FAMILY = "user models"
 SOURCE = "Chuklin and others (2013)"
@@ -53,9 +53,9 @@ class Chances(Gain):
 
     @property
     def text(self) -> str:
-        known = super().text
+        text = super().text
         return (
-            known if self.unjudged is None else f"{{None: {number_text(self.unjudged)}, {known[1:]}"
+            text if self.unjudged is None else f"{{None: {number_text(self.unjudged)}, {text[1:]}"
         )
 
     @property
@@ -69,18 +69,18 @@ def chances(value: Any) -> Chances:
     if isinstance(value, Chances):
         return value
     if isinstance(value, Mapping) and {*value} - {None}:
-        checked = pairs({key: chance for key, chance in value.items() if key is not None})
-        if all(0 <= chance <= 1 for _, chance in checked):
-            return Chances(checked, _SHARE(value[None]) if None in value else None)
+        probabilities = pairs({key: chance for key, chance in value.items() if key is not None})
+        if all(0 <= chance <= 1 for _, chance in probabilities):
+            return Chances(probabilities, _SHARE(value[None]) if None in value else None)
     raise ValueError("a mapping to probabilities, such as {0: 0.3, 1: 0.8}")
 
 
 def by_rank(value: Any) -> Chances:
     """Check a mapping of ranks to probabilities."""
-    checked = chances(value)
-    if checked.unjudged is not None or any(rank < 1 for rank, _ in checked.pairs):
+    probabilities = chances(value)
+    if probabilities.unjudged is not None or any(rank < 1 for rank, _ in probabilities.pairs):
         raise ValueError("a mapping of ranks to probabilities, such as {1: 1, 2: 0.7}")
-    return checked
+    return probabilities
 
 
 def at_rank(chances: Gain | None, rank: Any) -> Any:
@@ -88,12 +88,12 @@ def at_rank(chances: Gain | None, rank: Any) -> Any:
     if chances is None:
         return 1
     assert isinstance(chances.kind, tuple)
-    named, values = (np.array(one) for one in zip(*chances.kind, strict=True))
-    return values[np.maximum(np.searchsorted(named, rank, side="right") - 1, 0)]
+    keys, values = (np.array(column) for column in zip(*chances.kind, strict=True))
+    return values[np.maximum(np.searchsorted(keys, rank, side="right") - 1, 0)]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class GradedPage:
     """What users are shown.
 
     Attributes
@@ -105,20 +105,20 @@ class Shown:
         The grades that there are, in order.
     """
 
-    page: Page
+    layout: Page
     grades: Ints
 
     @cached_property
     def code(self) -> Indices:
-        return np.asarray(self.page.grades, dtype=np.intp)
+        return np.asarray(self.layout.grades, dtype=np.intp)
 
     def of(self, chances: Chances | None) -> Floats:
         """Chance at each rank. Unless it is named, a document not judged is as one of grade 0."""
         if chances is None:
             return np.zeros(self.code.shape)
-        named = chances.unjudged
-        first = chances.named(np.zeros(1)) if named is None else named
-        return np.asarray(np.append(first, chances.named(self.grades))[self.code])
+        unjudged = chances.unjudged
+        default = chances.from_mapping(np.zeros(1)) if unjudged is None else unjudged
+        return np.asarray(np.append(default, chances.from_mapping(self.grades))[self.code])
 
 
 class Clicks(Measure, family=FAMILY, needs=NEEDS):
@@ -132,7 +132,7 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             " without a judgment count as grade 0, unless None is listed too"
         ),
     )
-    wanted: ClassVar[tuple[tuple[str, str], ...]] = ()
+    required_parameters: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Parameters that have to be given besides, with an example."""
 
     def require_complete(self) -> None:
@@ -141,11 +141,11 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             raise MeasureError(
                 f"{self.name} needs click probabilities, such as clicks={{0: 0.3, 1: 0.8}}"
             )
-        for name, example in self.wanted:
+        for name, example in self.required_parameters:
             if getattr(self, name) is None:
                 raise MeasureError(f"{self.name} needs {name}, such as {name}={example}")
 
-    def clicked(self, shown: Shown) -> Floats:
+    def clicked(self, page: GradedPage) -> Floats:
         """Return P[C = 1]: the probability of a click at each rank."""
         raise NotImplementedError
 
@@ -153,14 +153,14 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
         """Gain of documents, where it is that which a click is worth."""
         return np.zeros(rows.grade.size)
 
-    def of_click(self, shown: Shown) -> Floats:
+    def of_click(self, page: GradedPage) -> Floats:
         """What a click is worth at each rank: the gain of the document."""
-        return shown.page.gains
+        return page.layout.gains
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = judged.judged()
         grades = np.unique(rows.grade)
-        laid = pages(
+        page_blocks = pages(
             judged,
             replace(rows, grade=np.searchsorted(grades, rows.grade) + 1),
             self.worth(judged, rows),
@@ -170,8 +170,11 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             lengths=None,
             grade=0.0,
         )
-        shown = (Shown(page, grades) for page in laid)
-        parts = [np.einsum("ij,ij->i", self.clicked(one), self.of_click(one)) for one in shown]
+        page_views = (GradedPage(page, grades) for page in page_blocks)
+        parts = [
+            np.einsum("ij,ij->i", self.clicked(page_view), self.of_click(page_view))
+            for page_view in page_views
+        ]
         return np.concatenate([*parts, np.empty(0)]).reshape(judged.shape[::-1]).T
 
 
@@ -184,7 +187,7 @@ class Utility(Clicks, UnitGains, range=(0.0, float("inf"))):
 class Chain(Clicks):
     """User model with a continuation probability by grade and rank."""
 
-    def going_on(self, of: ByGrade, rank: Any) -> Any:
+    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
         """Return C: the probability of examining the next rank after this one."""
         raise NotImplementedError
 
@@ -192,20 +195,20 @@ class Chain(Clicks):
         """Share of those who come to a rank who examine it."""
         return 1
 
-    def clicked(self, shown: Shown) -> Floats:
-        rank = shown.page.rank
-        seen = viewed(self.going_on(shown.of, rank) + np.zeros(shown.code.shape))
-        return np.asarray(seen * self.share(rank) * shown.of(self.clicks))
+    def clicked(self, page: GradedPage) -> Floats:
+        rank = page.layout.rank
+        views = view_probabilities(self.continuation(page.of, rank) + np.zeros(page.code.shape))
+        return np.asarray(views * self.share(rank) * page.of(self.clicks))
 
 
 class Effort(Clicks):
     """A click that satisfies is worth the reciprocal rank."""
 
-    def satisfying(self, of: ByGrade, rank: Any) -> Any:
+    def satisfying(self, by_grade: ByGrade, rank: Any) -> Any:
         """Chance that a clicked document satisfies."""
         raise NotImplementedError
 
-    def tells_satisfied(self) -> Chances | None:
+    def deciding_chances(self) -> Chances | None:
         """The chances that say whether documents without a judgment count."""
         return self.clicks
 
@@ -213,19 +216,19 @@ class Effort(Clicks):
     def beyond_length(self) -> str:
         """Where documents of grade 0 may satisfy, those that are there count."""
 
-        def of(chances: Chances | None) -> Any:
-            return 0.0 if chances is None else chances.named(np.zeros(1))[0]
+        def by_grade(chances: Chances | None) -> Any:
+            return 0.0 if chances is None else chances.from_mapping(np.zeros(1))[0]
 
-        counts = of(self.clicks) * self.satisfying(of, 1) > 0
+        counts = by_grade(self.clicks) * self.satisfying(by_grade, 1) > 0
         return "how many documents are retrieved" if counts else ""
 
-    def of_click(self, shown: Shown) -> Floats:
-        chances = self.tells_satisfied()
-        counted = shown.code > 0
+    def of_click(self, page: GradedPage) -> Floats:
+        chances = self.deciding_chances()
+        counts = page.code > 0
         if chances is not None and chances.unjudged is not None:
-            counted |= shown.page.listed
-        satisfied = self.satisfying(shown.of, shown.page.rank) / shown.page.rank
-        return np.asarray(counted * satisfied)
+            counts |= page.layout.listed
+        values = self.satisfying(page.of, page.layout.rank) / page.layout.rank
+        return np.asarray(counts * values)
 
 
 class _Satisfied(Chain, linear=True):
@@ -250,8 +253,8 @@ class _Satisfied(Chain, linear=True):
     def linear(self) -> bool:
         return super().linear and self.satisfies is None
 
-    def going_on(self, of: ByGrade, rank: Any) -> Any:
-        return self.gamma * (1 - of(self.clicks) * of(self.satisfies))
+    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
+        return self.gamma * (1 - by_grade(self.clicks) * by_grade(self.satisfies))
 
     def share(self, rank: Any) -> Any:
         return at_rank(self.examined, rank)
@@ -301,10 +304,10 @@ class ClickEffort(_Satisfied, Effort):
     (0.583..., 0.583...)
     """
 
-    def satisfying(self, of: ByGrade, rank: Any) -> Any:
-        return of(self.satisfies)
+    def satisfying(self, by_grade: ByGrade, rank: Any) -> Any:
+        return by_grade(self.satisfies)
 
-    def tells_satisfied(self) -> Chances | None:
+    def deciding_chances(self) -> Chances | None:
         return self.satisfies
 
 
@@ -359,8 +362,8 @@ class Continuing(UserModel):
     @property
     def beyond_length(self) -> str:
         """Ranks beyond the list are as documents of grade 0, if those without a judgment are."""
-        named = self.by_grade is not None and self.by_grade.unjudged is not None
-        return "how many documents are retrieved" if named else ""
+        is_listed = self.by_grade is not None and self.by_grade.unjudged is not None
+        return "how many documents are retrieved" if is_listed else ""
 
     def continuation(self, page: Page) -> Floats:
         assert page.grades is not None
@@ -391,38 +394,40 @@ def user_of(measure: Chain, **options: Any) -> Continuing:
     assert measure.clicks is not None
     grades = np.array([grade for grade, _ in measure.clicks.pairs])
 
-    def of(chances: Chances | None) -> Any:
+    def chances_of(chances: Chances | None) -> Any:
         if chances is None:
             return np.zeros((grades.size + 1, 1))
         unjudged = 0.0 if chances.unjudged is None else chances.unjudged
-        return np.append(chances.named(grades), unjudged)[:, np.newaxis]
+        return np.append(chances.from_mapping(grades), unjudged)[:, np.newaxis]
 
-    given = (getattr(measure, name, None) for name in ("examined", "continues"))
-    deepest = max((one.pairs[-1][0] for one in given if one is not None), default=1)
-    rank = np.arange(1, deepest + 1)
-    going_on = np.broadcast_to(measure.going_on(of, rank), (grades.size + 1, deepest))
-    if np.ptp(going_on, axis=1).any():
+    mappings = (getattr(measure, name, None) for name in ("examined", "continues"))
+    depth = max((mapping.pairs[-1][0] for mapping in mappings if mapping is not None), default=1)
+    rank = np.arange(1, depth + 1)
+    continuation = np.broadcast_to(measure.continuation(chances_of, rank), (grades.size + 1, depth))
+    if np.ptp(continuation, axis=1).any():
         raise MeasureError(
             f"{measure.name} has no user model: its continuation depends on grade and rank together"
         )
     unjudged = measure.clicks.unjudged is not None
-    named = [*grades.tolist(), *([None] if unjudged else [])]
-    seen = measure.share(np.arange(1, deepest + 2)) * np.ones(deepest + 1)
-    if (seen[1:] > seen[:-1]).any():
-        low = int(np.argmax(seen[1:] > seen[:-1])) + 2
+    keys = [*grades.tolist(), *([None] if unjudged else [])]
+    reach = measure.share(np.arange(1, depth + 2)) * np.ones(depth + 1)
+    if (reach[1:] > reach[:-1]).any():
+        low = int(np.argmax(reach[1:] > reach[:-1])) + 2
         raise MeasureError(
             f"{measure.name} has no user model: rank {low} is examined more often than the one"
             " above it"
         )
-    ratio = np.divide(seen[1:], seen[:-1], out=np.zeros(deepest), where=seen[:-1] > 0)
+    ratio = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
     by_rank = dict(zip(rank.tolist(), ratio.tolist(), strict=True))
     if measure.cutoff is not None:
-        by_rank = {at: chance for at, chance in by_rank.items() if at < measure.cutoff}
+        by_rank = {
+            position: chance for position, chance in by_rank.items() if position < measure.cutoff
+        }
         by_rank[measure.cutoff] = 0.0
-    by_grade = dict(zip(named, going_on[:, 0].tolist(), strict=False))
-    alike = {*by_rank.values()} == {1.0}
+    by_grade = dict(zip(keys, continuation[:, 0].tolist(), strict=False))
+    is_constant = {*by_rank.values()} == {1.0}
     return Continuing(
-        by_grade=None if {*by_grade.values()} == {1.0} and not alike else by_grade,
-        by_rank=None if alike else by_rank,
+        by_grade=None if {*by_grade.values()} == {1.0} and not is_constant else by_grade,
+        by_rank=None if is_constant else by_rank,
         **options,
     )

@@ -38,9 +38,9 @@ class Expectation(
     )
     inside = "RBP"
     passes = True
-    tells: ClassVar[str]
+    description: ClassVar[str]
     """What it tells, of the measure inside."""
-    gives: ClassVar[str] = "utility"
+    field_name: ClassVar[str] = "utility"
     """Which of what can be expected that is."""
     model: UserModel
     unit: float | None = None
@@ -66,25 +66,25 @@ class Expectation(
             )
 
     def declared(self) -> Info:
-        inside = self.inner.info
+        inner = self.inner.info
         return replace(
             self.about,
-            summary=self.tells.format(self.inner),
-            at=inside.at,
-            at_wanted=inside.at_wanted,
-            needs=inside.needs,
-            inputs=inside.inputs,
-            scale=inside.scale,
-            one_size=inside.one_size,
+            summary=self.description.format(self.inner),
+            at=inner.at,
+            at_wanted=inner.at_wanted,
+            needs=inner.needs,
+            inputs=inner.inputs,
+            scale=inner.scale,
+            one_size=inner.one_size,
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        told: Floats = getattr(self._expected(judged), self.gives)
-        return told.copy()
+        expectation: Floats = getattr(self._expected(judged), self.field_name)
+        return expectation.copy()
 
     def _expected(self, judged: JudgedRuns, *, best: bool = False) -> Expected:
         if self.unit is None:
-            return self.model.known(judged, depth=self.depth, best=best)
+            return self.model.expectations(judged, depth=self.depth, best=best)
         costs = partial(costs_by_length, unit=self.unit, fixed=self.fixed, missing=self.missing)
         return self.model.expected(judged, depth=self.depth, best=best, costs=costs)
 
@@ -151,7 +151,7 @@ class EU(Expectation):
     (0.5, 0.5, 0.666..., 1.0, 0.5)
     """
 
-    tells = "Gain per rank that the user of {} reads."
+    description = "Gain per rank that the user of {} reads."
 
 
 @wrapping(
@@ -171,8 +171,8 @@ class ETU(Expectation):
     [('run', 1.0)]
     """
 
-    tells = "Gain until the user of {} stops."
-    gives = "total"
+    description = "Gain until the user of {} stops."
+    field_name = "total"
 
 
 @wrapping(
@@ -194,8 +194,8 @@ class EC(_Cost):
     (200.0, 400.0)
     """
 
-    tells = "Cost per rank that the user of {} reads."
-    gives = "cost"
+    description = "Cost per rank that the user of {} reads."
+    field_name = "cost"
 
 
 @wrapping(
@@ -206,8 +206,8 @@ class EC(_Cost):
 class ETC(_Cost):
     """The sum of V(r) c(r); for the rest see :class:`EC`."""
 
-    tells = "Total cost until the user of {} stops."
-    gives = "total_cost"
+    description = "Total cost until the user of {} stops."
+    field_name = "total_cost"
 
 
 @wrapping(
@@ -230,8 +230,8 @@ class Depth(Expectation):
     [('run', 10.0...)]
     """
 
-    tells = "Ranks that the user of {} reads."
-    gives = "depth"
+    description = "Ranks that the user of {} reads."
+    field_name = "depth"
 
 
 @wrapping(
@@ -256,7 +256,7 @@ class Residual(Expectation):
     (0.75, 0.5)
     """
 
-    tells = "Increase of EU of {} if all unjudged documents have the highest gain."
+    description = "Increase of EU of {} if all unjudged documents have the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
         rise = self._expected(judged, best=True).utility - self._expected(judged).utility

@@ -35,14 +35,14 @@ from cranfield.measures.gains import (
     no_loss,
     top_gain,
 )
-from cranfield.measures.users.effort import WANTED, wanted
+from cranfield.measures.users.effort import GAIN_TARGET, insq_views
 from cranfield.measures.users.model import (
     LAST,
     Expected,
     StaticModel,
     UserModel,
-    going_on,
-    upto,
+    continuations,
+    rank_range,
 )
 from cranfield.measures.users.page import Page
 
@@ -84,15 +84,15 @@ class RankBiasedPrecision(StaticModel):
 
     last = None
 
-    def seen(self, rank: Any) -> Any:
+    def views(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
 
-    def endless(self) -> Any:
+    def total_depth(self) -> Any:
         return 1 / (1 - self.p)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = self.gaining(judged)
-        return rows.total(rows.gains * (1.0 - self.p) * rows.by_rank(self.seen))
+        rows = self.gaining_rows(judged)
+        return rows.total(rows.gains * (1.0 - self.p) * rows.by_rank(self.views))
 
 
 @measure(
@@ -121,9 +121,9 @@ class RankBiasedResidual(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         rows = judged.judged()
         tail = self.p**judged.retrieved
-        seen = rows.total(rows.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1)))
+        judged_weight = rows.total(rows.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1)))
         # Rounding may leave a trace below 0 where every document is judged.
-        unjudged = np.maximum(1.0 - tail - seen, 0.0)
+        unjudged = np.maximum(1.0 - tail - judged_weight, 0.0)
         unjudged[judged.retrieved == rows.count] = 0.0
         parts = {"tail": tail, "unjudged": unjudged, "total": tail + unjudged}
         return parts[self.part]
@@ -140,8 +140,8 @@ def satisfying(gain: Any, top: Any) -> Any:
 def stopping(rows: Rows, top: float | Floats) -> Floats:
     """Chance that a user stops at each row, satisfied; `top` is the highest gain."""
     stop = satisfying(rows.gains, top)
-    going_on = rows.running_product(1.0 - stop)
-    out: Floats = rows.before(going_on, 1.0) * stop
+    continuation = rows.running_product(1.0 - stop)
+    out: Floats = rows.before(continuation, 1.0) * stop
     return out
 
 
@@ -215,8 +215,8 @@ class NormalisedExpectedReciprocalRank(_ERR):
         if self.cutoff is not None:
             best = best.where(best.rank <= self.cutoff)
         top = top_gain(judged, self.gains, self.max_grade, best, str(self))
-        most = best.total(self.worth(stopping(best, top), best.rank))
-        return ratio(self._err(judged), most)
+        ideal_score = best.total(self.worth(stopping(best, top), best.rank))
+        return ratio(self._err(judged), ideal_score)
 
 
 @measure(
@@ -272,31 +272,33 @@ class SatisfiedModel(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         unsatisfied = 1.0 - self.satisfaction(page.gains)
-        return np.asarray(going_on(self.patience, page.gains.shape[1]) * unsatisfied)
+        return np.asarray(continuations(self.patience, page.gains.shape[1]) * unsatisfied)
 
-    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
         end = end or LAST
-        rows = self.unlike_others(judged, best=best, end=end)
-        other = self.most(judged) if best else 0.0
-        on = 1.0 - float(self.satisfaction(np.array([other]))[0])
-        patience = np.asarray(self.patience(upto(end)))
+        rows = self.distinct_rows(judged, best=best, end=end)
+        other = self.max_gain(judged) if best else 0.0
+        survival = 1.0 - float(self.satisfaction(np.array([other]))[0])
+        patience = np.asarray(self.patience(rank_range(end)))
         # Who goes on from a rank of which all that follow have the same gain reads so many, by
         # the chance to come to it; from rank 1 to one behind the last.
-        further = [*accumulate(patience[::-1].tolist(), lambda after, here: here + on * after)]
-        ahead = np.array([0.0, 0.0, *further])[::-1]
+        later_ranks = [
+            *accumulate(patience[::-1].tolist(), lambda after, here: here + survival * after)
+        ]
+        ahead = np.array([0.0, 0.0, *later_ranks])[::-1]
 
-        powers = on ** np.arange(float(end + 1))
+        powers = survival ** np.arange(float(end + 1))
 
-        going_on = rows.running_product(1.0 - self.satisfaction(rows.gains))
-        of_others = powers[rows.rank - rows.seen]
-        seen = patience[rows.rank - 1] * rows.before(going_on, 1.0) * of_others
+        continuation = rows.running_product(1.0 - self.satisfaction(rows.gains))
+        between = powers[rows.rank - rows.seen]
+        views = patience[rows.rank - 1] * rows.before(continuation, 1.0) * between
         below = rows.after(rows.rank, end + 1)
         stretch = ahead[rows.rank] - powers[below - rows.rank - 1] * ahead[below - 1]
-        stretches = rows.total(going_on * of_others * stretch)
+        stretches = rows.total(continuation * between * stretch)
         first = rows.firsts(rows.rank, end + 1)
         stretches += ahead[0] - powers[first - 1] * ahead[first - 1]
-        read = stretches + rows.total(seen)
-        return Expected(other * stretches + rows.total(rows.gains * seen), read, read)
+        depth = stretches + rows.total(views)
+        return Expected(other * stretches + rows.total(rows.gains * views), depth, depth)
 
 
 class _AtCutoff(
@@ -362,7 +364,7 @@ class NERR10(SatisfiedModel):
 class NERR11(SatisfiedModel):
     """The user of INSQ, who may be satisfied."""
 
-    T: float = parameter(1.0, WANTED, "total gain that the user wants")
+    T: float = parameter(1.0, GAIN_TARGET, "total gain that the user wants")
 
     def patience(self, rank: Any) -> Any:
-        return wanted(self.T, rank)
+        return insq_views(self.T, rank)

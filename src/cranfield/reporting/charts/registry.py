@@ -81,7 +81,7 @@ def _scores_of(evaluation: Evaluation, measure: Any = None) -> Scores:
     """Return the scores of one measure of an evaluation."""
     if measure is None and len(evaluation) > 1:
         raise PolicyError(
-            f"the chart shows one measure; set measure={next(iter(evaluation))!r}, or another of"
+            f"a chart shows a single measure; set measure={next(iter(evaluation))!r}, or another of"
             f" {', '.join(evaluation)}"
         )
     return evaluation[next(iter(evaluation)) if measure is None else measure]

@@ -16,12 +16,12 @@ from cranfield.base.text import counted
 from cranfield.reporting.charts.inputs import find_systems, first_or, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
+    apply_theme,
     chart_of,
     draws,
-    headed,
+    headline,
     interval_rows,
     number_of_each,
-    themed,
     tips,
 )
 
@@ -111,7 +111,7 @@ def judges_chart(
         names=list(ranks),
         offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
-        title=headed(f"Agreement of judges with people: {title}", subtitle),
+        title=headline(f"Agreement of judges with people: {title}", subtitle),
         description=f"{title} of {counted(len(judge_labels), 'judge')} with people, best first,"
         f" with intervals over {topics}. {best}"
         + (f", {value:.4g}." if np.isfinite(value) else "."),
@@ -158,10 +158,12 @@ def confusion_chart(
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
-        title=headed(title, "Proportions of people's grades by grade of the judge, and its pairs."),
+        title=headline(
+            title, "Proportions of people's grades by grade of the judge, and its pairs."
+        ),
         description=f"{title}: a confusion matrix for {counted(len(selection), 'judge')}.",
     )
-    return themed(chart)
+    return apply_theme(chart)
 
 
 def _panel(own: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
@@ -264,7 +266,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         size=90,
         legend={"title": None, "columns": 3},
         width=WIDTH,
-        title=headed(
+        title=headline(
             f"Do judges favour their own family? {measure}",
             f"{100 * result.confidence:g}% t intervals over topics; thin: for {judges} together"
             " (Bonferroni).",

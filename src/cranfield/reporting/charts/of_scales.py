@@ -15,7 +15,15 @@ from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.reporting.charts.inputs import Named, measures_by_title
-from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, draws, themed, tips
+from cranfield.reporting.charts.theme import (
+    COLOURS,
+    apart,
+    apply_theme,
+    chart_of,
+    draws,
+    map_values,
+    tips,
+)
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.runs import all_runs, check_size, exceeds, score_runs
 
@@ -175,7 +183,7 @@ def distribution_chart(
         "Values of measures over the proportion of all runs, and of all values, up to them; the"
         " values of an interval scale lie on the straight line."
     )
-    return themed(alt.concat(*panels, columns=len(sizes), description=about))
+    return apply_theme(alt.concat(*panels, columns=len(sizes), description=about))
 
 
 def _at(measure: str | Measure, length: int) -> str | Measure:
@@ -193,8 +201,10 @@ def _panel(image_of_runs: Image, title: str) -> alt.LayerChart:
     x = alt.X("share:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     marks = {
-        "color": coded(alt.Color, "of", SHARES.values(), COLOURS[:2], title=None),
-        "strokeDash": coded(alt.StrokeDash, "of", SHARES.values(), [[1, 0], [3, 3]], title=None),
+        "color": map_values(alt.Color, "of", SHARES.values(), COLOURS[:2], title=None),
+        "strokeDash": map_values(
+            alt.StrokeDash, "of", SHARES.values(), [[1, 0], [3, 3]], title=None
+        ),
     }
     straight = chart_of({"share": [0.0, 1.0], "value": [low, high]})
     layers = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
@@ -311,7 +321,7 @@ def spacing_chart(
         f" grades 0 to {grades}; on an interval scale all steps between neighbouring values are"
         " equal."
     )
-    return themed(alt.concat(*panels, columns=columns, description=about))
+    return apply_theme(alt.concat(*panels, columns=columns, description=about))
 
 
 def spaced_runs(image_of_runs: Image) -> pl.DataFrame:

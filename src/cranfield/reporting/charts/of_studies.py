@@ -22,14 +22,14 @@ from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
     apart,
-    banded,
+    apply_theme,
     by_colour,
     by_look,
     chart_of,
-    coded,
+    combine,
+    draw_bands,
     draws,
-    overlaid,
-    themed,
+    map_values,
     tips,
 )
 
@@ -81,8 +81,8 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
         ends = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
         frame = own.select("size", test="first", **ends)
         look: dict[str, Any] = {"width": 260, "height": 200, "title": f"{name}: {title}"}
-        panels.append(banded(frame, size, pairs, marks, tip, **look))
-    return themed(alt.concat(*panels, columns=2))
+        panels.append(draw_bands(frame, size, pairs, marks, tip, **look))
+    return apply_theme(alt.concat(*panels, columns=2))
 
 
 ASL_WIDTH = 460
@@ -156,7 +156,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
         # A white rim separates the text from curves.
         rim = text.mark_text(stroke="white", strokeWidth=4, **place)
         layers = [rule, line, rim, text.mark_text(color="#666666", **place)]
-    return overlaid(*layers, width=ASL_WIDTH, height=320)
+    return combine(*layers, width=ASL_WIDTH, height=320)
 
 
 def thinned(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.DataFrame:
@@ -219,7 +219,7 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
         for quantity, title in (("score", f"{measure}, {kind} lists"), ("rank", "Ranks by it")):
             panel = _before_and_after(part, quantity, study.unit)
             panels.append(panel.properties(width=SIDE, height=SIDE, title=title))
-    return themed(alt.concat(*panels, columns=2))
+    return apply_theme(alt.concat(*panels, columns=2))
 
 
 def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.LayerChart:
@@ -244,7 +244,7 @@ def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.Layer
         y=alt.Y(f"{after}:Q", title=f"without those of the {unit} alone", scale=upright),
         color=alt.value(COLOURS[0])
         if unit == "run"
-        else coded(alt.Color, "runs of the team", sizes, COLOURS[: len(sizes)], legend=legend),
+        else map_values(alt.Color, "runs of the team", sizes, COLOURS[: len(sizes)], legend=legend),
         tooltip=["system:N", "team:N", f"{before}:Q", f"{after}:Q"],
     )
     panel: alt.LayerChart = equal + points
@@ -301,7 +301,7 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
         title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
         joined = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
         panels.append(_pooling_panel(joined, what, AGAINST[what], marks).properties(title=title))
-    return themed(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
+    return apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
 
 
 def _pooling_panel(
@@ -321,7 +321,7 @@ def _pooling_panel(
     tip = tips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
     end = chart_of(whole).mark_rule(color=GREY, strokeDash=[2, 2])
     end = end.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="whole pool"))
-    panel: alt.LayerChart = banded(budgets, judged, y, marks, tip) + end
+    panel: alt.LayerChart = draw_bands(budgets, judged, y, marks, tip) + end
     return panel.properties(width=300, height=240)
 
 
@@ -376,8 +376,8 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
         upper = alt.Undefined if quantity == "significant" else 1
         mean = alt.Y("mean:Q").title(unit).scale(domainMax=upper, clamp=True)
         part, look = frame.filter(what=quantity), {"width": 240, "height": 200, "title": title}
-        panels.append(banded(part, size, mean, marks, tip, **look))
-    return themed(alt.concat(*panels, columns=3))
+        panels.append(draw_bands(part, size, mean, marks, tip, **look))
+    return apply_theme(alt.concat(*panels, columns=3))
 
 
 def _names(studies: Sequence[Stability]) -> list[str]:
@@ -506,7 +506,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     names = line_labels.mark_text(align="left", baseline="middle", fontSize=12).encode(
         x=alt.value(WIDTH + 38), y=alt.Y("place:Q", scale=scale), text="measure:N"
     )
-    return overlaid(
+    return combine(
         lines,
         leaders,
         names,
@@ -584,7 +584,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     looks = dict(zip(ENDS.values(), zip(COLOURS, ("circle", "diamond"), strict=False), strict=True))
     marks = by_look("of", looks, title="both")
     dots = chart_of(words).mark_point(filled=True, size=60, opacity=1)
-    return overlaid(
+    return combine(
         bars.encode(y=y, x=x, x2="interval:Q"),
         dots.encode(y=y, x="tau:Q", tooltip=tips("pair:N", "of:N", "tau"), **marks),
         width=WIDTH,

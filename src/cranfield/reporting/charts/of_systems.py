@@ -18,14 +18,14 @@ from cranfield.reporting.charts.theme import (
     by_look,
     cell_size,
     chart_of,
-    coded,
     columns_of,
+    combine,
     data_of,
     draws,
-    headed,
+    headline,
     interval_rows,
+    map_values,
     number_of_each,
-    overlaid,
     row_size,
     rows_of,
     score_axis,
@@ -99,7 +99,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     )
     tip = tips("system:N", "topic:N", "score")
     size = f"{counted(len(names), 'system')}, {counted(len(table.topics), 'topic')}"
-    return overlaid(
+    return combine(
         whiskers,
         box.encode(x=x("q1"), x2="q3:Q"),
         median.encode(x=x("median")),
@@ -107,7 +107,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=headed(f"{make_title(table.measure)}: {size}", *LEGEND),
+        title=headline(f"{make_title(table.measure)}: {size}", *LEGEND),
         description=f"Box plots of the scores by {make_title(table.measure)} of {size}, ordered by"
         f" mean, from {names[0]} with a mean of {_number(boxes['mean'][0])} to {names[-1]} with"
         f" {_number(boxes['mean'][-1])}.",
@@ -233,7 +233,7 @@ def intervals_chart(
         band=frame.filter(verdict="reference").select("low", "high"),
         scale=alt.Scale(zero=False, nice=False, domain=domain),
         width=WIDTH,
-        title=headed(
+        title=headline(
             capitalised(title)
             if not comparison.measure
             else f"{comparison.mean_of.capitalize()} by system: {make_title(comparison.measure)}",
@@ -310,7 +310,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         labelLimit=300,
         titleLimit=300,
     )
-    fill = coded(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=legend)
+    fill = map_values(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=legend)
     titles = {
         "row:N": "system",
         "column:N": "compared with",
@@ -350,11 +350,11 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     method = f"{comparison.title}, alpha {comparison.alpha:g}"
     count = comparison.count()
     finding = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
-    return overlaid(
+    return combine(
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
-        title=headed(f"{make_title(comparison.measure)}: {finding}", f"{method}."),
+        title=headline(f"{make_title(comparison.measure)}: {finding}", f"{method}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
         f" {make_title(comparison.measure)}, in order of their means. {method}: {finding}"
         f" significantly. The best is {names[order[0]]}.",
@@ -442,13 +442,13 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     names = chart_of(texts.agg(pl.col("system").str.join(", ")))
     names = names.mark_text(align="left", dx=7, dy=-7, fontSize=12, limit=200, aria=False)
     front_names = ", ".join(front["system"])
-    return overlaid(
+    return combine(
         line.encode(x=x, y=y),
         marks.encode(x=x, y=y, tooltip=tooltip, **looks),
         names.encode(x=x, y=y, text="system:N"),
         width=WIDTH,
         height=320,
-        title=headed(
+        title=headline(
             f"{mean} and {name}: {len(front)} of {counted(len(points), 'system')} on the front",
             "Line: best mean up to a cost (Pareto front).",
         ),

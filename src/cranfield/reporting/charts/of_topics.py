@@ -18,15 +18,15 @@ from cranfield.reporting.charts.inputs import cells_of, labels, make_title, rank
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
+    apply_theme,
     by_look,
     cell_size,
     chart_of,
     columns_of,
+    combine,
     draws,
-    headed,
-    overlaid,
+    headline,
     rows_of,
-    themed,
     tips,
 )
 from cranfield.scores.averages import Averages
@@ -95,12 +95,12 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     rule = chart_of({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
     tip = alt.Tooltip("difference:Q", title="mean difference", format=".4f")
     first_name, second_name = two.names
-    return overlaid(
+    return combine(
         bars,
         rule.encode(y=y, tooltip=[tip]),
         width=alt.Step(step) if fits else MAX_WIDTH,
         height=280,
-        title=headed(
+        title=headline(
             f"Differences by topic: {two.title}",
             f"{two.short[0]} minus {two.short[1]}; dashed: mean difference, {mean:.4f}.",
             two.note,
@@ -148,12 +148,12 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     diagonal = chart_of({"second": [low, high], "first": [low, high]})
     diagonal = diagonal.mark_line(color="black", strokeWidth=1, aria=False).encode(x=x, y=y)
     points = chart_of(two.frame).mark_point(filled=True, size=55, opacity=0.75)
-    return overlaid(
+    return combine(
         diagonal,
         points.encode(x=x, y=y, tooltip=two.tooltip, **two.marks),
         width=SIDE,
         height=SIDE,
-        title=headed(f"Two systems by topic: {two.title}", two.note),
+        title=headline(f"Two systems by topic: {two.title}", two.note),
         description=f"Scatter plot of {two.title} of {counted(two.frame.height, 'topic')}:"
         f" {two.names[0]} against {two.names[1]}, with the diagonal. {'; '.join(two.kinds)}.",
     )
@@ -293,7 +293,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     ).properties(
         width=alt.Step(width) if fits else MAX_WIDTH,
         height=alt.Step(height),
-        title=headed(
+        title=headline(
             f"{make_title(table.measure)} by system and topic: {of}",
             f"White: {missing:,} cells without a score." if missing else "",
         ),
@@ -301,7 +301,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         f" easiest topic is {easiest_first[0]} with a mean of {by_topic[order[0]]:.4g}, the hardest"
         f" is {easiest_first[-1]}.",
     )
-    return themed(chart)
+    return apply_theme(chart)
 
 
 @draws("residuals", "AnovaTable")
@@ -359,7 +359,7 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
         " scores, and against the quantiles of a normal distribution with a line for normal errors"
         f" of standard deviation {deviation:.4g}."
     )
-    return themed(
+    return apply_theme(
         alt.hconcat(
             variances.properties(title="Equal variances?", **side),
             normality.properties(title="Normal errors?", **side),

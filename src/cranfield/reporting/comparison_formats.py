@@ -77,10 +77,10 @@ def bars(
     lowest, highest = ends
 
     def place(value: float) -> int:
-        share = (np.clip(value, lowest, highest) - lowest) / (highest - lowest)
-        return round(float(share) * (WIDTH - 1))
+        fraction = (np.clip(value, lowest, highest) - lowest) / (highest - lowest)
+        return round(float(fraction) * (WIDTH - 1))
 
-    drawn = []
+    lines = []
     for at, start, end in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True):
         letters = [" "] * WIDTH
         if zero:
@@ -92,20 +92,20 @@ def bars(
             letters[place(at)] = "●"
         elif not np.isnan(at):
             letters[0 if at < lowest else -1] = "◂" if at < lowest else "▸"
-        drawn.append("".join(letters).rstrip())
-    return drawn
+        lines.append("".join(letters).rstrip())
+    return lines
 
 
 def comparison_text(
-    meanings: Mapping[str, Meaningfulness], margin: str | None = None, *, anova: bool = False
+    statements: Mapping[str, Meaningfulness], margin: str | None = None, *, anova: bool = False
 ) -> str:
-    """Return the answers first, with their intervals, then methods, notes and meaningfulness."""
+    """Write results with their intervals first, then methods, notes and meaningfulness."""
     notes: dict[str, list[str]] = {}
     parts = []
-    for name, meaning in meanings.items():
-        comparison = meaning.comparison
+    for name, statement in statements.items():
+        comparison = statement.comparison
         notes[name] = [f"note: {note}" for note in comparison.notes]
-        notes[name] += [f"meaningfulness: {line}" for line in _meaning_lines(meaning)]
+        notes[name] += [f"meaningfulness: {line}" for line in _meaning_lines(statement)]
         table, legend = with_bars(comparison)
         answer = [
             lead(comparison, plain(name) or "these scores"),
@@ -115,8 +115,8 @@ def comparison_text(
         ]
         parts.append("\n".join([*answer, legend] if legend else answer))
     own, common = shared_lines(notes)
-    for name, meaning in meanings.items():
-        comparison = meaning.comparison
+    for name, statement in statements.items():
+        comparison = statement.comparison
         parts.append("\n".join([*comparison.heading(), *own[name]]))
         if anova and comparison.anova is not None:
             parts.append(str(comparison.anova))
@@ -127,11 +127,11 @@ def comparison_text(
     return "\n\n".join(parts) + "\n"
 
 
-def comparison_csv(meanings: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
+def comparison_csv(statements: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
     shared = ("test", "correction", "alternative", "alpha", "lower_is_better")
     tables = []
-    for name, meaning in meanings.items():
-        comparison = meaning.comparison
+    for name, statement in statements.items():
+        comparison = statement.comparison
         tables.append(
             comparison.to_polars().select(
                 pl.lit(name).alias("measure"),
@@ -140,82 +140,85 @@ def comparison_csv(meanings: Mapping[str, Meaningfulness], margin: str | None = 
                     for field in shared
                 ),
                 pl.all(),
-                pl.Series("order of means holds on any scale", meaning.dominance.holds),
-                *_equivalence(meaning, margin),
+                pl.Series("order of means holds on any scale", statement.dominance.holds),
+                *_equivalence(statement, margin),
             )
         )
     return pl.concat(tables).write_csv()
 
 
-def _equivalence(meaning: Meaningfulness, margin: str | None) -> pl.DataFrame:
+def _equivalence(statement: Meaningfulness, margin: str | None) -> pl.DataFrame:
     """Return the columns that a margin adds to the pairs."""
     if margin is None:
         return pl.DataFrame()
-    table = meaning.comparison.equivalence(margin).to_polars()
+    table = statement.comparison.equivalence(margin).to_polars()
     return table.drop("first", "second", "difference", "p difference").rename(
         {name: f"equivalence {name}" for name in ("low", "high", "verdict")}
     )
 
 
-def _meaning_lines(meaning: Meaningfulness) -> list[str]:
-    """Return lines on what a comparison means, without the first one if it is among its notes."""
-    is_noted = meaning.scale is not None and meaning.scale < meaning.required_scale
-    return meaning.lines()[is_noted:]
+def _meaning_lines(statement: Meaningfulness) -> list[str]:
+    """Return lines on meaningfulness, without the first if the notes of the comparison have it."""
+    is_noted = statement.scale is not None and statement.scale < statement.required_scale
+    return statement.lines()[is_noted:]
 
 
 def comparison_tables(
-    meanings: Mapping[str, Meaningfulness], margin: str | None = None, anova: bool = False
+    statements: Mapping[str, Meaningfulness], margin: str | None = None, anova: bool = False
 ) -> list[Table]:
     """Return the tables of each measure: ranking or pairs, analysis of variance, equivalence."""
     tables = []
-    for meaning in meanings.values():
-        comparison = meaning.comparison
+    for statement in statements.values():
+        comparison = statement.comparison
         table = comparison.as_table()
-        remarks = [*table.remarks, *(f"meaningfulness: {line}" for line in _meaning_lines(meaning))]
+        remarks = [
+            *table.remarks,
+            *(f"meaningfulness: {line}" for line in _meaning_lines(statement)),
+        ]
         tables.append(replace(table, remarks=remarks))
         if anova and comparison.anova is not None:
             variance = comparison.anova.as_table()
-            of = f" of {comparison.measure}" if comparison.measure else ""
-            title = variance.title.replace("variance", f"variance{of}", 1)
+            suffix = f" of {comparison.measure}" if comparison.measure else ""
+            title = variance.title.replace("variance", f"variance{suffix}", 1)
             tables.append(replace(variance, title=title))
         if margin is not None:
             tables.append(comparison.equivalence(margin).as_table())
     return tables
 
 
-def marked_table(meanings: Mapping[str, Meaningfulness], kind: str | None = None) -> Table:
+def marked_table(statements: Mapping[str, Meaningfulness], kind: str | None = None) -> Table:
     """Return one table of all measures, with marks of significance of a kind of `MARKS`."""
-    comparisons = {name: meaning.comparison for name, meaning in meanings.items()}
+    comparisons = {name: statement.comparison for name, statement in statements.items()}
     first = next(iter(comparisons.values()))
     kind = kind_of(kind, first.baselines, (first.alpha,))
     scores = {name: comparison.scores for name, comparison in comparisons.items()}
     marks = marks_of(comparisons, kind)
     lines = [
         f"{name}: {line}" if name else line
-        for name, meaning in meanings.items()
-        for line in _meaning_lines(meaning)
+        for name, statement in statements.items()
+        for line in _meaning_lines(statement)
     ]
     marks = replace(marks, remarks=[*marks.remarks, *lines])
-    # As in tables without marks, the best system of the first measure is the first.
+    # Systems are ordered by the first measure, as in tables without marks.
     return evaluation_table(scores, marks, sort=next(iter(scores)))
 
 
-def comparison_json(meanings: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
+def comparison_json(statements: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
     comparisons = []
-    for meaning in meanings.values():
-        table = as_dict(meaning.comparison)
-        table["meaningfulness"] = {"verdict": meaning.verdict, "lines": meaning.lines()}
-        for pair, holds in zip(table["pairs"], meaning.dominance.holds, strict=True):
+    for statement in statements.values():
+        table = as_dict(statement.comparison)
+        table["meaningfulness"] = {"verdict": statement.verdict, "lines": statement.lines()}
+        for pair, holds in zip(table["pairs"], statement.dominance.holds, strict=True):
             pair["order of means holds on any scale"] = bool(holds)
         if margin is not None:
-            equivalence = meaning.comparison.equivalence(margin)
+            equivalence = statement.comparison.equivalence(margin)
             table["equivalence"] = {
                 "margin": equivalence.requested_margin,
                 "confidence level": equivalence.level,
                 "holds for": equivalence.holds_for,
                 "verdicts": equivalence.count(),
             }
-            more = _equivalence(meaning, margin).to_dicts()
+            more = _equivalence(statement, margin).to_dicts()
             table["pairs"] = [a | b for a, b in zip(table["pairs"], more, strict=True)]
         comparisons.append(table)
     return json_text({"cranfield": __version__, "comparisons": comparisons})
@@ -276,10 +279,10 @@ ATTRIBUTES = (
     *("measure", "lower_is_better", "test", "correction", "alternative", "alpha", "topics"),
     *("baselines", "seed", "resamples", "interval_of", "options", "details", "notes"),
 )
-"""Attributes of comparisons in JSON, by their names."""
+"""Attributes of comparisons that JSON contains."""
 
-SHOWN = 12
-"""Values that are listed, at most."""
+MAX_VALUES = 12
+"""Maximum number of values in a list."""
 
 
 def scale_text(facts: ScaleFacts) -> str:
@@ -309,10 +312,10 @@ def _values(facts: ScaleFacts) -> list[str]:
     if image is None:
         return [f"image: {facts.refusal}"]
     gaps = image.gaps()
-    many = f"about 2^{image.size.bit_length() - 1}"
-    count = f"{image.size:,}" if image.size < 2**62 else many
+    power = f"about 2^{image.size.bit_length() - 1}"
+    count = f"{image.size:,}" if image.size < 2**62 else power
     lines = [f"image: {count} values, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
-    if image.size <= SHOWN:
+    if image.size <= MAX_VALUES:
         lines[0] += ": " + ", ".join(f"{value:.4g}" for value in image.values())
     if gaps.equispaced:
         lines.append("gaps: all equal")
@@ -330,7 +333,7 @@ def _values(facts: ScaleFacts) -> list[str]:
 
 
 def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
-    """Return scale and image of a measure by name, for JSON."""
+    """Return scale and image of a measure as a dictionary for JSON."""
     image = facts.image
     content: dict[str, Any] = {
         "measure": facts.report.measure,

@@ -1,4 +1,4 @@
-"""A comparison as a paragraph for a paper."""
+"""Comparisons as paragraphs for a paper."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ FORMATS: dict[str, Callable[[str], str]] = {
 }
 """Functions that escape text, by format."""
 
-MOST_PLACES = 12
-SURE = 2
-"""Digits that half the width of an interval is shown with."""
+MAX_PLACES = 12
+DIGITS = 2
+"""Number of significant digits of half the width of an interval."""
 
 
 @dataclass(frozen=True)
@@ -45,22 +45,24 @@ class Maths:
 
 
 @dataclass(frozen=True)
-class Cited:
-    """Sources to cite, as they are declared: `Holm (1979); Shaffer (1986)`."""
+class Citation:
+    """Sources to cite, such as `Holm (1979); Shaffer (1986)`."""
 
     source: str
 
 
-Sentence = Sequence["str | Maths | Cited"]
+Sentence = Sequence["str | Maths | Citation"]
 
 
-def written(sentences: Iterable[Sentence], format: str) -> str:
+def write_paragraph(sentences: Iterable[Sentence], format: str) -> str:
     """Write sentences as one paragraph."""
     check_choice("format", format, FORMATS)
-    return " ".join("".join(_part(part, format) for part in sentence) for sentence in sentences)
+    return " ".join(
+        "".join(_write_part(part, format) for part in sentence) for sentence in sentences
+    )
 
 
-def _part(part: str | Maths | Cited, format: str) -> str:
+def _write_part(part: str | Maths | Citation, format: str) -> str:
     if isinstance(part, Maths):
         return f"${part.text}$" if format == "latex" else FORMATS[format](part.text)
     if isinstance(part, str):
@@ -70,11 +72,11 @@ def _part(part: str | Maths | Cited, format: str) -> str:
         return ""
     if format == "latex":
         return rf" \citep{{{','.join(work.key for work in works)}}}"
-    return FORMATS[format](f" ({'; '.join(map(_short, works))})")
+    return FORMATS[format](f" ({'; '.join(map(_cite_shortly, works))})")
 
 
-def _short(work: Entry) -> str:
-    """Return authors and year; the name of a program."""
+def _cite_shortly(work: Entry) -> str:
+    """Return authors and year, or the name of a program."""
     return work.key if work.is_software else f"{_authors(work.families)} {work.year}"
 
 
@@ -86,11 +88,11 @@ def _authors(families: Sequence[str]) -> str:
 
 
 def places_for(low: float, high: float, otherwise: int) -> int:
-    """Return the decimals that an interval supports: two digits of half its width."""
+    """Return the number of decimals that shows two digits of the half-width of an interval."""
     half = (high - low) / 2
     if not isfinite(half) or half <= 0:
         return otherwise
-    return min(MOST_PLACES, max(0, SURE - 1 - floor(log10(half))))
+    return min(MAX_PLACES, max(0, DIGITS - 1 - floor(log10(half))))
 
 
 def rounded(value: float, places: int) -> Maths:
@@ -100,7 +102,7 @@ def rounded(value: float, places: int) -> Maths:
 
 
 def between(low: float, high: float, places: int) -> Sentence:
-    """Write an interval, of which one bound may be infinite."""
+    """Write an interval; one bound may be infinite."""
     if np.isinf(low) and np.isfinite(high):
         return ["up to ", rounded(high, places)]
     if np.isinf(high) and np.isfinite(low):
@@ -113,21 +115,21 @@ def p_of(pvalue: float, alpha: float) -> Maths:
     if pvalue < 0.001 and alpha >= 0.001:
         return Maths("p < 0.001")
     places = 3
-    while places < MOST_PLACES and (float(f"{pvalue:.{places}f}") <= alpha) != (pvalue <= alpha):
+    while places < MAX_PLACES and (float(f"{pvalue:.{places}f}") <= alpha) != (pvalue <= alpha):
         places += 1
     if places == 3 and 0.9995 <= pvalue < 1:
         return Maths("p > 0.999")
-    if pvalue < 10.0**-MOST_PLACES:
-        return Maths(f"p < {10.0**-MOST_PLACES:.{MOST_PLACES}f}")
+    if pvalue < 10.0**-MAX_PLACES:
+        return Maths(f"p < {10.0**-MAX_PLACES:.{MAX_PLACES}f}")
     while float(f"{pvalue:.{places}f}") == 0:
         places += 1
     return Maths(f"p = {pvalue:.{places}f}")
 
 
-NOTHING = 1e-9
-"""Bounds below this are 0, but for rounding."""
+ZERO = 1e-9
+"""Bounds up to this are 0 except for rounding."""
 
-SHOWN_PAIRS = 5
+MAX_PAIRS = 5
 """Maximum number of pairs whose differences are listed."""
 
 
@@ -143,7 +145,7 @@ def _pair(comparison: PairwiseComparison, k: int) -> Sentence:
     level = f"{100 * (1 - comparison.alpha):g}% confidence interval"
     if comparison.interval_of in (*MEANS, comparison.difference_name):
         return [difference, f" ({level} ", *ends, ", ", p, ")"]
-    # The interval is not one of the difference before it.
+    # The interval is of another quantity than the difference before it.
     quantity = (
         comparison.interval_of if len(comparison) == 1 else comparison.interval_of.split(" of ")[0]
     )
@@ -161,9 +163,9 @@ def _places(comparison: PairwiseComparison, k: int) -> int:
     if np.isfinite(low) != np.isfinite(high):
         low, high = (low, twice - low) if np.isfinite(low) else (twice - high, high)
     places = places_for(low, high, comparison.places)
-    # A bound that is not 0 is not shown as 0.
-    smallest = min((abs(end) for end in (low, high) if NOTHING < abs(end) < np.inf), default=1.0)
-    while places < MOST_PLACES and round(smallest, places) == 0:
+    # A bound other than 0 is not rounded to 0.
+    smallest = min((abs(end) for end in (low, high) if ZERO < abs(end) < np.inf), default=1.0)
+    while places < MAX_PLACES and round(smallest, places) == 0:
         places += 1
     return places
 
@@ -195,13 +197,13 @@ def result_of(comparison: PairwiseComparison) -> Iterator[Sentence]:
     yield [
         f"Of {len(comparison):,} pairs, {count or 'none'} {_verb('differ', count)} significantly."
     ]
-    without = ""
+    note = ""
     if number := comparison.without_interval:
         has = f"{counted(number, 'pair')} {'has' if number == 1 else 'have'}"
-        without = f"; {has} no interval, because it would contradict the decision of the test"
+        note = f"; {has} no interval, because it would contradict the decision of the test"
     yield [
         f"Intervals are of the {comparison.interval_of}, and hold for"
-        f" {comparison.interval_kind}{without}."
+        f" {comparison.interval_kind}{note}."
     ]
     if comparison.baselines:
         yield from _of_baselines(comparison)
@@ -222,7 +224,7 @@ def _verb(verb: str, count: int) -> str:
 
 
 def _of_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write which systems are better and which are worse than each baseline."""
+    """Write about systems that are better or worse than each baseline."""
     star, sign = comparison.is_significant(), np.sign(comparison.difference)
     good = sign * (-1 if comparison.lower_is_better else 1)
     for second in dict.fromkeys(comparison.second.tolist()):
@@ -236,10 +238,12 @@ def _of_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
             if significant.size == 0:
                 yield [f"No system is significantly {word} than {base}."]
                 continue
-            who = (
+            subject = (
                 f"{counted(significant.size, 'system')} {'is' if significant.size == 1 else 'are'}"
             )
-            start = f"{who} significantly {word} than {base}, by these {_differences(comparison)}"
+            start = (
+                f"{subject} significantly {word} than {base}, by these {_differences(comparison)}"
+            )
             yield [
                 _largest(start, significant.size),
                 *_listed_differences(comparison, significant),
@@ -248,16 +252,16 @@ def _of_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
 
 
 def _largest(start: str, count: int) -> str:
-    selection = f", the {SHOWN_PAIRS} largest" if count > SHOWN_PAIRS else ""
+    selection = f", the {MAX_PAIRS} largest" if count > MAX_PAIRS else ""
     return f"{start}{selection}: "
 
 
 def _listed_differences(
     comparison: PairwiseComparison, pairs: Indices
-) -> Iterator[str | Maths | Cited]:
+) -> Iterator[str | Maths | Citation]:
     """Write the largest differences among some pairs."""
     order = pairs[np.argsort(-np.abs(comparison.difference[pairs]), kind="stable")]
-    for place, k in enumerate(order[:SHOWN_PAIRS].tolist()):
+    for place, k in enumerate(order[:MAX_PAIRS].tolist()):
         first, second = _name(comparison, k)
         yield "; " if place else ""
         yield (
@@ -276,13 +280,13 @@ def _of_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     ends = {best, next_best}
     pairs = zip(comparison.first.tolist(), comparison.second.tolist(), strict=True)
     k = next(k for k, pair in enumerate(pairs) if {*pair} == ends)
-    differs = f"it differs significantly from {_of_others(better, len(comparison.systems) - 1)}"
-    differs += f", and not from {listing(top)}" if top else ""
+    clause = f"it differs significantly from {_of_others(better, len(comparison.systems) - 1)}"
+    clause += f", and not from {listing(top)}" if top else ""
     if not better:
-        differs = "it is not significantly different from any other system"
+        clause = "it is not significantly different from any other system"
     yield [
         f"{comparison.systems[best]} has the {word} {comparison.mean_of},"
-        f" {_mean(comparison, best, k)}; {differs}."
+        f" {_mean(comparison, best, k)}; {clause}."
     ]
     a, b = _name(comparison, k)
     yield [
@@ -339,29 +343,29 @@ def equivalence_of(comparison: PairwiseComparison, margin: float | str) -> Itera
 def jointly(comparison: JointComparison) -> Iterator[Sentence]:
     verdicts = comparison.verdicts
     better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
-    some = int(((better + worse) > 0).sum())
-    every = int((np.maximum(better, worse) == len(comparison.measures)).sum())
-    opposed = int(((better > 0) & (worse > 0)).sum())
+    n_some = int(((better + worse) > 0).sum())
+    n_every = int((np.maximum(better, worse) == len(comparison.measures)).sum())
+    n_opposed = int(((better > 0) & (worse > 0)).sum())
     pairs = counted(len(comparison), "pair")
-    verb = "differs" if some == 1 or len(comparison) == 1 else "differ"
+    verb = "differs" if n_some == 1 or len(comparison) == 1 else "differ"
     yield [
         f"{counted(len(comparison.systems), 'system')} were compared by ",
-        *_cited(comparison.measures),
+        *_list_measures(comparison.measures),
         f" on {counted(comparison.topics, 'topic')} ({pairs}).",
     ]
     correction = CORRECTIONS[comparison.correction]
     own = bool(comparison.baselines) and bool(correction.baseline_source)
     yield [
         f"All pairs and measures were tested together by {comparison.method}",
-        Cited(correction.baseline_source if own else correction.source),
+        Citation(correction.baseline_source if own else correction.source),
         f", two-sided, which bounds the probability of any false positive among"
         f" {counted(verdicts.size, 'comparison')} by {comparison.alpha:g}; it drew"
         f" {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}.",
     ]
     yield [
-        f"Of {pairs}, {some or 'none'} {verb} significantly by some"
-        f" measure, {every or 'none'} by every measure, and {opposed or 'none'} by measures that"
-        " contradict each other."
+        f"Of {pairs}, {n_some or 'none'} {verb} significantly by some"
+        f" measure, {n_every or 'none'} by every measure, and {n_opposed or 'none'} by measures"
+        " that contradict each other."
     ]
     low, high = comparison.interval
     names = comparison.systems
@@ -375,13 +379,13 @@ def jointly(comparison: JointComparison) -> Iterator[Sentence]:
         ends = low[k, m], high[k, m]
         places = places_for(*ends, 4)
         interval = [level, *between(*ends, places), ", "] if np.isfinite(ends).all() else []
-        to, what = (
+        word, quantity = (
             ("to", "log ratio ") if comparison.statistics[m] == "geometric-mean" else ("minus", "")
         )
         yield [
             f"By {measure}, {counted(significant.size, 'pair')}"
-            f" {_verb('differ', significant.size)}, the most {names[comparison.first[k]]} {to}"
-            f" {names[comparison.second[k]]}: {what}",
+            f" {_verb('differ', significant.size)}, the most {names[comparison.first[k]]} {word}"
+            f" {names[comparison.second[k]]}: {quantity}",
             rounded(comparison.difference[k, m], places),
             " (",
             *interval,
@@ -394,13 +398,13 @@ def jointly(comparison: JointComparison) -> Iterator[Sentence]:
     yield [f"Computed with cranfield {__version__}."]
 
 
-def _cited(names: Sequence[str]) -> Iterator[str | Cited]:
+def _list_measures(names: Sequence[str]) -> Iterator[str | Citation]:
     """List all measures, each with the works to cite for it."""
     for place, name in enumerate(names):
         yield "" if place == 0 else " and " if place == len(names) - 1 else ", "
         measure = measure_of(name)
         yield name
-        yield Cited("" if measure is None else measure.source)
+        yield Citation("" if measure is None else measure.source)
 
 
 BOUNDS = {
@@ -410,8 +414,8 @@ BOUNDS = {
 }
 """Error rates that corrections bound, in words."""
 
-OF_ITS_OWN = "what the test assumes of each pair"
-"""Assumptions of corrections that have none of their own."""
+OF_TEST = "what the test assumes of each pair"
+"""Text of corrections that add no assumptions to those of the test."""
 
 HINT = "% The keys are those of `cranfield cite`, which prints BibTeX: save it as a .bib file."
 
@@ -425,7 +429,7 @@ def prose(comparison: Any, format: str = "text", margin: float | str | None = No
         sentences = jointly(comparison)
     else:
         sentences = _sentences(comparison, margin)
-    return written(sentences, format) + (f"\n{HINT}" if format == "latex" else "")
+    return write_paragraph(sentences, format) + (f"\n{HINT}" if format == "latex" else "")
 
 
 def _sentences(comparison: PairwiseComparison, margin: float | str | None) -> Iterator[Sentence]:
@@ -435,9 +439,9 @@ def _sentences(comparison: PairwiseComparison, margin: float | str | None) -> It
     yield from effects_of(comparison)
     if margin is not None:
         yield from equivalence_of(comparison, margin)
-    yield from _rests_on(comparison)
+    yield from _assumptions(comparison)
     for note in comparison.notes:
-        # Other sentences report these.
+        # Other sentences report these notes.
         if not (note.startswith("lower scores of") or note.endswith(RESCALING)):
             yield [f"{capitalised(note)}."]
     yield [f"Computed with cranfield {__version__}."]
@@ -446,19 +450,21 @@ def _sentences(comparison: PairwiseComparison, margin: float | str | None) -> It
 def _design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     measure_name = comparison.measure or "their scores"
     measure = measure_of(comparison.measure)
-    source = Cited("" if measure is None else measure.source)
+    source = Citation("" if measure is None else measure.source)
     systems, pairs = comparison.systems, counted(len(comparison), "pair")
     if len(systems) == 2:
-        who = f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
-        how = ""
+        clause = f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
+        note = ""
     elif comparison.baselines:
         others = counted(len(systems) - len(comparison.baselines), "system")
-        who = f"{others} {'was' if others.startswith('1 ') else 'were'} compared with"
-        who += f" {'the baseline' if len(comparison.baselines) == 1 else 'the baselines'}"
-        who, how = f"{who} {listing(comparison.baselines)}", f" ({pairs})"
+        clause = f"{others} {'was' if others.startswith('1 ') else 'were'} compared with"
+        clause += f" {'the baseline' if len(comparison.baselines) == 1 else 'the baselines'}"
+        clause, note = f"{clause} {listing(comparison.baselines)}", f" ({pairs})"
     else:
-        who, how = f"{counted(len(systems), 'system')} were compared with each other", f" ({pairs})"
-    yield [f"{who} by {measure_name}", source, f" on {counted(comparison.topics, 'topic')}{how}."]
+        clause = f"{counted(len(systems), 'system')} were compared with each other"
+        note = f" ({pairs})"
+    topics = counted(comparison.topics, "topic")
+    yield [f"{clause} by {measure_name}", source, f" on {topics}{note}."]
     if comparison.scores.lower_is_better:
         yield [f"Lower scores of {measure_name} are better."]
     if policies := ", ".join(
@@ -482,23 +488,23 @@ def _test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         own = bool(comparison.baselines)
         yield [
             f"The test was {heading_of(info, correction, baseline=own)}",
-            Cited(correction.baseline_source if own else correction.source),
+            Citation(correction.baseline_source if own else correction.source),
             f", {side}, {_bounds(correction.controls, comparison)}; the critical value was"
             f" estimated from {counted(comparison.resamples or 0, 'resample')} of topics with seed"
             f" {comparison.seed}.",
         ]
         return
-    start: Sentence = [f"The test was the {_inside(info.title)}", Cited(info.source)]
+    start: Sentence = [f"The test was the {_lower_title(info.title)}", Citation(info.source)]
     level = f", {side}, at a significance level of {comparison.alpha:g}"
     if comparison.correction == "none":
-        many = (
+        note = (
             ""
             if len(comparison) == 1
             else f"; p-values are not corrected for {len(comparison):,} comparisons"
         )
-        yield [*start, f"{level}{many}."]
+        yield [*start, f"{level}{note}."]
     else:
-        title, source = correction.title, Cited(correction.source)
+        title, source = correction.title, Citation(correction.source)
         yield [
             *start,
             f"{level}, with {title}",
@@ -510,34 +516,34 @@ def _test(comparison: PairwiseComparison) -> Iterator[Sentence]:
             f"It drew {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}."
         ]
     if comparison.omnibus is not None:
-        of = comparison.omnibus
+        omnibus = comparison.omnibus
         yield [
-            f"Of all systems together, {of.name} was {of.statistic:.2f} with"
-            f" {counted(round(of.df), 'degree')} of freedom (",
-            p_of(of.pvalue, comparison.alpha),
-            f", {of.effect_name} {of.effect:.3f}).",
+            f"Of all systems together, {omnibus.name} was {omnibus.statistic:.2f} with"
+            f" {counted(round(omnibus.df), 'degree')} of freedom (",
+            p_of(omnibus.pvalue, comparison.alpha),
+            f", {omnibus.effect_name} {omnibus.effect:.3f}).",
         ]
 
 
-def _inside(title: str) -> str:
-    """Write a title within a sentence: a name or an acronym keeps its capital."""
+def _lower_title(title: str) -> str:
+    """Lower the first letter of a title within a sentence, except of names and acronyms."""
     first = title.split(maxsplit=1)[0]
-    small = first in {"Paired", "Sign", "Randomisation", "Studentised", "Unpaired", "Bootstrap"}
-    small |= first.startswith(("Two-", "One-", "Three-", "Fake"))
-    return title[:1].lower() + title[1:] if small else title
+    is_common = first in {"Paired", "Sign", "Randomisation", "Studentised", "Unpaired", "Bootstrap"}
+    is_common |= first.startswith(("Two-", "One-", "Three-", "Fake"))
+    return title[:1].lower() + title[1:] if is_common else title
 
 
 def _bounds(bounds: str, comparison: PairwiseComparison) -> str:
     return f"{BOUNDS[bounds]}, {counted(len(comparison), 'comparison')}, by {comparison.alpha:g}"
 
 
-def _rests_on(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write the assumptions, the results of their checks, and what the scale allows."""
-    assumed = CORRECTIONS[comparison.correction].assumes
-    if assumed == OF_ITS_OWN or comparison.info.family == "ranks":
-        assumed = comparison.info.assumes.split(". ")[0].rstrip(".")
-        assumed = assumed[:1].lower() + assumed[1:]
-    yield [f"We assume that {assumed}."]
+def _assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
+    """Write the assumptions, the results of their checks, and the effect of the scale."""
+    assumption = CORRECTIONS[comparison.correction].assumes
+    if assumption == OF_TEST or comparison.info.family == "ranks":
+        assumption = comparison.info.assumes.split(". ")[0].rstrip(".")
+        assumption = assumption[:1].lower() + assumption[1:]
+    yield [f"We assume that {assumption}."]
     if comparison.anova is not None and CORRECTIONS[comparison.correction].one_variance:
         violated = check_assumptions(comparison.anova.residuals, comparison.anova.fitted).violated
         yield [
@@ -555,7 +561,7 @@ def _rests_on(comparison: PairwiseComparison) -> Iterator[Sentence]:
             f"{a_scale(meaning.scale)}, so the result does not depend on the spacing of the scale."
         ]
     else:
-        why = (
+        reason = (
             f"{measure_name} is declared to be {a_scale(meaning.scale)}"
             if meaning.scale < meaning.required_scale
             else f"{measure_name} is {a_scale(meaning.scale)} for retrieved sets of one size only"
@@ -563,8 +569,8 @@ def _rests_on(comparison: PairwiseComparison) -> Iterator[Sentence]:
             else f"each topic has its own scale for {measure_name}"
         )
         yield [
-            f"{needs}, but {why}: the result may depend on the spacing of the scale",
-            Cited("Ferrante, Ferro and Fuhr (2021)"),
+            f"{needs}, but {reason}: the result may depend on the spacing of the scale",
+            Citation("Ferrante, Ferro and Fuhr (2021)"),
             ".",
         ]
         if count := comparison.count():

@@ -21,7 +21,7 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY
 from cranfield.measures.families import HOME
-from cranfield.reporting.prose import Cited, written
+from cranfield.reporting.prose import Citation, write_paragraph
 from cranfield.significance import compare_measures
 from docs.measure_properties.properties import representative
 
@@ -505,7 +505,7 @@ def test_no_measure_has_an_empty_citation() -> None:
     for name in HOME.keys() & REGISTRY.where(kind="measure").keys():
         measure = representative(name)
         assert measure is not None
-        told = written([[name, Cited(measure.source), "."]], "text")
+        told = write_paragraph([[name, Citation(measure.source), "."]], "text")
         assert re.match(r" \([A-Za-z].*\)\.$", told[len(name) :]), told
 
 

@@ -1,6 +1,6 @@
-"""Charts: each a function of results that returns an Altair chart.
+"""Functions that draw results as Altair charts.
 
-A chart loads its module when it is first used: some draw results of studies, which are heavy.
+Modules of charts are loaded on first use, as some import the studies, which are slow to load.
 Altair is part of the extra `charts`.
 """
 

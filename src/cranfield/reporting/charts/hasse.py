@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, draws, overlaid
+from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, combine, draws, map_values
 from cranfield.scales.orders import covers, levels
 from cranfield.scales.runs import all_runs, check_size, exceeds
 
@@ -163,7 +163,7 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
     steps = {kind: dash for kind, dash in STEPS.items() if (ways["step"] == kind).any()}
     key = alt.Legend(title="one step up", symbolSize=400)
-    dashes = coded(alt.StrokeDash, "step", steps, steps.values(), legend=key)
+    dashes = map_values(alt.StrokeDash, "step", steps, steps.values(), legend=key)
     lines = chart_of(ways).mark_line(color="#888888", strokeWidth=1.25)
     lines = lines.encode(x=x, y=y, order="order:Q", detail="edge:N", strokeDash=dashes)
     base = chart_of(nodes).encode(x=x, y=y)
@@ -180,11 +180,11 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
         opacity=1,
         strokeWidth=2.5,
     ).encode(
-        stroke=coded(alt.Stroke, "total", totals, colours, kind="O", legend=key),
+        stroke=map_values(alt.Stroke, "total", totals, colours, kind="O", legend=key),
         tooltip=["run:N", "level:Q", "total:Q"],
     )
     words = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(text="run:N")
-    return overlaid(
+    return combine(
         lines,
         boxes,
         words,

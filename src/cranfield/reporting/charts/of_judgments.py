@@ -16,12 +16,12 @@ from cranfield.base.text import counted
 from cranfield.reporting.charts.inputs import find_systems, first_or, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
+    apply_theme,
     chart_of,
     draws,
-    headed,
+    headline,
     interval_rows,
     number_of_each,
-    themed,
     tips,
 )
 
@@ -34,10 +34,10 @@ SIDE = 150
 """Width and height of a confusion matrix."""
 
 COLUMNS = 4
-"""Confusion matrices side by side."""
+"""Number of confusion matrices side by side."""
 
 DARK = 0.55
-"""Proportion from which numbers are white."""
+"""Minimum proportion with white numbers."""
 
 
 @draws("judges", "JudgeComparison")
@@ -65,8 +65,8 @@ def judges_chart(
     >>> from cranfield.assess import compare_judges
     >>> people = {"q1": {"a": 0, "b": 1}, "q2": {"a": 1, "b": 0}, "q3": {"a": 1, "b": 0}}
     >>> machine = {"q1": {"a": 0, "b": 1}, "q2": {"a": 1, "b": 1}, "q3": {"a": 0, "b": 0}}
-    >>> found = compare_judges(people, {"one": machine, "same": people})
-    >>> judges_chart(found).to_dict()["layer"][-1]["encoding"]["y"]["scale"]["domain"]
+    >>> result = compare_judges(people, {"one": machine, "same": people})
+    >>> judges_chart(result).to_dict()["layer"][-1]["encoding"]["y"]["scale"]["domain"]
     ['same', 'one']
     """
     names = [statistics] if isinstance(statistics, str) else list(dict.fromkeys(statistics))
@@ -111,7 +111,7 @@ def judges_chart(
         names=list(ranks),
         offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
-        title=headed(f"Agreement of judges with people: {title}", subtitle),
+        title=headline(f"Agreement of judges with people: {title}", subtitle),
         description=f"{title} of {counted(len(judge_labels), 'judge')} with people, best first,"
         f" with intervals over {topics}. {best}"
         + (f", {value:.4g}." if np.isfinite(value) else "."),
@@ -122,7 +122,7 @@ def judges_chart(
 def confusion_chart(
     comparison: JudgeComparison, *, judges: Sequence[str] | None = None
 ) -> alt.ConcatChart:
-    """Draw a confusion matrix for each judge: the distribution of people's grades by its grade.
+    """Draw a confusion matrix for each judge: the distribution of grades by people for its grades.
 
     A column is a grade of the judge, labelled with its number of pairs; the proportions of a column
     sum to 1. A judge that always agrees with people has ones on the diagonal.
@@ -148,20 +148,22 @@ def confusion_chart(
     1
     """
     names = labels(comparison.judges)
-    places = find_systems(comparison.judges, judges)
-    shares = comparison.calibration()
+    selection = find_systems(comparison.judges, judges)
+    proportions = comparison.calibration()
     panels = []
-    for place in places:
-        own = shares.filter(pl.col("judge") == comparison.judges[place])
-        panels.append(_panel(own, comparison.scale, names[place]))
+    for k in selection:
+        own = proportions.filter(pl.col("judge") == comparison.judges[k])
+        panels.append(_panel(own, comparison.scale, names[k]))
     title = "How people graded what a judge gave each grade"
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
-        title=headed(title, "Proportions of people's grades by grade of the judge, and its pairs."),
-        description=f"{title}: a confusion matrix for {counted(len(places), 'judge')}.",
+        title=headline(
+            title, "Proportions of people's grades by grade of the judge, and its pairs."
+        ),
+        description=f"{title}: a confusion matrix for {counted(len(selection), 'judge')}.",
     )
-    return themed(chart)
+    return apply_theme(chart)
 
 
 def _panel(own: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
@@ -204,9 +206,9 @@ LOOKS = {
 def self_preference_chart(result: SelfPreference, measure: str | None = None) -> alt.LayerChart:
     """Draw the self-preference of each judge: how much it favours systems of its own family.
 
-    Thick lines are intervals of each judge alone, thin ones simultaneous intervals of all judges,
-    which decide the colour. The judge with the largest bias comes first; judges without systems of
-    their family are skipped.
+    Thick lines are intervals of single judges, thin ones simultaneous intervals of all judges,
+    which determine the colour. The judge with the largest bias comes first; judges without systems
+    of their family are skipped.
 
     Parameters
     ----------
@@ -232,13 +234,13 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
     ['llm']
     """
     measure = first_or("measure", measure, result.measures)
-    favours, alone, against = LOOKS
+    favours, neutral, disfavours = LOOKS
     verdict = (
         pl.when(pl.col("low together") > 0)
         .then(pl.lit(favours))
         .when(pl.col("high together") < 0)
-        .then(pl.lit(against))
-        .otherwise(pl.lit(alone))
+        .then(pl.lit(disfavours))
+        .otherwise(pl.lit(neutral))
     )
     columns = ("bias", "low", "high", "low together", "high together")
     frame = (
@@ -264,7 +266,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         size=90,
         legend={"title": None, "columns": 3},
         width=WIDTH,
-        title=headed(
+        title=headline(
             f"Do judges favour their own family? {measure}",
             f"{100 * result.confidence:g}% t intervals over topics; thin: for {judges} together"
             " (Bonferroni).",

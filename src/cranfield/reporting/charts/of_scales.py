@@ -1,4 +1,4 @@
-"""Charts of how a measure spaces its values over all runs of a length."""
+"""Charts of the values of measures on all runs of a length."""
 
 from __future__ import annotations
 
@@ -15,43 +15,51 @@ from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.reporting.charts.inputs import Named, measures_by_title
-from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, draws, themed, tips
+from cranfield.reporting.charts.theme import (
+    COLOURS,
+    apart,
+    apply_theme,
+    chart_of,
+    draws,
+    map_values,
+    tips,
+)
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.runs import all_runs, check_size, exceeds, score_runs
 
-FEW_RUNS = 2**12
-"""Runs up to which all of them are drawn."""
+MAX_DRAWN = 2**12
+"""Maximum number of runs that are all drawn."""
 
-DRAWN = 100
-"""Steps in each direction that a chart is drawn with."""
+RESOLUTION = 100
+"""Number of steps of a chart in each direction."""
 
-MANY = 2**32
-"""Number of values of an image from which on ranking a run is slow."""
+MAX_FAST = 2**32
+"""Maximum number of values of an image in which ranking a run is fast."""
 
 
 def shares_up_to(image_of_runs: Image) -> pl.DataFrame:
     """Return the proportions of runs and values of an image up to each value.
 
-    Rows are in order of `value`: the share of `runs` with a lower value (`runs below`), of those up
-    to it (`runs`), and its rank as a share of the image (`values`), from 0 to 1. All values if
-    there are at most 4,096 runs; else those of some runs, spread over the image, with exact shares
-    of all. `runs` is null where runs are too many to be counted and share values.
+    Rows are in order of `value`. Columns are the proportions of runs with a lower value (`runs
+    below`) and up to it (`runs`), and its relative rank in the image (`values`). With more than
+    4,096 runs the values are those of a sample spread over the image, with exact proportions.
+    `runs` is null if runs are too many to be counted and share values.
     """
     if image_of_runs.at_most is not None:
         raise PolicyError("all runs are counted; remove at_most")
-    rows = _spread(image_of_runs)
+    rows = _sample_runs(image_of_runs)
     value = score_runs(
         image_of_runs.measure, rows, grades=image_of_runs.grades, judgments=image_of_runs.judgments
     )
-    if image_of_runs.size > MANY:
-        thinned = _thinned(value)
-        rows, value = rows[thinned], value[thinned]
+    if image_of_runs.size > MAX_FAST:
+        subset = _thin(value)
+        rows, value = rows[subset], value[subset]
     share = image_of_runs.relative_ranks(rows)
-    # The floats of equal values may differ, but not their ranks. Shares that are not counted are
-    # equal for many values near the ends, and there the floats decide.
+    # Floats of equal values may differ, but not their ranks. Approximate shares are equal for many
+    # values near the ends, where the floats decide.
     order = np.lexsort((value, share))
     rows, value, share = rows[order], value[order], share[order]
-    is_counted = _counted(image_of_runs, len(rows), "unique")
+    is_counted = _is_countable(image_of_runs, len(rows), "unique")
     new = share[1:] != share[:-1] if is_counted else value[1:] > value[:-1]
     first = np.concatenate(([True], new))
     rows, value, share = rows[first], value[first], share[first]
@@ -60,16 +68,16 @@ def shares_up_to(image_of_runs: Image) -> pl.DataFrame:
     return table.with_columns(pl.col("runs below", "runs").fill_nan(None))
 
 
-def _thinned(value: Floats) -> NDArray[np.intp]:
-    """Choose the lowest and the highest of the values in each step of the chart."""
+def _thin(value: Floats) -> NDArray[np.intp]:
+    """Select the lowest and the highest value in each step of the chart."""
     order = np.argsort(value, kind="stable")
-    size = float(value[order[-1]] - value[order[0]]) / DRAWN
+    size = float(value[order[-1]] - value[order[0]]) / RESOLUTION
     step = np.floor((value[order] - value[order[0]]) / max(size, 1e-300))
     new = np.diff(step) > 0
     return np.asarray(order[np.append(True, new) | np.append(new, True)])
 
 
-def _counted(image_of_runs: Image, runs: int, ties: str) -> bool:
+def _is_countable(image_of_runs: Image, runs: int, ties: str) -> bool:
     try:
         image_of_runs.require(runs, ties)
     except PolicyError:
@@ -79,43 +87,42 @@ def _counted(image_of_runs: Image, runs: int, ties: str) -> bool:
 
 def _shares_of_runs(image_of_runs: Image, rows: Ints, share: Floats) -> tuple[Floats, Floats]:
     if image_of_runs.size == image_of_runs.runs:
-        # No two runs share a value, and a rank is a number of runs.
+        # No two runs share a value, so that a rank is a number of runs.
         below = share * ((image_of_runs.size - 1) / image_of_runs.size)
         return below, below + 1 / image_of_runs.size
-    if not _counted(image_of_runs, len(rows), "min"):
+    if not _is_countable(image_of_runs, len(rows), "min"):
         unknown = np.full(len(rows), np.nan)
         return unknown, unknown
     low, high = (image_of_runs.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
     return (low - 1) / image_of_runs.runs, high / image_of_runs.runs
 
 
-def _spread(image_of_runs: Image) -> Ints:
-    """Choose runs whose values are spread over the image.
+def _sample_runs(image_of_runs: Image) -> Ints:
+    """Select runs whose values are spread over the image.
 
-    Every start of a few ranks goes on with the lowest or the highest grade, which is where an
-    image that orders runs from the top has its gaps. Runs with relevant documents at the top, at
-    the end or between have the values of those that count them, or look for the first. Runs drawn
-    at random, from few to many relevant documents, fill the rest.
+    All prefixes of a few ranks, completed by the lowest or the highest grade, cover the gaps of
+    top-heavy measures. Runs with a block of relevant documents cover measures that count them or
+    look for the first. Random runs, with few to many relevant documents, fill the gaps.
     """
     length, top = image_of_runs.length, image_of_runs.grades
-    if not exceeds(FEW_RUNS, length, top):
+    if not exceeds(MAX_DRAWN, length, top):
         return all_runs(length, top)
     start = next((k for k in range(10, 0, -1) if not exceeds(1024, k, top)), 1)
     starts = all_runs(start, top)
     ends = [np.full((len(starts), length - start), grade) for grade in (0, top)]
     runs = [np.hstack([starts, end]) for end in ends]
-    rank, some = np.arange(length), np.unique(np.linspace(0, length, 41).astype(int))
-    first, last = (edges.ravel() for edges in np.meshgrid(some, some))
+    rank, grid = np.arange(length), np.unique(np.linspace(0, length, 41).astype(int))
+    first, last = (edges.ravel() for edges in np.meshgrid(grid, grid))
     inside = (rank >= first[:, None]) & (rank < last[:, None])
     runs += [inside.astype(np.int64) * grade for grade in range(1, top + 1)]
-    draw = np.random.default_rng(0)
-    relevant = draw.random((1024, length)) < np.linspace(0, 1, 1024)[:, None]
-    runs.append(relevant * draw.integers(1, top + 1, relevant.shape))
+    rng = np.random.default_rng(0)
+    relevant = rng.random((1024, length)) < np.linspace(0, 1, 1024)[:, None]
+    runs.append(relevant * rng.integers(1, top + 1, relevant.shape))
     return np.unique(np.vstack(runs), axis=0)
 
 
-STRAIGHT = 1e-10
-"""Area below which three points of a unit square stand on a straight line."""
+MAX_AREA = 1e-10
+"""Maximum area of three points in a unit square that count as collinear."""
 
 SHARES = {"runs": "proportion of runs", "values": "proportion of values"}
 """Quantities counted up to a value: runs as in the paper, or values as on the interval scale."""
@@ -131,18 +138,18 @@ def distribution_chart(
 ) -> alt.ConcatChart:
     """Draw the values of measures over the proportion of runs, and of values, up to them.
 
-    The interval-scaled version of a measure is its share of values. So that curve is a straight
-    line just when the measure has equal steps; its distance from the grey line is the effect of
-    interval scaling. The curve of runs shows which values are common.
+    The interval-scaled version of a measure is its proportion of values. That curve is a straight
+    line if and only if the measure has equal steps; its distance from the grey line is the effect
+    of interval scaling. The curve of runs shows which values are common.
 
     Parameters
     ----------
     measures
-        A measure or several, for a row of panels each; the keys of a mapping are their titles.
+        A measure or several, with a row of panels for each; the keys of a mapping are titles.
     lengths
-        A number of ranks or several, for a column each.
+        Number of ranks or several, with a column for each.
     grades
-        The highest grade.
+        Highest grade.
     judgments
         The topic's judgments, as for :func:`cranfield.image`; by default as many relevant documents
         as there are ranks.
@@ -150,7 +157,7 @@ def distribution_chart(
     Raises
     ------
     PolicyError
-        For images that are out of reach, and for no measure or length.
+        For images that are too large to compute, and for no measures or lengths.
 
     Notes
     -----
@@ -176,7 +183,7 @@ def distribution_chart(
         "Values of measures over the proportion of all runs, and of all values, up to them; the"
         " values of an interval scale lie on the straight line."
     )
-    return themed(alt.concat(*panels, columns=len(sizes), description=about))
+    return apply_theme(alt.concat(*panels, columns=len(sizes), description=about))
 
 
 def _at(measure: str | Measure, length: int) -> str | Measure:
@@ -194,8 +201,10 @@ def _panel(image_of_runs: Image, title: str) -> alt.LayerChart:
     x = alt.X("share:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     marks = {
-        "color": coded(alt.Color, "of", SHARES.values(), COLOURS[:2], title=None),
-        "strokeDash": coded(alt.StrokeDash, "of", SHARES.values(), [[1, 0], [3, 3]], title=None),
+        "color": map_values(alt.Color, "of", SHARES.values(), COLOURS[:2], title=None),
+        "strokeDash": map_values(
+            alt.StrokeDash, "of", SHARES.values(), [[1, 0], [3, 3]], title=None
+        ),
     }
     straight = chart_of({"share": [0.0, 1.0], "value": [low, high]})
     layers = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
@@ -203,7 +212,9 @@ def _panel(image_of_runs: Image, title: str) -> alt.LayerChart:
         if not table[kind].null_count():
             line = chart_of(curve(table, kind)).mark_line(strokeWidth=1.75)
             layers.append(line.encode(x=x, y=y, order="order:Q", **marks))
-    about = f"{_short(image_of_runs.size)} values of {_short(image_of_runs.runs)} runs"
+    about = (
+        f"{_format_count(image_of_runs.size)} values of {_format_count(image_of_runs.runs)} runs"
+    )
     head = alt.TitleParams(
         f"{title}, N = {image_of_runs.length}", subtitle=about, subtitleFontSize=12
     )
@@ -211,9 +222,9 @@ def _panel(image_of_runs: Image, title: str) -> alt.LayerChart:
 
 
 def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Draw a line through the values: columns `share`, `value`, `order` and `of`.
+    """Return the points of a curve: columns `share`, `value`, `order` and `of`.
 
-    Runs that share a value make a level piece; points that cannot be seen are skipped.
+    Runs that share a value form a level segment; points that are invisible are skipped.
     """
     if kind == "runs":
         ends = table.select("value", pl.concat_list("runs below", "runs").alias("share"))
@@ -223,7 +234,7 @@ def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     low, high = points["value"][0], points["value"][-1]
     unit = max(float(high - low), 1e-300)
     cell = [
-        ((pl.col(axis) - start) / size * DRAWN).floor().alias(f"{axis} cell")
+        ((pl.col(axis) - start) / size * RESOLUTION).floor().alias(f"{axis} cell")
         for axis, start, size in (("share", 0.0, 1.0), ("value", low, unit))
     ]
     number = pl.col("order")
@@ -235,12 +246,12 @@ def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
         points.with_row_index("order")
         .with_columns(cell)
         .filter(edge.over("share cell", "value cell"))
-        .filter((area.abs() > STRAIGHT).fill_null(True))
+        .filter((area.abs() > MAX_AREA).fill_null(True))
         .select("share", "value", "order", pl.lit(SHARES[kind]).alias("of"))
     )
 
 
-def _short(count: int) -> str:
+def _format_count(count: int) -> str:
     if count < 10**7:
         return f"{count:,}"
     power = len(str(count)) - 1
@@ -248,10 +259,10 @@ def _short(count: int) -> str:
 
 
 SPACING_WIDTH, SPACING_HEIGHT = 200, 380
-MOST_SPACED = 4096
+MAX_SPACED = 4096
 """Maximum number of runs drawn one by one."""
 
-LINE, IN_A_LINE, MOST_LINES = 11, 4, 3
+LINE, PER_LINE, MAX_LINES = 11, 4, 3
 """Height of a line of a label, runs in it, and lines."""
 
 
@@ -275,23 +286,23 @@ def spacing_chart(
     length
         Number of ranks of the runs.
     grades
-        The highest grade.
+        Highest grade.
     judgments
         The topic's judgments, as for :func:`cranfield.image`; by default as many relevant documents
         as there are ranks.
     columns
-        Panels side by side.
+        Number of panels side by side.
 
     Raises
     ------
     PolicyError
-        For more than 4,096 runs, and for no measure.
+        For more than 4,096 runs, and for no measures.
 
     Notes
     -----
     Figure 2 of Ferrante, Ferro and Fuhr (2021), which is figure 19 of Ferro and Maistro (2024).
-    Labels move up or down where they would cover each other. Where all of them do not fit, some are
-    omitted; the marks are always all there.
+    Labels move up or down where they would overlap. If they do not fit, some are omitted; marks are
+    always complete.
 
     Examples
     --------
@@ -299,36 +310,36 @@ def spacing_chart(
     >>> [panel["title"]["text"] for panel in chart["concat"]]
     ['P', 'RR']
     """
-    titled_measures = measures_by_title(measures)
+    by_title = measures_by_title(measures)
     check_whole("the number of columns", columns, 1)
     panels = [
         _spacing_panel(image(measure, length, grades, judgments=judgments), title)
-        for title, measure in titled_measures.items()
+        for title, measure in by_title.items()
     ]
     about = (
         f"The values of {counted(len(panels), 'measure')} on all runs of length {length} with"
         f" grades 0 to {grades}; on an interval scale all steps between neighbouring values are"
         " equal."
     )
-    return themed(alt.concat(*panels, columns=columns, description=about))
+    return apply_theme(alt.concat(*panels, columns=columns, description=about))
 
 
 def spaced_runs(image_of_runs: Image) -> pl.DataFrame:
-    """List the values of an image, ascending, each with the list of its runs, written as grades."""
-    if exceeds(MOST_SPACED, image_of_runs.length, image_of_runs.grades):
+    """List the values of an image in ascending order, each with its runs as strings of grades."""
+    if exceeds(MAX_SPACED, image_of_runs.length, image_of_runs.grades):
         raise PolicyError(
             f"there are {image_of_runs.grades + 1}^{image_of_runs.length} runs of length"
-            f" {image_of_runs.length}; up to {MOST_SPACED:,} are drawn one by one, and more by"
+            f" {image_of_runs.length}; up to {MAX_SPACED:,} are drawn one by one, and more by"
             " distribution_chart"
         )
     runs = all_runs(image_of_runs.length, image_of_runs.grades)
     if image_of_runs.at_most is not None:
         raise PolicyError("all runs are drawn; remove at_most")
-    between = "" if image_of_runs.grades < 10 else ","
+    separator = "" if image_of_runs.grades < 10 else ","
     table = pl.DataFrame(
         {
             "value": image_of_runs.values()[image_of_runs.rank_runs(runs) - 1],
-            "runs": [between.join(map(str, run)) for run in runs.tolist()],
+            "runs": [separator.join(map(str, run)) for run in runs.tolist()],
         }
     )
     return table.group_by("value", maintain_order=True).agg("runs").sort("value")
@@ -349,10 +360,10 @@ def _spacing_panel(image_of_runs: Image, title: str) -> alt.LayerChart:
 
     line = chart_of({"from": [first], "to": [last]}).mark_rule(color="#bbbbbb")
     line = line.encode(x=across(8), y=up("from"), y2="to:Q")
-    marked = values.select(
+    points = values.select(
         "value", count=pl.col("runs").list.len(), all=pl.col("runs").list.join(" ")
     )
-    marks = chart_of(marked).mark_square(color=COLOURS[0], size=30, opacity=1)
+    marks = chart_of(points).mark_square(color=COLOURS[0], size=30, opacity=1)
     marks = marks.encode(
         x=across(8),
         y=up("value").title("value").axis(grid=False, domain=False),
@@ -383,34 +394,34 @@ def _steps(image_of_runs: Image) -> str:
 
 
 def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
-    """Write down the runs of each value beside it, moved to where there is room."""
+    """Label each value with its runs, moved so that labels do not overlap."""
     lists = values["runs"].to_list()
     place = values["value"].to_numpy()
     at = (place - low) / (top - low) * SPACING_HEIGHT
-    keep = np.arange(len(lists))
-    for lines in (MOST_LINES, 1):
+    subset = np.arange(len(lists))
+    for lines in (MAX_LINES, 1):
         label = [_label(runs, lines) for runs in lists]
         count = np.array([text.count("\n") + 1 for text in label])
         size = LINE * count.astype(np.float64)
         if size.sum() <= SPACING_HEIGHT + LINE:
             break
     else:
-        keep = _with_room(at, size)
-    moved = apart(at[keep], size[keep], -LINE / 2, SPACING_HEIGHT + LINE / 2)
-    up = LINE * (count[keep] - 1) / 2
+        subset = _select_labels(at, size)
+    positions = apart(at[subset], size[subset], -LINE / 2, SPACING_HEIGHT + LINE / 2)
+    up = LINE * (count[subset] - 1) / 2
     unit = (top - low) / SPACING_HEIGHT
     return pl.DataFrame(
         {
-            "value": place[keep],
-            "place": moved * unit + low,
-            "first line": (moved + up) * unit + low,
-            "label": [label[k] for k in keep],
+            "value": place[subset],
+            "place": positions * unit + low,
+            "first line": (positions + up) * unit + low,
+            "label": [label[k] for k in subset],
         }
     )
 
 
 def _label(runs: Sequence[str], lines: int) -> str:
-    step = max(1, (5 * IN_A_LINE) // (len(runs[0]) + 1))
+    step = max(1, (5 * PER_LINE) // (len(runs[0]) + 1))
     words = list(runs)
     if len(words) > step * lines:
         room = max(1, step * lines - 1)
@@ -419,8 +430,8 @@ def _label(runs: Sequence[str], lines: int) -> str:
     return "\n".join(" ".join(words[k : k + step]) for k in range(0, len(words), step))
 
 
-def _with_room(at: Floats, size: Floats) -> NDArray[np.intp]:
-    """Choose labels from below that do not cover the one chosen last."""
+def _select_labels(at: Floats, size: Floats) -> NDArray[np.intp]:
+    """Select labels from below that do not overlap the previous one."""
     places: list[int] = []
     for k in range(len(at)):
         if not places or at[k] - at[places[-1]] >= (size[k] + size[places[-1]]) / 2:

@@ -22,14 +22,14 @@ from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
     apart,
-    banded,
+    apply_theme,
     by_colour,
     by_look,
     chart_of,
-    coded,
+    combine,
+    draw_bands,
     draws,
-    overlaid,
-    themed,
+    map_values,
     tips,
 )
 
@@ -45,7 +45,7 @@ PANELS = {
 def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.ConcatChart:
     """Draw agreements and disagreements on two sets of topics against the size of the sets.
 
-    Lines are means over repeats; bands reach from the 5 to the 95 percent quantile.
+    Lines are means over repeats; bands extend from the 5% to the 95% quantile.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     Raises
     ------
     PolicyError
-        When the study has no such group.
+        For an unknown group.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     4
     """
     group = first_or("group", group, study.groups)
-    of_one_test = pl.col("first") == pl.col("second")
-    own = study.summary().filter(of_one_test, group=group, sets="1-2")
+    is_same_test = pl.col("first") == pl.col("second")
+    own = study.summary().filter(is_same_test, group=group, sets="1-2")
     systems = study.groups[group]
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
@@ -81,29 +81,29 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
         ends = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
         frame = own.select("size", test="first", **ends)
         look: dict[str, Any] = {"width": 260, "height": 200, "title": f"{name}: {title}"}
-        panels.append(banded(frame, size, pairs, marks, tip, **look))
-    return themed(alt.concat(*panels, columns=2))
+        panels.append(draw_bands(frame, size, pairs, marks, tip, **look))
+    return apply_theme(alt.concat(*panels, columns=2))
 
 
 ASL_WIDTH = 460
 
-FEW = 40
-"""Pairs that are drawn as points, too."""
+MAX_POINTS = 40
+"""Maximum number of pairs that are also drawn as points."""
 
 
 @draws("p-values", "DiscriminativePower")
 def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.LayerChart:
     """Draw the p-values of each measure from the smallest: the lower the curve, the more power.
 
-    Where a curve crosses the line of the significance level, the pairs to its left are those that
-    are significantly different.
+    Pairs to the left of the point where a curve crosses the line of the significance level are
+    significantly different.
 
     Parameters
     ----------
     power
         A result of :func:`discriminative_power`.
     largest
-        The largest p-value that is shown, above 0 and up to 1.
+        Largest p-value on the axis, above 0 and up to 1.
 
     Raises
     ------
@@ -112,8 +112,8 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
 
     Notes
     -----
-    Figure 16 of Sakai (2013). Points that fall on the same half pixel across are omitted, but for
-    the first and the last of them, so that the curve looks as if all were there.
+    Figure 16 of Sakai (2013). Of the points in the same half pixel only the first and the last are
+    drawn, which does not change the look of the curve.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
         raise PolicyError(f"largest must be a number above 0 and up to 1, got {largest!r}")
     pairs = power.systems * (power.systems - 1) // 2
     curves = power.curves
-    # The curve that stays low longest sets the width; each goes on to the first point above.
+    # The curve that stays low longest sets the width; each ends with its first point above.
     low = pl.col("p") <= largest
     reach = int(curves.filter(low)["rank"].max() or 0)
     end = min(max(reach, 2), pairs)
@@ -139,7 +139,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     pvalue = alt.Y("p:Q").title("p-value (achieved significance level)")
     line = (
         chart_of(thinned(within, end))
-        .mark_line(clip=True, point=pairs <= FEW, strokeWidth=1.75)
+        .mark_line(clip=True, point=pairs <= MAX_POINTS, strokeWidth=1.75)
         .encode(
             x=rank.scale(domain=[0, end], nice=False).axis(format=",d", tickMinStep=1),
             y=pvalue.scale(domain=[0, largest], nice=False),
@@ -153,14 +153,14 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
         rule = level.mark_rule(color="#666666")
         text = level.encode(x=alt.value(0), text="text:N")
         place = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "fontSize": 12}
-        # Curves may pass here: a white rim keeps the words apart from them.
+        # A white rim separates the text from curves.
         rim = text.mark_text(stroke="white", strokeWidth=4, **place)
         layers = [rule, line, rim, text.mark_text(color="#666666", **place)]
-    return overlaid(*layers, width=ASL_WIDTH, height=320)
+    return combine(*layers, width=ASL_WIDTH, height=320)
 
 
 def thinned(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.DataFrame:
-    """Keep the first and the last point of a measure in each column of the chart, up to `end`."""
+    """Select the first and the last point of a measure in each column of the chart, up to `end`."""
     rank = pl.col("rank")
     with_column = curves.with_columns((rank * columns // max(end, 1)).alias("column"))
     edge = (rank == rank.min()) | (rank == rank.max())
@@ -168,20 +168,20 @@ def thinned(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.
 
 
 SIDE = 260
-"""Width and height of a panel: scores on both axes have one scale."""
+"""Width and height of a panel, whose axes have the same scale."""
 
 SIZES = ("1 run", "2 runs", "3 or more")
-"""How many runs of a team contributed."""
+"""Labels of numbers of contributing runs of a team."""
 
 
 @draws("leave-one-out", "LeaveOneOut")
 def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
-    """Draw each system's score and rank, with all judgments and without those of its team alone.
+    """Draw the score and rank of each system with all judgments against those without its own.
 
-    Points on the line did not change. Points below it have a lower score, or in the panel of ranks,
-    where rank 1 is on top, a worse rank. Each kind of list has a row of panels.
-    Colours show how many runs of the team contributed; there is one colour if each run was
-    excluded alone, and systems without a score are not drawn.
+    Judgments of documents that only its team retrieved are removed. Points on the line did not
+    change; points below it have a lower score or, in the panel of ranks, where rank 1 is on top, a
+    worse rank. Each kind of list has a row of panels. Colours show how many runs of the team
+    contributed, unless runs were excluded one by one. Systems without a score are not drawn.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
     Raises
     ------
     PolicyError
-        When the study has no such measure.
+        For an unknown measure.
 
     Examples
     --------
@@ -216,21 +216,21 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
     panels = []
     for kind in study.lists:
         part = rows.filter(list=kind)
-        for what, title in (("score", f"{measure}, {kind} lists"), ("rank", "Ranks by it")):
-            panel = _before_and_after(part, what, study.unit)
+        for quantity, title in (("score", f"{measure}, {kind} lists"), ("rank", "Ranks by it")):
+            panel = _before_and_after(part, quantity, study.unit)
             panels.append(panel.properties(width=SIDE, height=SIDE, title=title))
-    return themed(alt.concat(*panels, columns=2))
+    return apply_theme(alt.concat(*panels, columns=2))
 
 
-def _before_and_after(rows: pl.DataFrame, what: str, unit: str) -> alt.LayerChart:
-    before, after = f"{what} before", f"{what} after"
+def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.LayerChart:
+    before, after = f"{quantity} before", f"{quantity} after"
     values = pl.concat([rows[before], rows[after]]).drop_nulls().to_list()
     low, high = 0.0, float(len(rows) + 1)
-    if what == "score" and values:
+    if quantity == "score" and values:
         low = min(*values, 0.0)
         high = max(values) + 0.05 * (max(values) - low or 1.0)
-    # Rank 1 is on top, as in a list.
-    ends = [low, high] if what == "score" else [high, low]
+    # Rank 1 is on top.
+    ends = [low, high] if quantity == "score" else [high, low]
     across = alt.Scale(domain=[low, high], nice=False, zero=False)
     upright = alt.Scale(domain=ends, nice=False, zero=False)
     equal = chart_of({"x": [low, high], "y": [low, high]}).mark_line(color=GREY, strokeWidth=1)
@@ -240,11 +240,11 @@ def _before_and_after(rows: pl.DataFrame, what: str, unit: str) -> alt.LayerChar
     legend = alt.Legend(title="runs of the team", symbolOpacity=1)
     points = chart_of(rows).mark_circle(size=50, opacity=0.75)
     points = points.encode(
-        x=alt.X(f"{before}:Q", title=f"{what} with all judgments", scale=across),
+        x=alt.X(f"{before}:Q", title=f"{quantity} with all judgments", scale=across),
         y=alt.Y(f"{after}:Q", title=f"without those of the {unit} alone", scale=upright),
         color=alt.value(COLOURS[0])
         if unit == "run"
-        else coded(alt.Color, "runs of the team", sizes, COLOURS[: len(sizes)], legend=legend),
+        else map_values(alt.Color, "runs of the team", sizes, COLOURS[: len(sizes)], legend=legend),
         tooltip=["system:N", "team:N", f"{before}:Q", f"{after}:Q"],
     )
     panel: alt.LayerChart = equal + points
@@ -267,7 +267,7 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
 
     The first panel has the proportion of all relevant documents; the others, one per measure and
     kind of list, compare scores with those by all judgments. A rule marks the whole pool.
-    Bands are a standard deviation of repeats to both sides.
+    Bands are plus and minus one standard deviation of repeats.
 
     Parameters
     ----------
@@ -279,14 +279,15 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
     Raises
     ------
     PolicyError
-        For anything else.
+        For another quantity.
 
     Examples
     --------
     >>> from cranfield.meta import pooling
     >>> runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 2.0, "z": 1.0}}}
-    >>> made = pooling(runs, {"q": {"x": 1, "y": 1, "z": 0}}, "AP", methods="depth", budgets=[1, 2])
-    >>> len(pooling_chart(made).to_dict()["concat"])
+    >>> qrels = {"q": {"x": 1, "y": 1, "z": 0}}
+    >>> study = pooling(runs, qrels, "AP", methods="depth", budgets=[1, 2])
+    >>> len(pooling_chart(study).to_dict()["concat"])
     2
     """
     check_choice("what", what, AGAINST)
@@ -300,7 +301,7 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
         title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
         joined = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
         panels.append(_pooling_panel(joined, what, AGAINST[what], marks).properties(title=title))
-    return themed(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
+    return apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
 
 
 def _pooling_panel(
@@ -320,7 +321,7 @@ def _pooling_panel(
     tip = tips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
     end = chart_of(whole).mark_rule(color=GREY, strokeDash=[2, 2])
     end = end.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="whole pool"))
-    panel: alt.LayerChart = banded(budgets, judged, y, marks, tip) + end
+    panel: alt.LayerChart = draw_bands(budgets, judged, y, marks, tip) + end
     return panel.properties(width=300, height=240)
 
 
@@ -328,8 +329,8 @@ def _pooling_panel(
 def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart:
     """Draw significant pairs, Kendall's tau and confirmed pairs against the number of topics.
 
-    Lines are means over samples, and bands hold the proportion of samples that is the study's
-    confidence.
+    Lines are means over samples; bands contain the proportion of samples that is the confidence of
+    the study.
 
     Parameters
     ----------
@@ -339,7 +340,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     Raises
     ------
     PolicyError
-        For no study, two of the same name, or of different numbers of systems or topics.
+        For no studies, studies with the same name, or different numbers of systems or topics.
 
     Notes
     -----
@@ -371,22 +372,22 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     size = alt.X("topics:Q").title("topics in a sample").scale(domainMin=0)
     tip = tips("measure:N", "topics:Q", "mean", form=".3~f")
     panels = []
-    for what, (title, unit) in titles.items():
-        upper = alt.Undefined if what == "significant" else 1
+    for quantity, (title, unit) in titles.items():
+        upper = alt.Undefined if quantity == "significant" else 1
         mean = alt.Y("mean:Q").title(unit).scale(domainMax=upper, clamp=True)
-        part, look = frame.filter(what=what), {"width": 240, "height": 200, "title": title}
-        panels.append(banded(part, size, mean, marks, tip, **look))
-    return themed(alt.concat(*panels, columns=3))
+        part, look = frame.filter(what=quantity), {"width": 240, "height": 200, "title": title}
+        panels.append(draw_bands(part, size, mean, marks, tip, **look))
+    return apply_theme(alt.concat(*panels, columns=3))
 
 
 def _names(studies: Sequence[Stability]) -> list[str]:
     if not studies:
         raise PolicyError("expected at least one study, got no study")
-    for what in ("topics", "pairs"):
-        sizes = sorted({getattr(study, what) for study in studies})
+    for noun in ("topics", "pairs"):
+        sizes = sorted({getattr(study, noun) for study in studies})
         if len(sizes) > 1:
             raise PolicyError(
-                f"studies of {sizes[0]:,} and {sizes[-1]:,} {what} cannot be drawn in one chart"
+                f"studies of {sizes[0]:,} and {sizes[-1]:,} {noun} cannot be drawn in one chart"
             )
     names = [study.measure or "scores" for study in studies]
     if len(set(names)) < len(names):
@@ -399,27 +400,29 @@ def _names(studies: Sequence[Stability]) -> list[str]:
 
 def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
     """Return a row for each number of topics and quantity, with its bounds."""
-    table, again = study.by_size, "confirmed"
+    table, confirmed = study.by_size, "confirmed"
     low = high = pl.lit(None)
     if study.significant:
-        # The table has the means only.
-        samples = (study.samples.filter(topics=size)[again].to_numpy() for size in table["topics"])
+        # The table has no bounds of confirmed pairs.
+        samples = (
+            study.samples.filter(topics=size)[confirmed].to_numpy() for size in table["topics"]
+        )
         ends = [
             quantile_bounds(sample[:, None] / study.significant, study.confidence)
             for sample in samples
         ]
         low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in ends])) for k in (0, 1))
-    table = table.with_columns(low.alias(f"{again} low"), high.alias(f"{again} high"))
+    table = table.with_columns(low.alias(f"{confirmed} low"), high.alias(f"{confirmed} high"))
     return pl.concat(
         table.select(
             "topics",
             measure=pl.lit(name),
-            what=pl.lit(what),
-            mean=pl.col(what).cast(pl.Float64),
-            low=pl.col(f"{what} low").cast(pl.Float64),
-            high=pl.col(f"{what} high").cast(pl.Float64),
+            what=pl.lit(quantity),
+            mean=pl.col(quantity).cast(pl.Float64),
+            low=pl.col(f"{quantity} low").cast(pl.Float64),
+            high=pl.col(f"{quantity} high").cast(pl.Float64),
         )
-        for what in ("significant", "tau", again)
+        for quantity in ("significant", "tau", confirmed)
     )
 
 
@@ -439,15 +442,15 @@ ENDS = {"original": "original", "interval": "interval-scaled"}
 def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerChart:
     """Draw Kendall's tau between each measure and its interval-scaled version, by length of runs.
 
-    Where it is 1, both order the systems alike.
+    If it is 1, both order the systems alike.
 
     Parameters
     ----------
     study
         A result of :func:`cranfield.meta.study_scales`.
     kind
-        `overall`, of the means of systems; `by topic`, the mean over topics; or `lowest`, the topic
-        with the lowest.
+        `overall`: of the means of systems; `by topic`: the mean over topics; `lowest`: the lowest
+        value of a topic.
 
     Raises
     ------
@@ -456,7 +459,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
 
     Notes
     -----
-    Tables 2 and 3 of Ferrante, Ferro and Fuhr (2021). Lines are named where they end.
+    Tables 2 and 3 of Ferrante, Ferro and Fuhr (2021). Lines have their names at the right end.
 
     Examples
     --------
@@ -495,7 +498,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         tooltip=tips("measure:N", "cutoff:Q", "tau"),
         **marks,
     )
-    # Lines that run on top of each other end in the same point, and have a name each.
+    # Leaders connect the names with the ends of the lines, which may coincide.
     line_labels = chart_of(labels)
     leaders = line_labels.mark_rule(strokeWidth=1.5).encode(
         x=alt.value(WIDTH + 4), x2=alt.value(WIDTH + 34), y=tau, y2="place:Q", **marks
@@ -503,7 +506,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     names = line_labels.mark_text(align="left", baseline="middle", fontSize=12).encode(
         x=alt.value(WIDTH + 38), y=alt.Y("place:Q", scale=scale), text="measure:N"
     )
-    return overlaid(
+    return combine(
         lines,
         leaders,
         names,
@@ -515,7 +518,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
 
 
 def _domain_of_tau(values: pl.Series) -> tuple[float, float]:
-    """Return the ends of an axis of correlations, which is never a single point."""
+    """Return the ends of an axis of correlations, with a minimum length."""
     numbers = values.drop_nulls().drop_nans().to_list()
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
     low, high = min(low, high - 0.05), min(high, 1.0)
@@ -526,7 +529,7 @@ def _domain_of_tau(values: pl.Series) -> tuple[float, float]:
 def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.LayerChart:
     """Draw Kendall's tau between two measures, before and after both are interval-scaled.
 
-    A pair of measures has a row, those that come closest to each other first.
+    Each pair of measures has a row, with the largest increase first.
 
     Parameters
     ----------
@@ -538,7 +541,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     Raises
     ------
     PolicyError
-        When the study has no such length, or only one measure.
+        For an unknown length, or a study of one measure.
 
     Notes
     -----
@@ -581,7 +584,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     looks = dict(zip(ENDS.values(), zip(COLOURS, ("circle", "diamond"), strict=False), strict=True))
     marks = by_look("of", looks, title="both")
     dots = chart_of(words).mark_point(filled=True, size=60, opacity=1)
-    return overlaid(
+    return combine(
         bars.encode(y=y, x=x, x2="interval:Q"),
         dots.encode(y=y, x="tau:Q", tooltip=tips("pair:N", "of:N", "tau"), **marks),
         width=WIDTH,

@@ -18,14 +18,14 @@ from cranfield.reporting.charts.theme import (
     by_look,
     cell_size,
     chart_of,
-    coded,
     columns_of,
+    combine,
     data_of,
     draws,
-    headed,
+    headline,
     interval_rows,
+    map_values,
     number_of_each,
-    overlaid,
     row_size,
     rows_of,
     score_axis,
@@ -99,7 +99,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     )
     tip = tips("system:N", "topic:N", "score")
     size = f"{counted(len(names), 'system')}, {counted(len(table.topics), 'topic')}"
-    return overlaid(
+    return combine(
         whiskers,
         box.encode(x=x("q1"), x2="q3:Q"),
         median.encode(x=x("median")),
@@ -107,7 +107,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=headed(f"{make_title(table.measure)}: {size}", *LEGEND),
+        title=headline(f"{make_title(table.measure)}: {size}", *LEGEND),
         description=f"Box plots of the scores by {make_title(table.measure)} of {size}, ordered by"
         f" mean, from {names[0]} with a mean of {_number(boxes['mean'][0])} to {names[-1]} with"
         f" {_number(boxes['mean'][-1])}.",
@@ -176,13 +176,13 @@ def intervals_chart(
         centre = comparison.systems.index(comparison.baselines[0])
     else:
         centre = int(order[0])
-    limits = comparison.around(centre)
-    if limits is None:
+    bounds = comparison.around(centre)
+    if bounds is None:
         raise PolicyError(
             f"{comparison.test} with the correction {comparison.correction} has no intervals around"
             " means; use test='anova' and complete scores"
         )
-    low, high = limits
+    low, high = bounds
     verdicts = verdicts_of(comparison)[:, centre]
     verdicts[centre] = "reference"
     frame = pl.DataFrame(
@@ -194,25 +194,25 @@ def intervals_chart(
             "verdict": verdicts[order].tolist(),
         }
     )
-    differ = "Systems whose intervals do not overlap are significantly different."
+    note = "Systems whose intervals do not overlap are significantly different."
     if comparison.half_widths is None:
-        differ = (
+        note = (
             f"Lines: confidence intervals of the {comparison.difference_from} {names[centre]}"
             f" (which has none), around each {comparison.mean_of}."
         )
         if number := int((np.isnan(low) & (verdicts != NONE)).sum()):
-            differ += (
+            note += (
                 f" {counted(number, 'system')} without a line: the interval would contradict the"
                 " decision of the test."
             )
-    says = f"compared with {names[centre]}"
+    heading = f"compared with {names[centre]}"
     title = make_title(
         comparison.measure,
         comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
         lower_is_better=comparison.lower_is_better,
     )
     first, last = float(np.nanmin(low)), float(np.nanmax(high))
-    # Vega would draw an axis of no length from 0 to 1, whatever the means are.
+    # Vega draws an axis without length from 0 to 1, which may not contain the means.
     domain = [first - 0.1, last + 0.1] if first == last else [first, last]
     return interval_rows(
         frame,
@@ -225,22 +225,22 @@ def intervals_chart(
             *tips("system:N"),
             alt.Tooltip("mean:Q", title=comparison.mean_of, format=".4f"),
             *tips("low", "high"),
-            alt.Tooltip("verdict:N", title=says),
+            alt.Tooltip("verdict:N", title=heading),
         ],
         rules={"": 2},
         size=64,
-        legend={"title": says, "titleLimit": WIDTH, "labelLimit": WIDTH, "columns": 4},
+        legend={"title": heading, "titleLimit": WIDTH, "labelLimit": WIDTH, "columns": 4},
         band=frame.filter(verdict="reference").select("low", "high"),
         scale=alt.Scale(zero=False, nice=False, domain=domain),
         width=WIDTH,
-        title=headed(
+        title=headline(
             capitalised(title)
             if not comparison.measure
             else f"{comparison.mean_of.capitalize()} by system: {make_title(comparison.measure)}",
-            f"{comparison.title}, alpha {comparison.alpha:g}. {differ}",
+            f"{comparison.title}, alpha {comparison.alpha:g}. {note}",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
-        f" {comparison.title}, alpha {comparison.alpha:g}. {capitalised(says)}:"
+        f" {comparison.title}, alpha {comparison.alpha:g}. {capitalised(heading)}:"
         f" {number_of_each(frame['verdict'], [*LOOKS][1:])}.",
     )
 
@@ -256,12 +256,12 @@ FILLS = {
 DIGITS = 6
 """Significant digits of differences and p-values in tooltips."""
 
-APART = 2
-WORDS = {1: BETTER, -1: WORSE, 0: SAME, APART: DIFFERENT}
+UNORDERED = 2
+WORDS = {1: BETTER, -1: WORSE, 0: SAME, UNORDERED: DIFFERENT}
 """Verdict on the first system of a pair by its code in the file; the second has the negative."""
 
-SIGNS_UP_TO = 40
-"""Number of systems up to which cells have a sign."""
+MAX_SIGNED = 40
+"""Maximum number of systems in a matrix with signs."""
 
 
 @draws("matrix", "PairwiseComparison")
@@ -296,7 +296,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     rows = [names[k] for k in order if names[k] not in baselines]
     columns = baselines or rows
     step, size = cell_size(max(len(rows), len(columns)))
-    # A lookup table keeps the file small: names in each cell would be most of it.
+    # A lookup table keeps the file small, as cells do not repeat names.
     places = data_of({"place": range(len(order)), "name": [names[k] for k in order]})
     lookup = alt.LookupData(places, "place", ["name"])
     is_symmetric = not comparison.baselines and comparison.alternative == "two-sided"
@@ -310,7 +310,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         labelLimit=300,
         titleLimit=300,
     )
-    fill = coded(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=legend)
+    fill = map_values(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=legend)
     titles = {
         "row:N": "system",
         "column:N": "compared with",
@@ -321,13 +321,13 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
 
     def side(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
-        words = {str(code): word for code, word in WORDS.items() if code != APART}
+        words = {str(code): word for code, word in WORDS.items() if code != UNORDERED}
         top = columns_of("column", columns, "compared with", size, domain=False, orient="top")
         base = (
             chart_of(cells)
             .transform_lookup(row, lookup, ["row"])
             .transform_lookup(column, lookup, ["column"])
-            # Names from files must not get into an expression.
+            # Expressions must not contain names from files.
             .transform_calculate(
                 verdict=f"{words}[{sign}datum.v] || '{DIFFERENT}'",
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
@@ -338,7 +338,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         squares = base.mark_rect(stroke="white", strokeWidth=0.5, aria=False).encode(
             color=fill, tooltip=[alt.Tooltip(field, title=title) for field, title in titles.items()]
         )
-        if len(order) > SIGNS_UP_TO:
+        if len(order) > MAX_SIGNED:
             return [squares]
         sign_on = alt.when(alt.datum.sign == "+").then(alt.value("white"))
         signs = base.mark_text(size=size, fontWeight="bold", aria=False).encode(
@@ -347,16 +347,16 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         return [squares, signs]
 
     layers = side("i", "j", "") + (side("j", "i", "-") if is_symmetric else [])
-    what = f"{comparison.title}, alpha {comparison.alpha:g}"
+    method = f"{comparison.title}, alpha {comparison.alpha:g}"
     count = comparison.count()
     finding = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
-    return overlaid(
+    return combine(
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
-        title=headed(f"{make_title(comparison.measure)}: {finding}", f"{what}."),
+        title=headline(f"{make_title(comparison.measure)}: {finding}", f"{method}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
-        f" {make_title(comparison.measure)}, in order of their means. {what}: {finding}"
+        f" {make_title(comparison.measure)}, in order of their means. {method}: {finding}"
         f" significantly. The best is {names[order[0]]}.",
     )
 
@@ -367,29 +367,29 @@ def _cells(comparison: PairwiseComparison) -> pl.DataFrame:
     place[comparison.order] = np.arange(len(comparison.order))
     code = {word: code for code, word in WORDS.items()}
     words = by_pair(comparison)
-    compared = words != NONE
+    is_compared = words != NONE
     return pl.DataFrame(
         {
-            "i": place[comparison.first[compared]],
-            "j": place[comparison.second[compared]],
-            "v": np.array([code[word] for word in words[compared]], dtype=np.int64),
-            "d": comparison.difference[compared],
-            "p": comparison.adjusted_pvalues[compared],
+            "i": place[comparison.first[is_compared]],
+            "j": place[comparison.second[is_compared]],
+            "v": np.array([code[word] for word in words[is_compared]], dtype=np.int64),
+            "d": comparison.difference[is_compared],
+            "p": comparison.adjusted_pvalues[is_compared],
         }
     ).with_columns(pl.col("d", "p").round_sig_figs(DIGITS))
 
 
-NAMED = 25
-"""Points up to which all have their names beside them; else those on the front."""
+MAX_NAMES = 25
+"""Maximum number of points that all have names; otherwise only those on the front do."""
 
-WIDE = 30
-"""Ratio of the largest and the smallest cost from which on the axis is logarithmic."""
+MIN_RATIO = 30
+"""Minimum ratio of the largest and the smallest cost for a logarithmic axis."""
 
 ON, OFF = "on the front", "dominated"
 
 
 @draws("cost", "CostEffectiveness")
-def cost_chart(found: CostEffectiveness, cost: str | None = None) -> alt.LayerChart:
+def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerChart:
     """Draw the mean of each system against its cost, with the Pareto front as a line.
 
     The line is the best mean up to a cost. The axis of costs is logarithmic if the largest is 30
@@ -397,8 +397,8 @@ def cost_chart(found: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
 
     Parameters
     ----------
-    found
-        The outcome of :func:`cranfield.cost_effectiveness`.
+    costs
+        A result of :func:`cranfield.cost_effectiveness`.
     cost
         Name of the cost; by default the first.
 
@@ -411,12 +411,12 @@ def cost_chart(found: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     --------
     >>> import cranfield as cf
     >>> scores = {"bm25": [0.5, 0.4], "dense": [0.6, 0.5], "slow": [0.5, 0.5]}
-    >>> found = cf.cost_effectiveness(scores, {"bm25": 2, "dense": 9, "slow": 95})
-    >>> len(cost_chart(found).to_dict()["layer"])
+    >>> costs = cf.cost_effectiveness(scores, {"bm25": 2, "dense": 9, "slow": 95})
+    >>> len(cost_chart(costs).to_dict()["layer"])
     3
     """
-    chosen = first_or("cost", cost, dict.fromkeys(found.rows["cost"]))
-    rows, name = found.rows.filter(cost=chosen), plain(chosen)
+    cost = first_or("cost", cost, dict.fromkeys(costs.rows["cost"]))
+    rows, name = costs.rows.filter(cost=cost), plain(cost)
     status = pl.when("on front").then(pl.lit(ON)).otherwise(pl.lit(OFF)).alias("status")
     points = rows.select(
         pl.Series("system", labels(rows["system"].to_list()), dtype=pl.String),
@@ -425,33 +425,33 @@ def cost_chart(found: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
         proportion="front proportion",
     )
     front = points.filter("on front")
-    texts = (points if len(points) <= NAMED else front).group_by(
+    texts = (points if len(points) <= MAX_NAMES else front).group_by(
         "amount", "mean", maintain_order=True
     )
     smallest, largest = points["amount"].min(), points["amount"].max()
-    is_wide = 0 < smallest <= largest / WIDE  # type: ignore[operator]
-    x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_wide else alt.Undefined)
-    mean = make_title(found.measure, lower_is_better=found.lower_is_better)
-    y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=found.lower_is_better))
+    is_log = 0 < smallest <= largest / MIN_RATIO  # type: ignore[operator]
+    x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_log else alt.Undefined)
+    mean = make_title(costs.measure, lower_is_better=costs.lower_is_better)
+    y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=costs.lower_is_better))
     line = chart_of(front.select("amount", "mean")).mark_line(
         interpolate="step-after", color=GREY, aria=False
     )
     looks = by_look("status", {ON: (COLOURS[0], "circle"), OFF: (COLOURS[1], "diamond")}, title="")
     tooltip = tips("system:N", "mean", "amount:Q", "proportion", "status:N")
     marks = chart_of(points.drop("on front")).mark_point(filled=True, size=60, opacity=1)
-    written = chart_of(texts.agg(pl.col("system").str.join(", ")))
-    written = written.mark_text(align="left", dx=7, dy=-7, fontSize=12, limit=200, aria=False)
-    listed = ", ".join(front["system"])
-    return overlaid(
+    names = chart_of(texts.agg(pl.col("system").str.join(", ")))
+    names = names.mark_text(align="left", dx=7, dy=-7, fontSize=12, limit=200, aria=False)
+    front_names = ", ".join(front["system"])
+    return combine(
         line.encode(x=x, y=y),
         marks.encode(x=x, y=y, tooltip=tooltip, **looks),
-        written.encode(x=x, y=y, text="system:N"),
+        names.encode(x=x, y=y, text="system:N"),
         width=WIDTH,
         height=320,
-        title=headed(
+        title=headline(
             f"{mean} and {name}: {len(front)} of {counted(len(points), 'system')} on the front",
             "Line: best mean up to a cost (Pareto front).",
         ),
         description=f"Means of {counted(len(points), 'system')} against {name}. On the Pareto"
-        f" front: {listed}.",
+        f" front: {front_names}.",
     )

@@ -18,15 +18,15 @@ from cranfield.reporting.charts.inputs import cells_of, labels, make_title, rank
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
+    apply_theme,
     by_look,
     cell_size,
     chart_of,
     columns_of,
+    combine,
     draws,
-    headed,
-    overlaid,
+    headline,
     rows_of,
-    themed,
     tips,
 )
 from cranfield.scores.averages import Averages
@@ -35,19 +35,19 @@ from cranfield.significance.differences import Pairs
 from cranfield.significance.models.anova_table import AnovaTable
 
 SIDE = 380
-"""Sides of the scatter plot."""
+"""Side of the scatter plot."""
 
-NARROW = 420
-"""Width of the bars of few topics."""
+MIN_WIDTH = 420
+"""Width of a chart of few topics."""
 
-WIDEST = 1000
-"""Width of the bars of all topics together, at most."""
+MAX_WIDTH = 1000
+"""Maximum width of a chart of topics."""
 
 STEP = 14
 """Width of a bar with its topic below it."""
 
 LOOKS = ((COLOURS[0], "triangle-up"), (COLOURS[4], "triangle-down"), (GREY, "circle"))
-"""Colour and shape of topics where the first is better, where the second is, and of equal ones."""
+"""Colour and shape of topics: first system better, second better, equal."""
 
 
 @draws("differences", "Scores")
@@ -80,27 +80,27 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     >>> [(row["topic"], round(row["difference"], 4)) for row in rows]
     [('2', 0.3), ('3', 0.0), ('1', -0.2)]
     """
-    two = _two(scores, first, second)
+    two = _pair(scores, first, second)
     frame = two.frame.sort("difference", descending=not two.lower_is_better, maintain_order=True)
     topics = frame["topic"].to_list()
     y = alt.Y("difference:Q", title=f"difference in {two.title}")
-    roomy = len(topics) * STEP <= WIDEST
-    step = max(STEP, min(NARROW // len(topics), 3 * STEP))
-    # The topics' names thin out where there is no room for each.
-    x = columns_of("topic", topics, "topic", 10, labelOverlap=False if roomy else "greedy")
-    x = x.scale(domain=topics, paddingInner=0.2 if roomy else 0)
-    bars = chart_of(frame).mark_bar(aria=roomy)
+    fits = len(topics) * STEP <= MAX_WIDTH
+    step = max(STEP, min(MIN_WIDTH // len(topics), 3 * STEP))
+    # Without room for every topic, some labels are omitted.
+    x = columns_of("topic", topics, "topic", 10, labelOverlap=False if fits else "greedy")
+    x = x.scale(domain=topics, paddingInner=0.2 if fits else 0)
+    bars = chart_of(frame).mark_bar(aria=fits)
     bars = bars.encode(x=x, y=y, color=two.marks["color"], tooltip=two.tooltip)
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
     rule = chart_of({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
     tip = alt.Tooltip("difference:Q", title="mean difference", format=".4f")
     first_name, second_name = two.names
-    return overlaid(
+    return combine(
         bars,
         rule.encode(y=y, tooltip=[tip]),
-        width=alt.Step(step) if roomy else WIDEST,
+        width=alt.Step(step) if fits else MAX_WIDTH,
         height=280,
-        title=headed(
+        title=headline(
             f"Differences by topic: {two.title}",
             f"{two.short[0]} minus {two.short[1]}; dashed: mean difference, {mean:.4f}.",
             two.note,
@@ -113,9 +113,9 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
 
 @draws("score-scatter", "Scores")
 def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
-    """Draw a point a topic: the score of one system against that of another.
+    """Draw a point for each topic: the score of one system against that of another.
 
-    On the diagonal both are equal; above it the first system has the higher score, also where lower
+    Scores are equal on the diagonal; above it the first system has the higher score, also if lower
     is better.
 
     Parameters
@@ -137,10 +137,10 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     >>> [row["second"] for row in max(chart["datasets"].values(), key=len)]
     [0.4, 0.1, 0.3]
     """
-    two = _two(scores, first, second)
+    two = _pair(scores, first, second)
     values = two.frame.select("first", "second").to_numpy()
     low, high = min(0.0, float(values.min())), float(values.max())
-    # Scores from 0 to 1 are shown on the whole of it; others as far as they go.
+    # The axes of scores within 0 to 1 have this range; others have the range of the scores.
     high = 1.0 if 0.5 < high <= 1 and low == 0 else high if high > low else low + 1
     scale = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("second:Q", scale=scale, title=f"{two.title}: {two.short[1]}")
@@ -148,20 +148,20 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     diagonal = chart_of({"second": [low, high], "first": [low, high]})
     diagonal = diagonal.mark_line(color="black", strokeWidth=1, aria=False).encode(x=x, y=y)
     points = chart_of(two.frame).mark_point(filled=True, size=55, opacity=0.75)
-    return overlaid(
+    return combine(
         diagonal,
         points.encode(x=x, y=y, tooltip=two.tooltip, **two.marks),
         width=SIDE,
         height=SIDE,
-        title=headed(f"Two systems by topic: {two.title}", two.note),
+        title=headline(f"Two systems by topic: {two.title}", two.note),
         description=f"Scatter plot of {two.title} of {counted(two.frame.height, 'topic')}:"
         f" {two.names[0]} against {two.names[1]}, with the diagonal. {'; '.join(two.kinds)}.",
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Two:
-    """Two systems' scores by topic, and how they are shown."""
+class _SystemPair:
+    """Scores of two systems by topic, with labels."""
 
     frame: pl.DataFrame
     names: tuple[str, str]
@@ -184,7 +184,7 @@ class _Two:
         return [alt.Tooltip("topic:N"), *numbers]
 
 
-def _two(scores: Any, first: str, second: str) -> _Two:
+def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     table = table_of(scores)
     first_place, second_place = place_of(first, table.systems), place_of(second, table.systems)
     if first_place == second_place:
@@ -200,11 +200,11 @@ def _two(scores: Any, first: str, second: str) -> _Two:
     names = system_labels[first_place], system_labels[second_place]
     sign = np.sign(-difference if table.lower_is_better else difference)[defined]
     counts = [int((sign == value).sum()) for value in (1, -1, 0)]
-    short = _short(names)
+    short = _shorten(names)
     kinds = [f"{name} better: {count}" for name, count in zip(short, counts[:2], strict=True)]
     if counts[2]:
         kinds.append(f"equal: {counts[2]}")
-    topics = [topic for topic, some in zip(labels(table.topics), defined, strict=True) if some]
+    topics = [topic for topic, has in zip(labels(table.topics), defined, strict=True) if has]
     missing = int((~defined).sum())
     frame = pl.DataFrame(
         {
@@ -215,7 +215,7 @@ def _two(scores: Any, first: str, second: str) -> _Two:
             "kind": [kinds[{1: 0, -1: 1, 0: 2}[int(value)]] for value in sign],
         }
     )
-    return _Two(
+    return _SystemPair(
         frame,
         names,
         short,
@@ -226,8 +226,8 @@ def _two(scores: Any, first: str, second: str) -> _Two:
     )
 
 
-def _short(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
-    """Cut two names in the middle to fit into a line, so that they stay apart."""
+def _shorten(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
+    """Cut two names in the middle to fit into a line, and keep them distinct."""
     head = limit * 2 // 3
     cut = [
         name if len(name) <= limit else f"{name[:head]}…{name[head + 1 - limit :]}"
@@ -241,14 +241,14 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     """Draw the scores of all systems on all topics as a heat map.
 
     Systems are rows, the best mean first; topics are columns, the easiest first, by their mean over
-    the systems shown. A cell without a score stays white.
+    these systems. Cells without a score are white.
 
     Parameters
     ----------
     scores
         Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard.
     systems
-        Systems that are shown; by default all.
+        Systems to draw; by default all.
 
     Raises
     ------
@@ -269,14 +269,14 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     order = best_first(to_order(by_topic), table.lower_is_better)
     height, size = cell_size(len(names))
     width, topic_size = cell_size(len(topics))
-    roomy = len(topics) * width <= WIDEST
+    fits = len(topics) * width <= MAX_WIDTH
     low, high = min(0.0, float(np.nanmin(table.values))), float(np.nanmax(table.values))
     title = make_title(table.measure, lower_is_better=table.lower_is_better)
-    # The topics' names thin out where there is no room for each.
-    top: dict[str, Any] = {"orient": "top", "labelOverlap": False if roomy else "greedy"}
+    # Without room for every topic, some labels are omitted.
+    top: dict[str, Any] = {"orient": "top", "labelOverlap": False if fits else "greedy"}
     easiest_first = [topics[k] for k in order]
     key = alt.Legend(title=title, gradientLength=max(60, min(height * len(names), 240)))
-    # Colours of viridis grow lighter evenly, for all eyes.
+    # Viridis is perceptually uniform and colour-blind safe.
     colour = alt.Color("score:Q", legend=key).scale(
         scheme="viridis", domain=[low, high if high > low else low + 1]
     )
@@ -291,9 +291,9 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         color=colour,
         tooltip=tips("system:N", "topic:N", "score"),
     ).properties(
-        width=alt.Step(width) if roomy else WIDEST,
+        width=alt.Step(width) if fits else MAX_WIDTH,
         height=alt.Step(height),
-        title=headed(
+        title=headline(
             f"{make_title(table.measure)} by system and topic: {of}",
             f"White: {missing:,} cells without a score." if missing else "",
         ),
@@ -301,31 +301,31 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         f" easiest topic is {easiest_first[0]} with a mean of {by_topic[order[0]]:.4g}, the hardest"
         f" is {easiest_first[-1]}.",
     )
-    return themed(chart)
+    return apply_theme(chart)
 
 
 @draws("residuals", "AnovaTable")
 def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     """Draw residuals against fitted scores, and against the quantiles of a normal distribution.
 
-    In the left panel a band of even width around zero speaks for equal variances. In the right one
-    points on the line speak for normal errors.
+    In the left panel a band of even width around zero indicates equal variances. In the right one
+    points on the line indicate normal errors.
 
     Parameters
     ----------
     table
-        The table of an analysis of variance, such as `cf.compare(scores).anova`.
+        An analysis of variance, such as `cf.compare(scores).anova`.
 
     Raises
     ------
     CranfieldError
-        When there are fewer than two residuals.
+        If there are fewer than two residuals.
 
     Examples
     --------
     >>> import cranfield as cf
-    >>> found = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.4, 0.6], "c": [0.3, 0.3, 0.5]})
-    >>> chart = residual_plots(found.anova)
+    >>> scores = {"a": [0.1, 0.4, 0.3], "b": [0.2, 0.4, 0.6], "c": [0.3, 0.3, 0.5]}
+    >>> chart = residual_plots(cf.compare(scores).anova)
     >>> [panel["layer"][0]["mark"]["type"] for panel in chart.to_dict()["hconcat"]]
     ['point', 'point']
     """
@@ -347,22 +347,22 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
         filled=True, size=12, opacity=0.4, color=COLOURS[0], aria=False
     )
     zero = chart_of({"residual": [0.0]}).mark_rule(color="black").encode(y="residual:Q")
-    left = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual) + zero
+    variances = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual) + zero
     deviation = float(residuals.std())
     line = chart_of({"normal": normal[[0, -1]], "residual": normal[[0, -1]] * deviation})
     line = line.mark_line(color="black", strokeWidth=1).encode(x="normal:Q", y="residual:Q")
     quantile = alt.X("normal:Q", title="quantile of a normal distribution")
-    right = points.encode(x=quantile, y=residual) + line
+    normality = points.encode(x=quantile, y=residual) + line
     side: dict[str, Any] = {"width": 300, "height": 300}
     about = (
         f"Two scatter plots of {number:,} residuals of the model {table.model}: against the fitted"
         " scores, and against the quantiles of a normal distribution with a line for normal errors"
         f" of standard deviation {deviation:.4g}."
     )
-    return themed(
+    return apply_theme(
         alt.hconcat(
-            left.properties(title="Equal variances?", **side),
-            right.properties(title="Normal errors?", **side),
+            variances.properties(title="Equal variances?", **side),
+            normality.properties(title="Normal errors?", **side),
             description=about,
         )
     )

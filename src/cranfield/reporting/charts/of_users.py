@@ -18,15 +18,15 @@ from cranfield.reporting.charts.inputs import first_or, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
-    banded,
+    apply_theme,
     by_colour,
     chart_of,
+    combine,
+    draw_bands,
     draws,
-    headed,
+    headline,
     interval_rows,
     number_of_each,
-    overlaid,
-    themed,
     tips,
     zero_line,
 )
@@ -94,7 +94,7 @@ def clicks_by_rank_chart(
     ends = {"share": share, "low": low, "high": high}
     frame = frame.with_columns(renamed, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()})
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
-    lines = banded(
+    lines = draw_bands(
         frame,
         _rank(frame),
         alt.Y("share:Q").title("clicked results / shown results").scale(zero=True),
@@ -102,7 +102,7 @@ def clicks_by_rank_chart(
         tips("variant:N", "rank:Q", "shown", "clicked", "share", "low", "high", form=",.4~f"),
         width=WIDTH,
         height=280,
-        title=headed(
+        title=headline(
             "Clicks by rank",
             f"{pages}; bands: {100 * confidence:g}% Wilson confidence intervals, as if pages were"
             " independent.",
@@ -110,7 +110,7 @@ def clicks_by_rank_chart(
         description=f"Proportion of clicked results by rank, {pages},"
         f" {counted(clicked, 'clicked result')}, of {counted(len(variants), 'variant')}.",
     )
-    return themed(lines)
+    return apply_theme(lines)
 
 
 @draws("perplexity", "ModelEvaluation")
@@ -146,11 +146,11 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     note = f" Not drawn where infinite: {plain(', '.join(infinite))}." if len(infinite) else ""
     tip = tips("model:N", "rank:Q", "pages", "value", form=",.4~f")
     line, y = chart_of(frame).mark_line(point=True), alt.Y("value:Q").title(kind).scale(zero=False)
-    return overlaid(
+    return combine(
         line.encode(x=_rank(frame), y=y, tooltip=tip, **by_colour("model", names)),
         width=WIDTH,
         height=280,
-        title=headed(
+        title=headline(
             f"{kind.capitalize()} by rank", f"{pages}; lower is better, 1 is perfect.{note}"
         ),
         description=f"{kind.capitalize()} by rank of {counted(len(names), 'click model')} on"
@@ -231,7 +231,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         legend={"title": None},
         format="+~%",
         width=WIDTH,
-        title=headed(
+        title=headline(
             "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {plain(report.unit)}",
             ratio,
             f"{note}.",
@@ -280,12 +280,12 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
         if report.stopped
         else f"{report.sequential}: confidence intervals valid at all looks"
     )
-    return overlaid(
+    return combine(
         zero_line("y"),
-        banded(frame, units, difference, marks, tip),
+        draw_bands(frame, units, difference, marks, tip),
         width=WIDTH,
         height=260,
-        title=headed(f"Difference in {plain(metric)} over time", f"{plain(note)}."),
+        title=headline(f"Difference in {plain(metric)} over time", f"{plain(note)}."),
         description=(
             f"Difference in {plain(metric)} from the control at {looks}, with confidence intervals."
         ),
@@ -339,4 +339,4 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
             tooltip=["method:N", "first:N", "second:N", "difference:Q", "needed:Q"],
         )
         panels.append(points.properties(title=title, width=260, height=260))
-    return themed(alt.concat(*panels, columns=3))
+    return apply_theme(alt.concat(*panels, columns=3))

@@ -15,7 +15,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
 from cranfield.reporting.charts.inputs import find_systems, labels
-from cranfield.reporting.charts.theme import by_colour, chart_of, draws, headed, overlaid, tips
+from cranfield.reporting.charts.theme import by_colour, chart_of, combine, draws, headline, tips
 from cranfield.scores.one_measure import place_of
 
 LEVELS = tuple(level / 10 for level in range(11))
@@ -123,11 +123,11 @@ def precision_recall(
         for k in bright[:3]
     )
     and_others = "; and others" if len(bright) > 3 else ""
-    return overlaid(
+    return combine(
         *layers,
         width=460,
         height=340,
-        title=headed(title, *lines),
+        title=headline(title, *lines),
         description=f"Curves of {noun} against recall. {title}. {'; '.join(ends)}{and_others}.",
     )
 

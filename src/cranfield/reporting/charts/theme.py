@@ -104,7 +104,7 @@ def zero_line(channel: str = "x") -> alt.Chart:
     return line
 
 
-def coded(
+def map_values(
     channel: Callable[..., Any],
     field: str,
     values: Iterable[Any],
@@ -125,8 +125,8 @@ def by_colour(field: str, values: Sequence[str]) -> dict[str, Any]:
     line: dict[str, Any] = {"symbolType": "stroke", "symbolSize": 700, "symbolStrokeWidth": 2}
     legend = alt.Legend(title=field, symbolLimit=0, labelLimit=300, symbolOpacity=1, **line)
     return {
-        "color": coded(alt.Color, field, values, colours, legend=legend),
-        "strokeDash": coded(alt.StrokeDash, field, values, dashes, legend=legend),
+        "color": map_values(alt.Color, field, values, colours, legend=legend),
+        "strokeDash": map_values(alt.StrokeDash, field, values, dashes, legend=legend),
     }
 
 
@@ -135,12 +135,12 @@ def by_look(field: str, looks: Mapping[str, tuple[str, str]], **legend: Any) -> 
     colours, shapes = ([look[k] for look in looks.values()] for k in (0, 1))
     key = alt.Legend(**legend)
     return {
-        "color": coded(alt.Color, field, looks, colours, legend=key),
-        "shape": coded(alt.Shape, field, looks, shapes, legend=key),
+        "color": map_values(alt.Color, field, looks, colours, legend=key),
+        "shape": map_values(alt.Shape, field, looks, shapes, legend=key),
     }
 
 
-def banded(
+def draw_bands(
     frame: pl.DataFrame,
     x: alt.X,
     y: alt.Y,
@@ -157,7 +157,7 @@ def banded(
     return chart.properties(**properties)
 
 
-def themed(chart: Chart) -> Chart:
+def apply_theme(chart: Chart) -> Chart:
     """Apply the common theme; notebooks show the chart without a network."""
     untyped: Any = chart
     configured: Chart = untyped.configure(
@@ -318,7 +318,7 @@ def interval_rows(
             background = background.encode(x=x("low"), x2="high:Q")
     layers = [background, *lines, points.encode(x=x(value), shape=marks["shape"])]
     for_rows: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
-    return overlaid(*layers, height=alt.Step(step, **for_rows), **properties)
+    return combine(*layers, height=alt.Step(step, **for_rows), **properties)
 
 
 def number_of_each(values: pl.Series, kinds: Iterable[str]) -> str:
@@ -327,7 +327,7 @@ def number_of_each(values: pl.Series, kinds: Iterable[str]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 
 
-def headed(title: str, *below: str) -> alt.TitleParams:
+def headline(title: str, *below: str) -> alt.TitleParams:
     lines = [part for line in below for part in wrap(line, LINE_LENGTH)]
     return alt.TitleParams(
         text=title,
@@ -339,9 +339,9 @@ def headed(title: str, *below: str) -> alt.TitleParams:
     )
 
 
-def overlaid(*layers: Any, **properties: Any) -> alt.LayerChart:
+def combine(*layers: Any, **properties: Any) -> alt.LayerChart:
     """Layer charts, the last on top, and apply the common theme."""
-    return themed(alt.LayerChart(layer=[*layers], **properties))
+    return apply_theme(alt.LayerChart(layer=[*layers], **properties))
 
 
 def apart(

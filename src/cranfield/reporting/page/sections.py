@@ -1,4 +1,4 @@
-"""Sentences and tables of the page: answer, systems, scales, inputs, settings."""
+"""Sentences and tables of the report page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from cranfield.tabular import Table, as_cell, shown_p
 
 
 def numbers(contents: Contents) -> dict[str, int]:
-    """Return the numbers of systems, topics, judgments and measures, by their nouns."""
+    """Count systems, topics, judgments and measures."""
     sizes = {"system": len(contents.systems), "topic": len(contents.topics)}
     if contents.evaluation is not None:
         sizes["judgment"] = contents.evaluation.judged.judgments.topic.size
@@ -51,20 +51,20 @@ def coverage_lines(contents: Contents) -> list[str]:
     if contents.evaluation is None:
         return ["Only scores were given, so unjudged, missing and tied documents are not known."]
     judged, rows = contents.evaluation.judged, contents.evaluation.coverage.systems
-    shares = [row.unjudged_10 / max(1, row.retrieved_10) for row in rows]
-    worst = int(np.argmax(shares))
+    proportions = [row.unjudged_10 / max(1, row.retrieved_10) for row in rows]
+    worst = int(np.argmax(proportions))
     base = judged.recall_base()
     lines = [
         f"Relevant documents by topic: {int(base.min())} to {int(base.max())}, on average"
         f" {float(base.mean()):.1f}."
     ]
-    if max(shares) > 0:
+    if max(proportions) > 0:
         condensed = judged.policies.unjudged == "condensed"
         unjudged = "they are removed" if condensed else "they count as not relevant"
-        worst_note = f", most in {label(rows[worst].system)} ({shares[worst]:.1%})"
+        worst_note = f", most in {label(rows[worst].system)} ({proportions[worst]:.1%})"
         lines.append(
-            f"Of the documents in the top 10, {float(np.mean(shares)):.1%} are unjudged on average"
-            f"{worst_note if len(rows) > 1 else ''}; {unjudged}."
+            f"Of the documents in the top 10, {float(np.mean(proportions)):.1%} are unjudged on"
+            f" average{worst_note if len(rows) > 1 else ''}; {unjudged}."
         )
     else:
         lines.append("All documents in the top 10 are judged.")
@@ -89,7 +89,7 @@ def warnings_of(contents: Contents) -> list[str]:
     failed = [part for part in parts if part.refused and part.refused != NO_QUALITY]
     notes += [f"{label(part.name)} is not compared: {part.refused}" for part in failed]
     own, common = shared_lines({label(part.name): part.policy for part in parts if part.meaning})
-    return [*notes, *common, *(f"{name}: {note}" for name, some in own.items() for note in some)]
+    return [*notes, *common, *(f"{name}: {note}" for name, texts in own.items() for note in texts)]
 
 
 def answer_against(comparison: PairwiseComparison) -> str:
@@ -114,14 +114,14 @@ def answer(part: Part) -> list[str]:
 
 
 def answers_of(contents: Contents) -> tuple[list[list[str]], list[str]]:
-    """Return the answer by each measure, and the lines that all comparisons share."""
+    """Return the answer by each measure, and the common lines of all comparisons."""
     answers = [answer(part) for part in contents.parts]
-    compared = {
+    more_lines = {
         part.name: lines[2:]
         for part, lines in zip(contents.parts, answers, strict=True)
         if part.comparison is not None
     }
-    own, common = shared_lines(compared)
+    own, common = shared_lines(more_lines)
     for part, lines in zip(contents.parts, answers, strict=True):
         if part.name in own:
             lines[2:] = own[part.name]
@@ -169,18 +169,18 @@ def anova_lines(comparison: PairwiseComparison) -> list[str]:
 
 
 def other_notes(comparison: PairwiseComparison) -> list[str]:
-    """Return the notes of a comparison, but for the one on scales, which the answer has."""
+    """Return the notes of a comparison except that on scales, which is in the answer."""
     return [sentence(note) for note in comparison.notes if not note.endswith(RESCALING)]
 
 
 def no_checks(assumptions: Assumptions) -> list[str]:
-    """Return notes on assumptions of which none could be tested."""
+    """Return notes on assumptions if none could be tested."""
     notes = [note for note in assumptions.notes if not note.startswith("No test speaks")]
-    return ["None of the tests of the assumptions could be done.", *notes]
+    return ["None of the assumptions could be tested.", *notes]
 
 
 def pairs_table(comparison: PairwiseComparison) -> Table:
-    """Return the pairs of a comparison, with `yes` or `no` in place of the star."""
+    """Return the pairs of a comparison, with `yes` or `no` instead of the star."""
     pairs = comparison.as_table()
     rows = [[*row[:-1], "yes" if as_cell(row[-1]).text else "no"] for row in pairs.rows]
     return Table("Pairs", [*pairs.head[:-1], "differs"], rows, pairs.left)
@@ -241,15 +241,15 @@ def row_of_two(part: Part) -> list[str]:
 
 
 def by_measure(contents: Contents) -> Table:
-    """Return the answers as a table, a row a measure."""
+    """Return the answers as a table with a row for each measure."""
     parts = contents.parts
-    compared = [part.comparison for part in parts if part.comparison is not None]
-    if compared and len(contents.systems) == 2:
+    comparisons = [part.comparison for part in parts if part.comparison is not None]
+    if comparisons and len(contents.systems) == 2:
         head = ["measure", "best", "differ", "order of means holds on any scale"]
         return Table(
             "By measure", head, [[part.name, *row_of_two(part)] for part in parts], range(4)
         )
-    heads = [answer_against(comparison) for comparison in compared if comparison.baselines]
+    heads = [answer_against(comparison) for comparison in comparisons if comparison.baselines]
     head = ["measure", "best", heads[0] if heads else "top group", "pairs that differ"]
     head.append("of them, order of means holds on any scale")
     return Table("By measure", head, [[part.name, *row_of(part)] for part in parts], (0, 1))
@@ -272,9 +272,9 @@ def measures(parts: Iterable[Part]) -> Table:
 
 
 def systems(contents: Contents) -> list[tuple[int, list[tuple[str, bool]]]]:
-    """Return the systems, the best by the first measure first, with their values.
+    """Return the systems with their values, ordered by the first measure.
 
-    Each value has whether it is the best by its measure.
+    Each value is a text, with True if it is the best by its measure.
     """
     columns = []
     for part in contents.parts:
@@ -304,7 +304,7 @@ def _number(value: float, places: int) -> str:
 
 
 def scales(parts: Iterable[Part]) -> Table:
-    """Return the table of scales; its notes say why measures have no interval-scaled version."""
+    """Return the table of scales, with notes on missing interval-scaled versions."""
     by_topic = {None: "not known", True: "yes", False: "no"}
     rows, notes = [], []
     for part in parts:
@@ -321,11 +321,11 @@ def scales(parts: Iterable[Part]) -> Table:
 def scale_sentence(parts: Sequence[Part]) -> str:
     interval = [part for part in parts if part.scaling.declared.startswith(("interval", "ratio"))]
     return (
-        "A statement is meaningful when it holds under every transformation that the scale of its"
-        " numbers admits. Means, t-tests and analyses of variance take an interval scale for"
-        f" granted; {len(interval):,} of {len(parts):,} measures here are declared to be on one."
-        " Whether that forbids them is debated; which differences keep their order however the"
-        " scale is spaced is not, and each pair above says so."
+        "A statement is meaningful if it holds under every transformation that the scale of its"
+        " numbers admits. Means, t-tests and analyses of variance assume an interval scale;"
+        f" {len(interval):,} of {len(parts):,} measures here are declared to have one. Whether the"
+        " others exclude these methods is debated; the pairs above report which differences keep"
+        " their order under any increasing transformation."
     )
 
 
@@ -345,7 +345,7 @@ def interval_versions(parts: Iterable[Part]) -> Table:
     return Table("Effect of interval scaling", head, rows, (0, 1), notes)
 
 
-_READ = {
+_READING_SETTINGS = {
     "on_duplicate": "which of the repeated documents of a topic counts",
     "skipped runs": "they could not be read",
 }
@@ -353,7 +353,7 @@ _READ = {
 
 
 def policies(contents: Contents) -> Table | None:
-    """Return the table of how rankings were judged; None for scores from elsewhere."""
+    """Return the table of the policies of judging; None for scores from files."""
     if contents.evaluation is None:
         return None
     judged, compat = contents.evaluation.judged, contents.evaluation.compat
@@ -366,19 +366,19 @@ def policies(contents: Contents) -> Table | None:
         rows.append(["compat", compat, "program whose policies and rounding are the defaults"])
     for name, value in judged.annotations.settings.items():
         words = "; ".join(value) if isinstance(value, list) else str(value)
-        rows.append([name, words, _READ.get(name, "")])
+        rows.append([name, words, _READING_SETTINGS.get(name, "")])
     return Table("How rankings were judged", ["policy", "value", "what it does"], rows, range(3))
 
 
 def tests(contents: Contents) -> Table:
-    """Return the table of how systems were compared."""
+    """Return the table of the options of comparisons."""
     missing = contents.options.get("missing", "by default")
     rows = []
     for part in contents.parts:
         if (comparison := part.comparison) is None:
             continue
         correction = CORRECTIONS[comparison.correction].title
-        drawn = "none" if comparison.resamples is None else f"{comparison.resamples:,}"
+        resamples = "none" if comparison.resamples is None else f"{comparison.resamples:,}"
         seed = "none" if comparison.seed is None else str(comparison.seed)
         words = (
             comparison.info.title,
@@ -387,14 +387,14 @@ def tests(contents: Contents) -> Table:
             f"{comparison.alpha:g}",
             missing,
         )
-        rows.append([part.name, *words, drawn, seed])
+        rows.append([part.name, *words, resamples, seed])
     head = ["measure", "test", "correction", "alternative", "alpha", "missing scores"]
     head += ["random samples", "seed"]
     return Table("How systems were compared", head, rows, (0, 1, 2, 3, 5))
 
 
 NO_FILE = "not a file"
-"""Shown instead of a hash for standard input, ids of ir_datasets and URLs."""
+"""Text instead of a hash for standard input, ids of ir_datasets and URLs."""
 
 Inputs = Sequence[tuple[str, str | None]]
 """Names of input files with their SHA-256."""

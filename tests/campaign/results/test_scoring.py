@@ -156,7 +156,7 @@ def test_damaged_files_are_computed_again_and_said(tmp_path: Path, how: str) -> 
         flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
         path.write_bytes(flipped if how == "flipped" else data[:middle])
     what = "is missing" if how == "gone" else "is damaged"
-    with pytest.warns(CranfieldWarning, match=f"^scores/{path.name} {what}: what it held is comp"):
+    with pytest.warns(CranfieldWarning, match=f"^scores/{path.name} {what}: its scores are comp"):
         assert_same(campaign.score(), runs)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -14,7 +14,7 @@ from cranfield.base.arrays import places, without_noise
 from cranfield.base.errors import CranfieldError, check_share, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened import OpenedCampaign
-from cranfield.campaign.results.scoring import Scoring, digest, kept_frame
+from cranfield.campaign.results.scoring import Scoring, cached_frame, digest
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cranfield.significance.comparison.result import PairwiseComparison
 
 
-MOST_COMPARED = 150
+MAX_COMPARED = 150
 """Maximum number of runs whose pairs are compared."""
 
 KEPT = 8
@@ -42,7 +42,7 @@ def compared(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
     return _compared(_Same(scores), alpha)
 
 
-def not_compared(runs: int, max_runs: int = MOST_COMPARED) -> str:
+def not_compared(runs: int, max_runs: int = MAX_COMPARED) -> str:
     """Return why so many runs are not compared; empty if they are."""
     if runs < 2:
         return "there is only one run"
@@ -50,7 +50,7 @@ def not_compared(runs: int, max_runs: int = MOST_COMPARED) -> str:
 
 
 def compared_if_possible(
-    scores: Scores, alpha: float = 0.05, max_runs: int = MOST_COMPARED
+    scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> PairwiseComparison | str:
     """Compare all pairs, or return why they cannot be compared, such as too few topics."""
     check_share("alpha", alpha)
@@ -118,7 +118,7 @@ class _NotComparedError(Exception):
 
 
 def separation(
-    scores: Scores, alpha: float = 0.05, max_runs: int = MOST_COMPARED
+    scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> Separation | str:
     """Compare all pairs of systems by the default test, or return why they are not compared."""
     # Loaded only where a comparison is not kept yet.
@@ -248,7 +248,7 @@ def leaderboard(
     submissions: Sequence[Submission],
     *,
     alpha: float = 0.05,
-    max_runs: int = MOST_COMPARED,
+    max_runs: int = MAX_COMPARED,
 ) -> Leaderboard:
     """Rank runs by the first measure, and compare all pairs.
 
@@ -321,7 +321,7 @@ def task_leaderboard(
     measures: Sequence[str] | None = None,
     judgments: str | None = None,
     alpha: float = 0.05,
-    max_runs: int = MOST_COMPARED,
+    max_runs: int = MAX_COMPARED,
 ) -> Leaderboard:
     """Return the leaderboard of a task's accepted runs; scores and groups are cached.
 
@@ -355,9 +355,9 @@ def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
         }
         return result.frame, words
 
-    basis = digest("groups", scoring.basis(together=True), str(first), alpha)
+    basis = digest("groups", scoring.basis(all_runs=True), str(first), alpha)
     try:
-        frame, about = kept_frame(scoring.opened, scoring.judgments, basis, make)
+        frame, about = cached_frame(scoring.opened, scoring.judgments, basis, make)
     except _NotComparedError as error:
         return str(error)
     return Separation(frame, about["method"], about["verdict"], tuple(about["notes"].split("\n")))

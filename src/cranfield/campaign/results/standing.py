@@ -15,7 +15,7 @@ from cranfield.base.arrays import without_noise
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.opened import OpenedCampaign, PathName
-from cranfield.campaign.results.scoring import Scoring, digest, kept_frame
+from cranfield.campaign.results.scoring import Scoring, cached_frame, digest
 from cranfield.campaign.results.stored_inputs import intact_runs, qrels_of, run_of, runs_of
 from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.collection.files.reading import read_run
@@ -206,7 +206,7 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
 
     objects = sorted((run.tag, run.team, run.object) for run in pooled)
     basis = digest("left out", scoring.basis(), str(measure), depth, objects)
-    frame, _ = kept_frame(scoring.opened, scoring.judgments, basis, make)
+    frame, _ = cached_frame(scoring.opened, scoring.judgments, basis, make)
     return {"runs": float(len(pooled)), **frame.row(0, named=True)}
 
 

@@ -60,7 +60,7 @@ def test_one_run_more_scores_that_run_alone(
     campaign = made(tmp_path / "c")
     judged(campaign, qrels())
     asked: list[list[str]] = []
-    one_by_one = scoring.Scoring._evaluated
+    one_by_one = scoring.Scoring._evaluate
 
     def noted(
         self: scoring.Scoring, runs: list[Submission], measures: list[cf.Measure]
@@ -68,7 +68,7 @@ def test_one_run_more_scores_that_run_alone(
         asked.append([one.tag for one in runs])
         return one_by_one(self, runs, measures)
 
-    monkeypatch.setattr(scoring.Scoring, "_evaluated", noted)
+    monkeypatch.setattr(scoring.Scoring, "_evaluate", noted)
     runs: dict[str, Rankings] = {}
     for number, tag in enumerate("bca"):
         runs[tag] = rankings(number)

@@ -254,7 +254,7 @@ def test_a_newer_registry_is_refused(news: campaign.Campaign) -> None:
     connection = sqlite3.connect(news.folder / "campaign.sqlite")
     connection.execute("PRAGMA user_version = 2")
     connection.close()
-    with pytest.raises(InputError, match="newer cranfield .*version 2; this one knows 1"):
+    with pytest.raises(InputError, match="newer cranfield .*version 2; this cranfield supports 1"):
         news.registry.teams()
     connection = sqlite3.connect(news.folder / "campaign.sqlite")
     connection.execute("PRAGMA user_version = 0")

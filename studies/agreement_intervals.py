@@ -100,7 +100,7 @@ def covered(
                 one.of(of_joint(by_pair.reshape(-1, *total.shape), truth.grades)), 0.95
             ),
             "topics": percentiles(one.of(of_joint(by_topic, truth.grades)), 0.95),
-            "jackknife": jackknife(value, without, has, 0.95, shares=one.law.least == 0),
+            "jackknife": jackknife(value, without, has, 0.95, shares=one.law.lowest == 0),
         }
         for name, (low, high) in limits.items():
             found.setdefault(name, []).append((float(low), float(high)))

@@ -44,7 +44,7 @@ def browser() -> Iterator[Any]:
     if path is None:
         pytest.skip("there is no chromium to open pages with")
     with sync_api.sync_playwright() as playwright:
-        one = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        one = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield one
         one.close()
 
@@ -60,6 +60,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Exempt the collected tests from garbage collection, which would visit them again and again."""
+    """Exempt the collected tests from garbage collection, which would visit them each time."""
     gc.collect()
     gc.freeze()

@@ -150,7 +150,7 @@ def test_scores_can_be_compared(texts: Path) -> None:
         (("--citations", "--assignments", "x"), "got --assignments and --citations"),
         (("--citations", "citations.csv", "answers.csv"), "answers.csv: has no sentence column"),
         (("--nuggets", "nuggets.csv", "nowhere.csv"), "nowhere.csv: cannot be read: no such file"),
-        (("--nuggets", "-", "-"), "standard input (-) can be only one"),
+        (("--nuggets", "-", "-"), "only one file can be standard input"),
         (("--nuggets", "citations.csv", "answers.csv"), "has no nugget column"),
         (("--citations", "citations.csv", "-m", "AllScore"), "expected one of: CitationPreci"),
         (("--citations", "citations.csv", "-m", "nDCG"), "unknown measure of texts 'nDCG'"),

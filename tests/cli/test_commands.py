@@ -260,7 +260,7 @@ def test_compare_lists_every_test(folder: Path) -> None:
 )
 def test_standard_input_is_one_thing(folder: Path, command: tuple[str, ...]) -> None:
     _, err = cranfield(folder, *command, "-", "one.run", "-", stdin=b"1 0 a 1\n", status=2)
-    assert err == "cranfield: error: standard input (-) can be only one of the files\n"
+    assert err == "cranfield: error: only one file can be standard input (-)\n"
 
 
 def test_compare_by_resampling(folder: Path) -> None:

@@ -130,7 +130,7 @@ REFUSED = [
     (["labels.csv", "--qrels", "out", "-o", "out"], "two different files"),
     (["labels.csv", "--qrels", "-"], "two different files"),
     (["labels.csv", "--qrels", "no/where"], "no/where: cannot be written"),
-    (["-", "--gold", "-"], "standard input (-) can be only one"),
+    (["-", "--gold", "-"], "only one file can be standard input"),
     (["gold", "--columns", "- - worker grade"], "lack doc"),
 ]
 

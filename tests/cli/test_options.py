@@ -10,7 +10,7 @@ import click
 import pytest
 
 from cranfield.cli.main import app
-from cranfield.cli.options.declaring import LETTERS, MOST_SHOWN, Command, FileRead, Option
+from cranfield.cli.options.declaring import LETTERS, MAX_FLAGS, Command, FileRead, Option
 
 from .running import cranfield
 
@@ -48,16 +48,16 @@ def test_a_letter_means_one_thing(command: Command, context: click.Context) -> N
 @each_command
 def test_help_fits_what_a_person_reads(command: Command, context: click.Context) -> None:
     shown, every = (command.options(context, every=all_) for all_ in (False, True))
-    assert len(shown) <= MOST_SHOWN and bool(shown) == any(not one.in_file for one in every)
+    assert len(shown) <= MAX_FLAGS and bool(shown) == any(not one.in_file for one in every)
     # What is first is there, and has to be said only where there are more flags.
     flags = [one for one in every if not one.in_file]
-    if command.first or len(flags) > MOST_SHOWN:
-        assert len(every) > MOST_SHOWN and len(command.first) == len(shown)
+    if command.first or len(flags) > MAX_FLAGS:
+        assert len(every) > MAX_FLAGS and len(command.first) == len(shown)
     text = command.get_help(context)
     named = re.findall(
         r"^  (?:-\w, )?(--[a-z-]+)(?:  |$| [A-Z\[/])", text.split("Examples:")[0], re.M
     )
-    assert len(named) <= MOST_SHOWN + 2
+    assert len(named) <= MAX_FLAGS + 2
     assert ("--help-all" in named) == (len(every) > len(shown))
 
 

@@ -230,7 +230,7 @@ REFUSED = [
     ("judges people.csv llm --own-runs --system x", "setting system requires --runs"),
     ("judges people.csv llm --jobs 2", "--jobs requires --runs or --own-runs"),
     ("judges people.csv llm --rel 1", "--rel requires --runs or --own-runs"),
-    ("labels x=llm y=llm --seed 3", "--seed requires"),
+    ("labels x=llm y=llm --seed 3", "setting seed requires"),
     (
         "labels x=llm y=llm --interval none --confidence .9",
         "setting confidence cannot be combined with",
@@ -240,7 +240,7 @@ REFUSED = [
     ("labels x=llm --measure alpha", "--measure requires two workers"),
     ("labels x=llm --columns grade=rel", "columns applies to tables"),
     ("labels x=llm --repeats keep", "repeats: keep applies to tables"),
-    ("pool a.run --next 1 --assessors 1 --overlap .5", "--overlap requires two assessors"),
+    ("pool a.run --next 1 --assessors 1 --overlap .5", "overlap requires two assessors"),
     ("pool a.run --ungraded error", "setting ungraded requires --judged"),
     ("pool a.run --judged sheet.tsv --ungraded error", "sheet.tsv:3: has no grade"),
 ]

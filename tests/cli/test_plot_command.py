@@ -67,7 +67,7 @@ def test_default_file(folder: Path) -> None:
         (("difficulty", *TWO, "-t", "friedman"), "--test cannot be combined with difficulty"),
         (
             ("score-scatter", *TWO, "--alpha", "0.1"),
-            "--alpha cannot be combined with score-scatter",
+            "setting alpha cannot be combined with score-scatter",
         ),
         (("hasse", "--length", "2", "--rel", "2"), "--rel cannot be combined with hasse"),
         (("box", *TWO, "-o", "box.docx"), "does not end in .html"),
@@ -76,7 +76,7 @@ def test_default_file(folder: Path) -> None:
         (("differences", *TWO, "--only", "one", "--only", "x"), "'x'"),
         (("residuals", *TWO, "--test", "sign"), "is not an analysis of variance"),
         (("spacing", "-m", "P"), "requires --length"),
-        (("spacing", *TWO, "--length", "3"), "QRELS, RUN and --scores cannot be given"),
+        (("spacing", *TWO, "--length", "3"), "without QRELS, RUN and --scores"),
         (("stability", *TWO), "a study: cranfield study collection ... --plot stability=FILE"),
         (("clicks", *TWO), "in Python only: cf.online.read_log(...).plot.clicks()"),
         (("box",), "give QRELS and at least one RUN, or --scores FILE"),

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from tests.cli.running import cranfield
+from tests.cli.running import SETTINGS, cranfield
 
 
 def test_reports(campaign: Path) -> None:
@@ -150,6 +150,7 @@ def test_samples(campaign: Path) -> None:
 )
 def test_what_does_not_go_together(campaign: Path, arguments: str, reason: str) -> None:
     (campaign / "few.txt").write_text("q0 0 d0 1\n")
+    (campaign / SETTINGS).write_text("")
     before = sorted(campaign.iterdir())
     args = arguments.split()
     out, err = cranfield(campaign, "pool", "s?.run", *args, "-o", "out.txt", status=2)

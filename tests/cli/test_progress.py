@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cranfield.cli.options.output import progress_bar, progress_of, saying_that_it_works
+from cranfield.cli.options.output import progress_bar, progress_of, show_elapsed
 
 
 class Terminal(io.StringIO):
@@ -39,33 +39,33 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_work_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.cli.options.output.SILENT", 0.05)
+    monkeypatch.setattr("cranfield.cli.options.output.DELAY", 0.05)
     monkeypatch.setattr("sys.stderr", shown := Terminal())
-    with saying_that_it_works():
+    with show_elapsed():
         time.sleep(0.5)
     assert shown.getvalue().startswith("working, ")
     # It is not there any more in the end.
     assert shown.getvalue().endswith("s\r            \r")
     monkeypatch.setattr("sys.stdout", printed := Terminal())
     monkeypatch.setattr("sys.stderr", shown := Terminal())
-    with saying_that_it_works():
+    with show_elapsed():
         time.sleep(0.3)
         print("x")
         assert shown.getvalue().endswith("s\r            \r")
     assert printed.getvalue() == "x\n"
     monkeypatch.setattr("sys.stderr", shown := Terminal())
-    with saying_that_it_works(), progress_bar("judging"):
+    with show_elapsed(), progress_bar("judging"):
         time.sleep(0.5)
     assert "working" not in shown.getvalue()
 
 
 def test_short_work_and_files_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", shown := Terminal())
-    with saying_that_it_works():
+    with show_elapsed():
         pass
     assert shown.getvalue() == ""
-    monkeypatch.setattr("cranfield.cli.options.output.SILENT", 0.01)
+    monkeypatch.setattr("cranfield.cli.options.output.DELAY", 0.01)
     monkeypatch.setattr("sys.stderr", silent := io.StringIO())
-    with saying_that_it_works():
+    with show_elapsed():
         time.sleep(0.1)
     assert silent.getvalue() == ""

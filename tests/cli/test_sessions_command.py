@@ -136,7 +136,7 @@ def test_output(log: Path) -> None:
         (("qrels", "sessions.csv", "--clicks", "lengths"), "lengths"),
         (("qrels", "log.xml", "--clicks", "clicks.csv"), "log.xml: has its own clicks"),
         (("qrels", "sessions.csv", "--ties", "input"), "setting ties requires RUN"),
-        (("-", "-"), "standard input (-) can be only one"),
+        (("-", "-"), "only one file can be standard input"),
         (("qrels", "log.xml", "qrels"), "expected 6 columns"),
         (("qrels", "sessions.csv", "--depth", "0"), "depth: 0 is not in the range"),
         (("qrels", "sessions.csv", "-f", "parquet"), "--format parquet requires --output"),

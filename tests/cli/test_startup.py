@@ -137,4 +137,4 @@ def test_options_are_those_of_the_function(name: str) -> None:
     if isinstance(kind, OneOf) and isinstance(option.type, click.Choice):
         assert tuple(option.type.choices) == tuple(kind.names)
     if isinstance(kind, Whole) and isinstance(option.type, click.IntRange):
-        assert option.type.min == kind.least
+        assert option.type.min == kind.minimum

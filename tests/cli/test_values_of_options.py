@@ -17,8 +17,8 @@ from cranfield.cli.options.signatures import (
     NameValue,
     NumberList,
     NumbersByName,
-    by_name,
-    declared,
+    collect_pairs,
+    read_parameter,
 )
 
 
@@ -27,7 +27,7 @@ from cranfield.cli.options.signatures import (
 @option("--looks", type=NumberList(1))
 @option("--oec", type=NumbersByName(names_alone=False))
 @option("--weights", type=NumbersByName(names_alone=True))
-@option("--margin", type=NameValue(), multiple=True, callback=by_name)
+@option("--margin", type=NameValue(), multiple=True, callback=collect_pairs)
 def some(**given: Any) -> dict[str, Any]:
     """Return what was given."""
     return {name: value for name, value in given.items() if value is not None and value != {}}
@@ -73,14 +73,14 @@ def test_what_is_refused(words: tuple[str, ...], reason: str) -> None:
 
 
 def test_functions_methods_and_dataclasses_declare_options() -> None:
-    of_function = declared("cranfield.online.analyse_experiment", "oec")
+    of_function = read_parameter("cranfield.online.analyse_experiment", "oec")
     assert of_function.hint == Mapping[str, float] | None
-    of_field = declared("cranfield.online.Experiment", "hash")
+    of_field = read_parameter("cranfield.online.Experiment", "hash")
     assert (of_field.default, of_field.about[:13]) == ("md5", "Hash function")
-    of_method = declared("cranfield.online.InterleavedRuns.draw", "jobs")
+    of_method = read_parameter("cranfield.online.InterleavedRuns.draw", "jobs")
     assert of_method.default is None
     with pytest.raises(LookupError, match="no parameter nothing"):
-        declared("cranfield.online.Experiment", "nothing")
+        read_parameter("cranfield.online.Experiment", "nothing")
 
 
 def test_arguments_are_checked_by_annotations() -> None:

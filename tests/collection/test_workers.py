@@ -18,7 +18,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.parallel import computed
-from cranfield.collection.judged.each_run import of_each
+from cranfield.collection.judged.each_run import map_runs
 from cranfield.collection.run import Run
 
 TOPICS, DOCS = 12, 300
@@ -171,9 +171,9 @@ def test_dask_does_tasks_of_a_killed_worker_again(folder: Path, tmp_path: Path, 
     runs = cf.read_runs(str(folder / "r?.run"))
     with warnings.catch_warnings(action="ignore"):
         (tmp_path / "there").touch()
-        expected = list(of_each(runs, KillsOnce(tmp_path / "there"), None, backend="serial"))
+        expected = list(map_runs(runs, KillsOnce(tmp_path / "there"), None, backend="serial"))
         where = where_of("dask", dask)
-        found = list(of_each(runs, KillsOnce(tmp_path / "flag"), None, **where))
+        found = list(map_runs(runs, KillsOnce(tmp_path / "flag"), None, **where))
     assert found == expected
     assert (tmp_path / "flag").exists()
 

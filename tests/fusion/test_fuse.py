@@ -139,7 +139,7 @@ RUNS = st.lists(
 
 
 @pytest.mark.parametrize("method", FUSIONS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(runs=RUNS, norm=st.sampled_from([one for one in NORMS if one != "max"]))
 def test_the_definitions(method: str, runs: list[Scores], norm: str) -> None:
     by_score = method.startswith("Comb")

@@ -16,7 +16,7 @@ TEXTS = hostile_texts(3)
 LONG = ["x" * 200_000, "\x1b[31m" * 40_000, "\n" * 200_000, "\u202e" * 60_000]
 WORDS = ["topic", "doc", "score", "grade", "system", "page", "query"]
 # The folder of a test is used again by its examples: each writes all of its files.
-some = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+some = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @some

@@ -202,10 +202,10 @@ def test_topics() -> None:
         ),
         ({"marks": "symbols"}, "require a baseline"),
         ({"marks": "groups", "baseline": "c"}, "cannot be combined with a baseline"),
-        ({"alpha": (0.05, 0.01), "test": "t"}, "require marks 'symbols' and one baseline"),
+        ({"alpha": (0.05, 0.01), "test": "t"}, "require marks 'symbols' and a single baseline"),
         (
             {"alpha": (0.05, 0.01), "baseline": ["c", "d"]},
-            "require marks 'symbols' and one baseline",
+            "require marks 'symbols' and a single baseline",
         ),
         ({"alpha": "x", "test": "t"}, "alpha must be a number between 0 and 1"),
         (

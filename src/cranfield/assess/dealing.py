@@ -125,7 +125,7 @@ def sheets(
     each: int | None = None,
     seed: int = 0,
 ) -> Sheets:
-    """Deal documents to assessors.
+    """Distribute documents among assessors.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def sheets(
     overlap
         Proportion, from 0 to 1, of the documents of each topic that more than one assessor judges.
     each
-        Number of assessors who get these; by default all.
+        Number of assessors who judge each of these; by default all.
     seed
         Seed of the random numbers. Each topic has its own, independent of other topics.
 
@@ -169,46 +169,54 @@ def sheets(
     check_whole("seed", seed, 0)
     names = _names(assessors)
     check_number("overlap", overlap, 0, 1)
-    several = len(names) if each is None else each
-    check_whole("each", several, 1, len(names))
+    n_assessors = len(names) if each is None else each
+    check_whole("each", n_assessors, 1, len(names))
     frame = _pairs(documents).with_row_index("place")
-    parts = {str(topic): part for (topic,), part in frame.group_by("topic", maintain_order=True)}
-    topics = topic_order(list(parts))
+    frames = {
+        str(topic): topic_documents
+        for (topic,), topic_documents in frame.group_by("topic", maintain_order=True)
+    }
+    topics = topic_order(list(frames))
     # Whole topics are dealt the largest first, each to the assessor with the fewest documents.
-    load, home = [0] * len(names), dict[str, int]()
-    for topic in sorted(topics, key=lambda topic: -parts[topic].height):
-        home[topic] = min(range(len(names)), key=load.__getitem__)
-        load[home[topic]] += parts[topic].height
-    dealt = []
-    for number, topic in enumerate(topics):
-        part, random = parts[topic], stream_of(seed, topic, _OF_SHARES)
-        turn = np.empty(part.height, dtype=np.int64)
-        turn[random.permutation(part.height)] = np.arange(part.height)
-        first = (turn + random.integers(len(names))) % len(names)
-        times = np.where(turn < round(overlap * part.height), several, 1)
+    loads, assessor_of_topic = [0] * len(names), dict[str, int]()
+    for topic in sorted(topics, key=lambda topic: -frames[topic].height):
+        assessor_of_topic[topic] = min(range(len(names)), key=loads.__getitem__)
+        loads[assessor_of_topic[topic]] += frames[topic].height
+    assignments = []
+    for topic_place, topic in enumerate(topics):
+        topic_documents, random = frames[topic], stream_of(seed, topic, _OF_SHARES)
+        order = np.empty(topic_documents.height, dtype=np.int64)
+        order[random.permutation(topic_documents.height)] = np.arange(topic_documents.height)
+        first_assessor = (order + random.integers(len(names))) % len(names)
+        counts = np.where(order < round(overlap * topic_documents.height), n_assessors, 1)
         if by == "topic":
-            first = np.full(part.height, home[topic])
+            first_assessor = np.full(topic_documents.height, assessor_of_topic[topic])
         if arranged == "id":
-            part = part.with_columns(place=pl.col("doc").rank("ordinal"))
+            topic_documents = topic_documents.with_columns(place=pl.col("doc").rank("ordinal"))
         elif arranged == "shuffled":
-            shuffled = stream_of(seed, topic, _OF_ORDER).permutation(part.height)
-            part = part.with_columns(place=pl.Series(shuffled))
-        row = np.repeat(np.arange(part.height), times)
-        again = np.arange(row.size) - np.repeat(np.cumsum(times) - times, times)
-        dealt.append(
-            part[row].select(
-                pl.Series("assessor", (first[row] + again) % len(names)),
-                pl.lit(0 if arranged == "judging" else number, pl.Int64).alias("topic place"),
+            shuffled = stream_of(seed, topic, _OF_ORDER).permutation(topic_documents.height)
+            topic_documents = topic_documents.with_columns(place=pl.Series(shuffled))
+        row = np.repeat(np.arange(topic_documents.height), counts)
+        repeat = np.arange(row.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        assignments.append(
+            topic_documents[row].select(
+                pl.Series("assessor", (first_assessor[row] + repeat) % len(names)),
+                pl.lit(0 if arranged == "judging" else topic_place, pl.Int64).alias("topic place"),
                 pl.col("place").cast(pl.Int64),
                 "topic",
                 "doc",
             )
         )
-    rows = pl.concat([_NO_ROWS, *dealt]).sort("assessor", "topic place", "place")
-    named = pl.Series("assessor", names, dtype=pl.String).gather(rows["assessor"])
-    repeated = (rows.height - frame.height) // max(several - 1, 1)
+    rows = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic place", "place")
+    assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(rows["assessor"])
+    repeated = (rows.height - frame.height) // max(n_assessors - 1, 1)
     return Sheets(
-        rows.select(named, "topic", "doc"), names, frame.height, repeated, arranged, int(seed)
+        rows.select(assessor_names, "topic", "doc"),
+        names,
+        frame.height,
+        repeated,
+        arranged,
+        int(seed),
     )
 
 

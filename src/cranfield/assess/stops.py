@@ -31,11 +31,11 @@ from cranfield.collection.policies import DEEPEST
 from cranfield.result import Column, Columns, Result
 
 AT_A_TIME = 1 << 20
-"""Pairs of numbers of judgments computed at a time."""
+"""Maximum number of pairs of judgment counts computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class JudgingState:
     """Input of a rule: relevance in the order of judging, size of the pool, and targets."""
 
     relevant: Bools
@@ -65,7 +65,7 @@ class Rule(Spec):
     words: ClassVar[str] = ""
     """Explanation of value and bound, with fields for both."""
 
-    def looks(self, seen: Seen, after: Ints) -> Looks:
+    def looks(self, state: JudgingState, after: Ints) -> Looks:
         """Apply the rule after each number of judgments."""
         raise NotImplementedError
 
@@ -115,17 +115,17 @@ def parse_rule(text: str | Rule) -> Rule:
 _SOURCE = "Cormack and Grossman (2016)"
 
 
-def _bend(seen: Seen, after: Ints) -> Floats:
+def _bend(state: JudgingState, after: Ints) -> Floats:
     """Return the bend of the curve of relevant documents, rho of :class:`Knee`; 0 without any."""
     out = np.zeros(after.size)
     # Between two relevant documents the ratio falls, so it is largest right after one.
-    i = seen.places
+    i = state.places
     rank = np.arange(1, i.size + 1)
-    for some in row_slices(after.size, i.size, AT_A_TIME):
-        s = after[some, None]
-        later = 1.0 + seen.relevant_after[s] - rank
+    for rows in row_slices(after.size, i.size, AT_A_TIME):
+        s = after[rows, None]
+        later = 1.0 + state.relevant_after[s] - rank
         ratio = np.where(i < s, rank / i * (s - i) / np.maximum(later, 1.0), 0.0)
-        out[some] = ratio.max(axis=1, initial=0.0)
+        out[rows] = ratio.max(axis=1, initial=0.0)
     return out
 
 
@@ -149,19 +149,19 @@ class RecallTest(Rule):
     recall: float = parameter(0.95, TRUE_SHARE, "target recall of the pool")
     confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound of the smallest p")
 
-    def looks(self, seen: Seen, after: Ints) -> Looks:
+    def looks(self, state: JudgingState, after: Ints) -> Looks:
         value = np.ones(after.size)
         # Of urns with equal relevant documents before them the longest has the smallest p: it
         # begins with the first document, or after a relevant one.
-        begin = np.r_[0, seen.places]
+        begin = np.r_[0, state.places]
         recall = fraction_of(self.recall)
-        for some in row_slices(after.size, begin.size, AT_A_TIME):
-            s = after[some]
-            r = seen.relevant_after[s]
+        for rows in row_slices(after.size, begin.size, AT_A_TIME):
+            s = after[rows]
+            r = state.relevant_after[s]
             missing = r * recall.denominator // recall.numerator + 1 - r
             row, urn = np.nonzero(begin < s[:, None])
-            p = _at_most(r[row] - urn, missing[row], s[row] - begin[urn], seen.total - s[row])
-            np.minimum.at(value[some], row, p)
+            p = _at_most(r[row] - urn, missing[row], s[row] - begin[urn], state.total - s[row])
+            np.minimum.at(value[rows], row, p)
         bound = np.full(after.size, float(1 - fraction_of(self.confidence)))
         return value, bound, value < bound
 
@@ -171,27 +171,27 @@ def _at_most(inside: Ints, outside: Ints, urn: Ints, n_outside: Ints) -> Floats:
     k, size = inside + outside, urn + n_outside
     out = np.zeros(inside.size)
     possible = outside <= n_outside
-    few = inside * size <= k * urn
-    # The tail whose terms fall: below the expected number, or from the next one above it.
-    for low in (True, False):
-        rows = np.flatnonzero(possible & (few == low))
-        x = inside[rows] + (not low)
+    is_few = inside * size <= k * urn
+    # Sum the tail with falling terms: below the expected number, or above it.
+    for is_lower_tail in (True, False):
+        rows = np.flatnonzero(possible & (is_few == is_lower_tail))
+        x = inside[rows] + (not is_lower_tail)
         rows, x = rows[x <= urn[rows]], x[x <= urn[rows]]
-        if not low:
-            out[possible & ~few] = 1.0
+        if not is_lower_tail:
+            out[possible & ~is_few] = 1.0
         kk, n, m = k[rows], urn[rows], size[rows]
         term = np.exp(_log_choose(kk, x) + _log_choose(m - kk, n - x) - _log_choose(m, n))
         total = np.zeros(rows.size)
         while term.any():
             total += term
-            if low:
+            if is_lower_tail:
                 step = x * (m - kk - n + x) / ((kk - x + 1.0) * (n - x + 1))
                 x = x - 1
             else:
                 step = (kk - x) * (n - x) / ((x + 1.0) * (m - kk - n + x + 1))
                 x = x + 1
             term = np.where(term > 1e-18 * total, term * step, 0.0)
-        out[rows] = total if low else np.clip(1.0 - total, 0.0, 1.0)
+        out[rows] = total if is_lower_tail else np.clip(1.0 - total, 0.0, 1.0)
     return out
 
 
@@ -213,9 +213,9 @@ class Knee(Rule):
     words = "bend {value:.4g} of the curve, stops from {bound:.4g}"
     min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        value = _bend(seen, after)
-        bound = (156 - np.minimum(seen.relevant_after[after], 150)).astype(np.float64)
+    def looks(self, state: JudgingState, after: Ints) -> Looks:
+        value = _bend(state, after)
+        bound = (156 - np.minimum(state.relevant_after[after], 150)).astype(np.float64)
         return value, bound, (value >= bound) & (after >= self.min_judgments)
 
 
@@ -231,10 +231,10 @@ class Target(Rule):
     words = "{value:g} of {bound:g} targets found"
     wanted: int = parameter(10, integer(1), "number of targets")
 
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        if seen.targets is None:
+    def looks(self, state: JudgingState, after: Ints) -> Looks:
+        if state.targets is None:
             raise PolicyError(f"{self} requires targets, one mark for each judged document")
-        value = np.r_[0, np.cumsum(seen.targets)][after].astype(np.float64)
+        value = np.r_[0, np.cumsum(state.targets)][after].astype(np.float64)
         bound = np.full(after.size, float(self.wanted))
         return value, bound, value >= bound
 
@@ -252,16 +252,16 @@ class Line(Rule):
     each: float = parameter(1.2, number(0), "judgments for each relevant document")
     more: float = parameter(2399, number(0), "additional judgments")
 
-    def looks(self, seen: Seen, after: Ints) -> Looks:
+    def looks(self, state: JudgingState, after: Ints) -> Looks:
         value = after.astype(np.float64)
-        bound = np.asarray(self.each * seen.relevant_after[after] + self.more, dtype=np.float64)
+        bound = np.asarray(self.each * state.relevant_after[after] + self.more, dtype=np.float64)
         return value, bound, value >= bound
 
 
 class Budget(Rule):
-    """Stops at a bend of 6, as of :class:`Knee`, when enough is judged, or at 75% of the pool.
+    """Stops at a bend of 6 (:class:`Knee`) with enough judgments, or at 75% of the pool.
 
-    Enough are ten times as many documents as a random sample needs to have one relevant document
+    Enough is ten times as many documents as a random sample needs to have one relevant document
     on average: s >= 10 N / r(s) of N documents.
     """
 
@@ -272,13 +272,13 @@ class Budget(Rule):
     draws: float = parameter(10.0, number(0), "number of relevant documents in a random sample")
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
 
-    def looks(self, seen: Seen, after: Ints) -> Looks:
-        relevant = seen.relevant_after[after]
-        enough = np.full(after.size, np.inf)
-        bent = (_bend(seen, after) >= self.bend) & (relevant > 0)
-        enough[bent] = self.draws * seen.total / relevant[bent]
+    def looks(self, state: JudgingState, after: Ints) -> Looks:
+        relevant = state.relevant_after[after]
+        sufficient = np.full(after.size, np.inf)
+        is_bent = (_bend(state, after) >= self.bend) & (relevant > 0)
+        sufficient[is_bent] = self.draws * state.total / relevant[is_bent]
         value = after.astype(np.float64)
-        bound = np.minimum(enough, self.share * seen.total)
+        bound = np.minimum(sufficient, self.share * state.total)
         return value, bound, value >= bound
 
 
@@ -307,7 +307,7 @@ class Verdict:
     value, bound
         Statistic of the rule, and the value at which it stops.
     reason
-        The same in words.
+        Explanation of value and bound.
     """
 
     rule: str
@@ -332,7 +332,7 @@ class Stopping(Result):
     after, relevant
         The columns judged and relevant, at each number of judgments; shape (looks,).
     value, bound, stop
-        The columns of that name; shape (rules, looks).
+        The columns of the same names; shape (rules, looks).
     """
 
     name: ClassVar[str] = "stops"
@@ -417,7 +417,7 @@ def stopping(
     rel
         Lowest grade that counts as relevant.
     every
-        Apply the rules after every so many judgments, and after the last one.
+        Number of judgments between applications of the rules; they are also applied after the last.
     targets
         For `Target`: whether each judged document is one.
 
@@ -444,19 +444,19 @@ def stopping(
         raise PolicyError("labels must be a one-dimensional sequence of grades without NaN")
     if grades.size > total:
         raise PolicyError(f"expected at most {total:,} judged documents, got {grades.size:,}")
-    marks = None
+    is_target = None
     if targets is not None:
-        marks = numbers(targets, "targets") > 0
-        if marks.shape != grades.shape:
+        is_target = numbers(targets, "targets") > 0
+        if is_target.shape != grades.shape:
             raise PolicyError(
-                f"expected {grades.size:,} targets, one per label, got {marks.size:,}"
+                f"expected {grades.size:,} targets, one per label, got {is_target.size:,}"
             )
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
-    seen = Seen(grades >= rel, int(total), marks)
+    state = JudgingState(grades >= rel, int(total), is_target)
     value, bound, stop = np.zeros((3, len(parsed), after.size))
     for k, rule in enumerate(parsed):
-        value[k], bound[k], stop[k] = rule.looks(seen, after)
-    return Stopping(parsed, int(total), after, seen.relevant_after[after], value, bound, stop > 0)
+        value[k], bound[k], stop[k] = rule.looks(state, after)
+    return Stopping(parsed, int(total), after, state.relevant_after[after], value, bound, stop > 0)
 
 
 def stopping_by_topic(

@@ -1,4 +1,4 @@
-"""Types of arrays by what they hold, and values in order."""
+"""Types of arrays, and functions that order and round values."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ LabelsOrIndices: TypeAlias = str | Sequence[str] | Sequence[int] | NDArray[Any] 
 """One label, labels, indices, or a mask; None is all of them."""
 
 TINY = 1e-200
-"""What is nearer to 0 is 0 where values are rounded."""
+"""Values nearer to 0 are rounded to 0."""
 
 
 def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
@@ -35,10 +35,10 @@ def best(values: Floats, lower_is_better: bool = False) -> Bools:
 
 
 def without_noise(values: Floats) -> Floats:
-    """Round to 12 significant digits: means that are the same number have the same bits.
+    """Round to 12 significant digits, so that equal means have the same bits.
 
-    The mean of 0.1 and 0.3 is not that of 0.2 and 0.2 to the bit, and runs that both have 0.2 are
-    equally good. Differences of measures are larger by far.
+    In floating point the mean of 0.1 and 0.3 differs from that of 0.2 and 0.2. Differences of
+    measures are larger by far.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def without_noise(values: Floats) -> Floats:
 
 
 def to_order(values: Floats) -> Floats:
-    """Round means to 8 decimals, by which systems are ordered: what is nearer than that is tied.
+    """Round means to 8 decimals, by which systems are ordered; nearer means are tied.
 
     Examples
     --------
@@ -66,9 +66,9 @@ def to_order(values: Floats) -> Floats:
 
 
 def places(values: Floats, lower_is_better: bool = False) -> Ints:
-    """Return the place of each value, 1 for the best; equal ones share it, NaN is behind all.
+    """Return the rank of each value, 1 for the best; equal values share it, NaN comes last.
 
-    Values are equal that differ by noise of rounding alone.
+    Values that differ by rounding noise only are equal.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def places(values: Floats, lower_is_better: bool = False) -> Ints:
 
 
 def row_slices(rows: int, numbers_each: int, limit: int) -> Iterator[slice]:
-    """Yield slices of rows, each of as many as hold `limit` numbers, and of one at least."""
+    """Yield slices of rows that hold at most `limit` numbers, but at least one row."""
     size = max(1, limit // max(1, numbers_each))
     for start in range(0, rows, size):
         yield slice(start, min(start + size, rows))

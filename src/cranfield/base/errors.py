@@ -41,7 +41,7 @@ class InputError(CranfieldError):
     Parameters
     ----------
     reason
-        What is wrong, without a trailing full stop.
+        The reason, without a trailing full stop.
     source
         Name of the file or object that was read.
     line
@@ -146,7 +146,7 @@ def quoted(value: object, limit: int = 60) -> str:
     >>> quoted("a\\x1b[31mb")
     "'a\\\\x1b[31mb'"
     """
-    # A text that shows itself in another way is that text.
+    # A subclass of str may define another __str__.
     text = str.__str__(value) if isinstance(value, str) else str(value)
     # repr leaves printable but direction-changing characters alone.
     return plain(repr(text if len(text) <= limit else text[:limit] + "…"))
@@ -181,11 +181,11 @@ def plain_repr(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[:limit] + "…"
 
 
-def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Refuse anything but an integer from least to most."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        bounds = f"from {least}" if most is None else f"from {least} to {most:,}"
+def check_whole(name: str, value: Any, minimum: int, maximum: int | None = None) -> None:
+    """Refuse anything but an integer from minimum to maximum."""
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or value < minimum or (maximum is not None and value > maximum):
+        bounds = f"from {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
         raise PolicyError(f"{name} must be an integer {bounds}, got {plain_repr(value)}")
 
 
@@ -211,39 +211,39 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 def check_share(name: str, value: Any) -> None:
     """Refuse anything but a number between 0 and 1, both excluded."""
-    # Fractions cannot be written like other numbers before Python 3.12; no whole one is between.
-    number = isinstance(value, Real) and not isinstance(value, Rational)
-    if not number or not 0 < float(value) < 1:
-        shown = str(value) if number else repr(value)
-        raise PolicyError(f"{name} must be a number between 0 and 1, got {shown}")
+    # Fractions cannot be formatted as other numbers before Python 3.12.
+    is_number = isinstance(value, Real) and not isinstance(value, Rational)
+    if not is_number or not 0 < float(value) < 1:
+        text = str(value) if is_number else repr(value)
+        raise PolicyError(f"{name} must be a number between 0 and 1, got {text}")
 
 
 def check_number(
     name: str,
     value: Any,
-    least: float | None = None,
-    most: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
     *,
     above: float | None = None,
 ) -> None:
-    """Refuse anything but a finite number within bounds; the last may be infinity.
+    """Refuse anything but a finite number within bounds; the maximum may be infinity.
 
     >>> check_number("rope", True, 0)
     Traceback (most recent call last):
     cranfield.PolicyError: rope must be a number from 0, got True
-    >>> check_number("df", float("inf"), above=0, most=float("inf"))
+    >>> check_number("df", float("inf"), above=0, maximum=float("inf"))
     """
-    low = above if least is None else least
-    number = isinstance(value, Real) and not isinstance(value, bool)
+    low = above if minimum is None else minimum
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
     if (
-        not number
-        or not (isfinite(value) if most is None else value <= most)
+        not is_number
+        or not (isfinite(value) if maximum is None else value <= maximum)
         or (low is not None and (value < low or value == above))
     ):
         first = "" if low is None else f" {'from' if above is None else 'above'} {low:g}"
-        last = "" if most is None or not isfinite(most) else f" to {most:g}"
-        shown = plain_repr(value) if not number or isinstance(value, Rational) else f"{value:g}"
-        raise PolicyError(f"{name} must be a number{first}{last}, got {shown}")
+        last = "" if maximum is None or not isfinite(maximum) else f" to {maximum:g}"
+        text = plain_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
+        raise PolicyError(f"{name} must be a number{first}{last}, got {text}")
 
 
 def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:
@@ -274,15 +274,14 @@ def numbers(values: Any, what: str) -> Floats:
 
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         if isinstance(values, np.ma.MaskedArray):
-            # What is masked is not there.
             return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
-        # The message would take longer than all else.
+        # Without a message, whose text would take most of the time.
         return np.asarray(values, dtype=np.float64)
-    wrong = f"{what} must be numbers, got {quoted(values)}"
-    array = as_array(values, wrong)
+    message = f"{what} must be numbers, got {quoted(values)}"
+    array = as_array(values, message)
     if not has_numbers(array):
-        raise PolicyError(wrong)
-    return as_array(array, wrong, np.float64)
+        raise PolicyError(message)
+    return as_array(array, message, np.float64)
 
 
 def indices(values: Any, what: str, size: int) -> Indices:
@@ -294,10 +293,10 @@ def indices(values: Any, what: str, size: int) -> Indices:
     """
     import numpy as np
 
-    wrong = f"{what} must be a list of indices from 0 to {size - 1}, got {quoted(values)}"
-    array = as_array(values, wrong)
+    message = f"{what} must be a list of indices from 0 to {size - 1}, got {quoted(values)}"
+    array = as_array(values, message)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise PolicyError(wrong)
+        raise PolicyError(message)
     outside = array[(array < 0) | (array >= size)]
     if outside.size:
         raise PolicyError(f"{what} must be indices from 0 to {size - 1}, got {outside[0]}")

@@ -17,7 +17,7 @@ from typing import IO
 from cranfield.base.errors import InputError, PolicyError, quoted
 
 _LINKS = 40
-"""Links that are followed, as systems do."""
+"""Maximal number of links that are followed, as on Linux."""
 
 _STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 
@@ -32,14 +32,14 @@ def whole_file(
     `new` file replaces the link.
 
     A `private` file is read by its owner only; a `synced` one is on the disk, with its name, when
-    this returns, and stays there when the power fails. A `new` one leaves a file unchanged that
-    another process has made meanwhile.
+    this returns, and survives a power failure. A `new` one never replaces a file that another
+    process has created meanwhile.
     """
     target = Path(fspath(path))
     name = stream = None
     try:
         if not (private or synced or new):
-            target, stream = _followed(target)
+            target, stream = _follow_links(target)
         # A stream of this process, a pipe or a device is written to directly: nothing can take its
         # place.
         if stream is not None:
@@ -52,7 +52,7 @@ def whole_file(
             file = os.fdopen(handle, "wb")
     except (OSError, ValueError) as error:
         # Names that are too long, or that hold a NUL.
-        raise _refused(target, error) from error
+        raise _write_error(target, error) from error
     try:
         with file:
             yield file
@@ -67,13 +67,13 @@ def whole_file(
             if synced:
                 sync_folder(target.parent)
     except OSError as error:
-        raise _refused(target, error) from error
+        raise _write_error(target, error) from error
     finally:
         if name is not None:
             Path(name).unlink(missing_ok=True)
 
 
-def _followed(path: Path) -> tuple[Path, int | None]:
+def _follow_links(path: Path) -> tuple[Path, int | None]:
     """Follow links to the output: a path, or a stream such as `/dev/stdout`."""
     for _ in range(_LINKS):
         if not path.is_symlink():
@@ -104,7 +104,7 @@ def whole_folder(
         if not occupied:
             building = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
     except (OSError, ValueError) as error:
-        raise _refused(Path(fspath(path)), error, "made") from error
+        raise _write_error(Path(fspath(path)), error, "made") from error
     if occupied:
         raise PolicyError(f"{quoted(path)} already exists and is not empty")
     try:
@@ -117,13 +117,13 @@ def whole_folder(
         if synced:
             sync_folder(target.parent)
     except OSError as error:
-        raise _refused(Path(fspath(path)), error, "made") from error
+        raise _write_error(Path(fspath(path)), error, "made") from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk; systems that cannot (Windows) do so themselves."""
+    """Write the names in a folder to the disk; Windows does so itself."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -150,13 +150,13 @@ def _mask() -> int:
     return mask
 
 
-def _refused(target: Path, error: Exception, done: str = "written") -> InputError:
+def _write_error(target: Path, error: Exception, done: str = "written") -> InputError:
     reason = (getattr(error, "strerror", None) or str(error)).lower()
     return InputError(f"cannot be {done}: {reason}", source=str(target))
 
 
 def file_sha256(path: str | PathLike[str]) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits; what cannot be read is an error."""
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     source = Path(fspath(path))
     try:
         with source.open("rb") as file:

@@ -34,12 +34,12 @@ class Kind(Protocol):
 class Whole:
     """A whole number within bounds; `called` replaces the name of the parameter in messages."""
 
-    least: int
-    most: int | None = None
+    minimum: int
+    maximum: int | None = None
     called: str = ""
 
     def check(self, name: str, value: Any) -> None:
-        check_whole(self.called or name, value, self.least, self.most)
+        check_whole(self.called or name, value, self.minimum, self.maximum)
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class Flag:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A list of numbers, of which whole ones have a lower bound; data tell which there may be."""
+    """A list of numbers; those of integers have a minimum."""
 
-    least: int | None = 1
+    minimum: int | None = 1
 
     def check(self, name: str, value: Any) -> None:
         check_several(name, value)
@@ -96,16 +96,15 @@ def check_arguments(
     """Check the arguments of a function, its `locals()` at the start, by its annotations.
 
     None is an allowed value of a parameter that has it as its default. Keyword arguments without
-    a parameter of their own are those of the function `judging`, or named by the signature that
-    the function shows. Returns the keyword-only arguments, with numbers of NumPy as those of
-    Python.
+    a parameter of their own are those of the function `judging`, or of the function's signature.
+    Returns the keyword-only arguments, with NumPy's numbers converted to Python's.
     """
     parameters = signature(function).parameters
     for name, kind in declared(function).items():
         if arguments[name] is not None or parameters[name].default is not None:
             kind.check(name, arguments[name])
-    known = _keywords(function)
-    accepted = known if judging is None else _keywords(judging)
+    options = _keywords(function)
+    accepted = options if judging is None else _keywords(judging)
     for name, value in arguments.items():
         if name in parameters and parameters[name].kind is not Parameter.VAR_KEYWORD:
             continue
@@ -116,14 +115,14 @@ def check_arguments(
                 f"{function.__name__} has no option {quoted(keyword)}; of judging:"
                 f" {', '.join(accepted)}"
             )
-    return {name: _plain(arguments[name]) for name in known if name in arguments}
+    return {name: _plain(arguments[name]) for name in options if name in arguments}
 
 
 def check_keywords(
     function: Callable[..., Any], keywords: Iterable[str], *others: Callable[..., Any]
 ) -> None:
-    """Raise Python's error for a keyword argument that neither a function nor the others take."""
-    accepted = [name for one in (function, *others) for name in _keywords(one)]
+    """Raise Python's error for a keyword argument that no function accepts."""
+    accepted = [name for f in (function, *others) for name in _keywords(f)]
     for keyword in keywords:
         if keyword not in accepted:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {keyword!r}")
@@ -131,7 +130,7 @@ def check_keywords(
 
 def _keywords(function: Callable[..., Any]) -> list[str]:
     parameters = signature(function).parameters.values()
-    return [one.name for one in parameters if one.kind is Parameter.KEYWORD_ONLY]
+    return [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
 
 
 def _plain(value: Any) -> Any:

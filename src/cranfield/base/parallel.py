@@ -76,8 +76,8 @@ def at_most(threads: int | None) -> Iterator[None]:
 def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Yield a pool of threads, each of which starts no further threads.
 
-    If the generator that holds the pool is closed before its end, nothing waits for the threads:
-    the garbage collector may close it in any thread at any moment, even in one of the pool.
+    If the generator that holds the pool is closed early, it does not wait for the threads: the
+    garbage collector may close it in any thread, even in one of the pool.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -101,7 +101,7 @@ def in_threads(
 def one_by_one(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
-    """Yield the same results, each as soon as it and all before it are available."""
+    """Yield the results of :func:`in_threads` in order, as soon as they are available."""
     if jobs is not None:
         check_whole("jobs", jobs, 1)
     work = list(parts)
@@ -116,25 +116,25 @@ def one_by_one(
 def as_they_come(
     function: Callable[[Part], Result], parts: Iterable[Part], threads: int
 ) -> Generator[Result, None, None]:
-    """Yield the same results, requesting further parts while threads work on others.
+    """Yield the results in order, requesting further parts while threads work on others.
 
-    At most one part more than there are threads is in memory at a time. An error of the iterable
+    At most `threads` + 1 parts are in memory at a time. An error of the iterable
     is raised after the results of all parts before it.
     """
-    checked = _with_errors(parts)
-    # One part alone needs no other thread.
-    ahead = [] if threads <= 1 else list(islice(checked, 2))
-    alone, checked = len(ahead) < 2, chain(ahead, checked)
+    pairs = _with_errors(parts)
+    # A single part needs no other thread.
+    ahead = [] if threads <= 1 else list(islice(pairs, 2))
+    is_single, pairs = len(ahead) < 2, chain(ahead, pairs)
     del ahead
-    if alone:
-        for part, error in checked:
+    if is_single:
+        for part, error in pairs:
             if error is not None:
                 raise error
             yield function(part)
         return
     waiting: deque[Future[Result]] = deque()
     with pool_of(threads) as pool:
-        for part, error in checked:
+        for part, error in pairs:
             if error is None:
                 waiting.append(pool.submit(function, part))
             del part
@@ -168,7 +168,7 @@ def check_fork() -> None:
 
 
 def _threads_of_polars() -> bool:
-    """Return whether polars has started threads; without /proc, whether it is imported."""
+    """Return True if polars has started threads; without /proc, if it is imported."""
     if "polars" not in sys.modules:
         return False
     try:
@@ -264,11 +264,11 @@ def computed(
 
 
 def has_joblib_backend() -> bool:
-    """Return whether the caller chose a backend for all of joblib."""
+    """Return True if the caller chose a backend for all of joblib."""
     if "joblib" not in sys.modules:
         return False
     active, jobs = _active()
-    # Without a choice it is joblib's default, with one worker.
+    # The default of joblib is loky with one worker.
     return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
 
@@ -282,7 +282,7 @@ def fields_alone(thing: Any) -> dict[str, Any]:
 
 
 def end_workers() -> None:
-    """Stop the processes that joblib keeps, and release what they share.
+    """Stop the processes that joblib keeps, and release their shared memory.
 
     A process that exits at once, as the command does, would leave their semaphores behind.
     """
@@ -298,7 +298,7 @@ def end_workers() -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Call:
-    """A function, with the data that all its calls share."""
+    """A function and the shared data of its calls."""
 
     function: Callable[[Any, Any], Any]
     shared: Any

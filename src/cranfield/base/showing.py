@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 LOADERS: dict[str, Callable[[], Any]] = {}
-"""What loads the modules that draw charts and write prose, when the first one is requested.
+"""Functions that load the modules of charts and prose at their first use.
 
-They stand above this one, so that the package, which stands above all, sets them.
+These modules import this one, so the package sets the functions.
 """
 
 
 class Plots:
-    """The charts that can be drawn of a result, each a method.
+    """The charts of a result, each a method.
 
     Printed, it lists them; editors and notebooks complete their names.
 
@@ -48,11 +48,11 @@ class Plots:
 
 
 class Plotted:
-    """Base class of what has charts."""
+    """Base class of results with charts."""
 
     @property
     def plot(self) -> Plots:
-        """The charts of this, such as `plot.box()`; printed, it lists them."""
+        """The charts of the result, such as `plot.box()`; printed, it lists them."""
         return Plots(self)
 
 
@@ -62,14 +62,14 @@ class WithProse:
     def prose(self, format: str = "text", margin: float | str | None = None) -> str:
         """Return a paragraph for a paper: design, test, result, effect sizes and assumptions.
 
-        Numbers are rounded to what their intervals support.
+        Numbers are rounded to the precision of their intervals.
 
         Parameters
         ----------
         format
             `text`, `markdown` or `latex`; LaTeX cites by the keys of :func:`cranfield.cite`.
         margin
-            Also say what is equivalent or no worse within this margin, as for `equivalence`.
+            Also report equivalence or non-inferiority within this margin, as for `equivalence`.
 
         Raises
         ------

@@ -1,9 +1,9 @@
 """Base class of components with parameters and a text form, and registries of components.
 
 A measure, a pooling method or a click model is a :class:`Spec`: a small immutable object whose text
-form, such as `RBP(p=0.8)`, is its identity. A :class:`Registry` holds everything of one kind:
-specs, statistical tests, corrections, charts, studies. It understands names however they are
-spelled, reads text forms, suggests names that are near, and lists what there is.
+form, such as `RBP(p=0.8)`, is its identity. A :class:`Registry` holds components of one kind, such
+as specs, statistical tests, corrections, charts or studies. It accepts any spelling of names, reads
+text forms, suggests similar names, and lists its components.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ def number(
     low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
 ) -> Check:
     """Finite numbers from low to high, ends included unless open."""
-    wanted = f"a number {'>' if open_low else '>='} {low:g}"
+    description = f"a number {'>' if open_low else '>='} {low:g}"
     if isfinite(high):
-        wanted += f" and {'<' if open_high else '<='} {high:g}"
+        description += f" and {'<' if open_high else '<='} {high:g}"
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise ValueError(wanted)
+            raise ValueError(description)
         try:
             number = float(value)
         except OverflowError:
-            raise ValueError(wanted) from None
+            raise ValueError(description) from None
         outside = number < low or number > high or not isfinite(number)
         if outside or (open_low and number == low) or (open_high and number == high):
-            raise ValueError(wanted)
+            raise ValueError(description)
         return number
 
     return check
@@ -102,12 +102,12 @@ def optional(check: Check) -> Check:
 
 
 def fraction_of(number: float) -> Fraction:
-    """Return the number that a parameter was meant to be.
+    """Return the exact number that a float stands for.
 
-    A fraction with a denominator up to a million, if this float is the one nearest to it, else the
-    shortest decimal that reads back as this float: who writes p = 1/3 means a third. For large
-    numbers, of which floats hold fewer decimals, the denominators end sooner, so that no fraction
-    is met by chance.
+    It is a fraction with a denominator up to a million, if this is the float nearest to it, else
+    the shortest decimal that reads back as this float: p = 1/3 means a third. For large numbers, of
+    which floats hold fewer decimals, the maximal denominator is lower, so that no fraction matches
+    by coincidence.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def fraction_of(number: float) -> Fraction:
     >>> print(fraction_of(1234567.7890123))
     12345677890123/10000000
     """
-    # Of the floats around a number a share of about highest^2 ulp is next to such a fraction.
+    # A proportion of about highest^2 ulp of the floats is next to such a fraction.
     spacing = ulp(max(abs(number), 1.0))
     highest = max(1, min(10**6, int((1e-3 / spacing) ** 0.5)))
     simple = Fraction(number).limit_denominator(highest)
@@ -130,12 +130,12 @@ def checked(
     check: Check,
     wrong: type[Exception],
 ) -> Any:
-    """Apply a check; its complaint becomes an error that names measure, parameter and value."""
+    """Apply a check; its error is raised with the measure, parameter and value."""
     try:
         return check(value)
     except ValueError as error:
-        shown = quoted(value) if isinstance(value, str) else plain_repr(value)
-        raise wrong(f"{measure}: {name} must be {error}, got {shown}") from None
+        text = quoted(value) if isinstance(value, str) else plain_repr(value)
+        raise wrong(f"{measure}: {name} must be {error}, got {text}") from None
 
 
 def short(value: float) -> str:
@@ -144,7 +144,7 @@ def short(value: float) -> str:
 
 
 SIMPLE = 1_000
-"""Denominators up to which the text form of a number is a fraction instead of a long decimal."""
+"""Highest denominator with which the text form of a number is a fraction, not a decimal."""
 
 
 def number_text(value: float) -> str:
@@ -171,55 +171,55 @@ def name(value: Any) -> str:
 
 def names(value: Any) -> str:
     """Check several names in one text, separated by commas."""
-    if not isinstance(value, str) or not all(one.strip() for one in value.split(",")):
+    if not isinstance(value, str) or not all(item.strip() for item in value.split(",")):
         raise ValueError("a name, or names separated by commas")
-    found = [one.strip() for one in value.split(",")]
-    if len(set(found)) < len(found):
+    items = [item.strip() for item in value.split(",")]
+    if len(set(items)) < len(items):
         raise ValueError("a list of different names")
-    return ",".join(found)
+    return ",".join(items)
 
 
 @dataclass(frozen=True)
 class Shares:
     """Numbers by name that add up to 1, given in any unit."""
 
-    given: tuple[tuple[str, float], ...]
+    pairs: tuple[tuple[str, float], ...]
 
     def of(self, names: tuple[str, ...]) -> tuple[float, ...]:
-        """Share of each name; 0 of one that was not given."""
-        whole = sum(number for _, number in self.given)
-        by_name = dict(self.given)
-        return tuple(by_name.get(one, 0.0) / whole for one in names)
+        """Return the proportion of each name; 0 for names without a number."""
+        total = sum(number for _, number in self.pairs)
+        by_name = dict(self.pairs)
+        return tuple(by_name.get(name, 0.0) / total for name in names)
 
     def __contains__(self, name: object) -> bool:
-        return any(one == name for one, _ in self.given)
+        return any(key == name for key, _ in self.pairs)
 
     @property
     def text(self) -> str:
         return (
-            "{" + ", ".join(f"{one!r}: {number_text(number)}" for one, number in self.given) + "}"
+            "{" + ", ".join(f"{name!r}: {number_text(number)}" for name, number in self.pairs) + "}"
         )
 
 
 def shares(value: Any) -> Shares:
-    wanted = "a mapping of names to numbers >= 0, such as {'a': 2, 'b': 1}"
+    description = "a mapping of names to numbers >= 0, such as {'a': 2, 'b': 1}"
     if isinstance(value, Shares):
         return value
     if not isinstance(value, Mapping) or not value:
-        raise ValueError(wanted)
-    for one, number in value.items():
-        if not isinstance(one, str) or not one.strip():
-            raise ValueError(wanted)
+        raise ValueError(description)
+    for key, number in value.items():
+        if not isinstance(key, str) or not key.strip():
+            raise ValueError(description)
         if isinstance(number, bool) or not isinstance(number, (int, float, Fraction)):
-            raise ValueError(wanted)
+            raise ValueError(description)
         # A whole number may be too large for a float; NaN is not between the two.
         if not 0 <= number <= 1e15:
-            raise ValueError(wanted)
+            raise ValueError(description)
     if not any(value.values()):
         raise ValueError("a mapping in which a number is above 0")
-    if len({one.strip() for one in value}) < len(value):
+    if len({key.strip() for key in value}) < len(value):
         raise ValueError("a mapping of different names")
-    return Shares(tuple(sorted((one.strip(), float(number)) for one, number in value.items())))
+    return Shares(tuple(sorted((key.strip(), float(number)) for key, number in value.items())))
 
 
 class Spec:
@@ -231,11 +231,11 @@ class Spec:
 
     parameters: ClassVar[dict[str, Parameter]] = {}
     error: ClassVar[type[ValueError]] = PolicyError
-    """What a wrong parameter raises."""
+    """Error class for invalid parameters."""
     explicit: frozenset[str]
-    """Names of the parameters that were given, even with their default values."""
+    """Names of the parameters that were passed, even with their default values."""
 
-    # Lighter than a dataclass each, whose making would be most of the time of the import.
+    # Not dataclasses, whose creation would dominate the import time.
     def __init_subclass__(cls) -> None:
         attributes = {
             name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()
@@ -244,11 +244,11 @@ class Spec:
             name: value for name, value in attributes.items() if isinstance(value, Parameter)
         }
 
-    def __init__(self, /, **given: Any) -> None:
-        self.check_names(given)
-        vars(self)["explicit"] = frozenset(given)
+    def __init__(self, /, **parameters: Any) -> None:
+        self.check_names(parameters)
+        vars(self)["explicit"] = frozenset(parameters)
         for name, declared in self.parameters.items():
-            self._set(name, given.get(name, declared.default))
+            self._set(name, parameters.get(name, declared.default))
 
     @classmethod
     def called(cls) -> str:
@@ -263,7 +263,7 @@ class Spec:
         raise AttributeError(f"{self} is immutable; create a new one: {self.called()}({name}=...)")
 
     def __call__(self, /, **parameters: Any) -> Self:
-        """Return the same with other parameters."""
+        """Return a copy with other parameters."""
         return self._with(type(self).translated(parameters))
 
     def _with(self, parameters: Mapping[str, Any]) -> Self:
@@ -274,37 +274,37 @@ class Spec:
 
     @classmethod
     def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Turn other tools' parameters into those here; a hook for subclasses."""
+        """Translate parameters of other tools; a hook for subclasses."""
         return dict(parameters)
 
     @classmethod
     def check_names(cls, parameters: Mapping[str, Any]) -> None:
-        """Refuse a parameter that there is not, naming those that there are."""
-        known = cls.parameter_names()
+        """Refuse an unknown parameter."""
+        names = cls.parameter_names()
         for name, value in parameters.items():
-            if name not in known and not (name in cls.parameters and value is None):
-                hint = did_you_mean(name, known, 1)
-                have = ", ".join(known) or "none"
+            if name not in names and not (name in cls.parameters and value is None):
+                hint = did_you_mean(name, names, 1)
+                choices = ", ".join(names) or "none"
                 raise cls.error(
-                    f"{cls.called()} has no parameter {quoted(name)} (it has: {have}){hint}"
+                    f"{cls.called()} has no parameter {quoted(name)} (it has: {choices}){hint}"
                 )
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        """Names of the parameters."""
+        """Return the names of the parameters."""
         return list(cls.parameters)
 
-    def shown(self, but: str = "") -> str:
-        """Return the parameters that are not the default, in brackets; without `but`."""
-        shown = [
+    def parameter_text(self, excluded: str = "") -> str:
+        """Return the parameters that are not the default, in brackets; without `excluded`."""
+        settings = [
             f"{name}={text_of(value)}"
-            for name, one in self.parameters.items()
-            if name != but and (value := getattr(self, name)) != one.default
+            for name, declared in self.parameters.items()
+            if name != excluded and (value := getattr(self, name)) != declared.default
         ]
-        return f"({', '.join(sorted(shown))})" if shown else ""
+        return f"({', '.join(sorted(settings))})" if settings else ""
 
     def __str__(self) -> str:
-        return f"{self.called()}{self.shown()}"
+        return f"{self.called()}{self.parameter_text()}"
 
     def __repr__(self) -> str:
         return str(self)
@@ -324,14 +324,14 @@ def text_of(value: Any) -> str:
 
 def keywords_of(call: ast.Call, text: str, error: type[Exception]) -> dict[str, Any]:
     """Return the parameters in `Name(param=value, ...)`, without evaluating anything."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for keyword in call.keywords:
         if keyword.arg is None:
             raise error(f"{quoted(text)}: parameters are given as name=value")
-        if keyword.arg in found:
+        if keyword.arg in parameters:
             raise error(f"{quoted(text)}: {keyword.arg} is given twice")
-        found[keyword.arg] = literal(keyword.value, text, error)
-    return found
+        parameters[keyword.arg] = literal(keyword.value, text, error)
+    return parameters
 
 
 class _Fractions(ast.NodeTransformer):
@@ -362,7 +362,7 @@ def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
 
 _FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
 _LONGEST = 200
-"""Characters of a text form; nothing sensible is longer."""
+"""Maximal length of a text form."""
 
 
 def _plain(name: str) -> str:
@@ -380,10 +380,10 @@ _ROOT = Path(__file__).parents[2]
 
 
 def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what a module declares, read from its source: names with their aliases.
+    """Yield the names and aliases that a module declares, read from its source.
 
-    A class declares itself by `name = "..."`, with `aliases = (...)` on the next line if there are
-    any. A decorator declares a class or function by the name that is its first argument, with
+    A class declares itself by `name = "..."`, with optional `aliases = (...)` on the next line. A
+    decorator declares a class or function by the name that is its first argument, with
     `aliases=(...)` as the next one, or else by the name of the function.
 
     Parameters
@@ -398,8 +398,8 @@ def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple
     """
     pattern = _DECLARED.format("|".join(decorators.split()) or "-")
     source = _ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
-    for found in re.finditer(pattern, source, re.DOTALL | re.VERBOSE):
-        name, aliases, function, own_name, own_aliases = found.groups()
+    for match in re.finditer(pattern, source, re.DOTALL | re.VERBOSE):
+        name, aliases, function, own_name, own_aliases = match.groups()
         declared = name or own_name or function.replace("_", "-")
         yield declared, ast.literal_eval(aliases or own_aliases or "()")
 
@@ -412,22 +412,21 @@ class Registry(MutableMapping[str, T]):
     """Ordered mapping of names to components of one kind; modules are imported on first access.
 
     A component is declared in its module, by a class or a decorator. Names and aliases are read
-    from there without loading the module, so that a list of names comes at once: see
-    :func:`declarations`.
+    without loading the module, so that lists of names are fast: see :func:`declarations`.
 
     Parameters
     ----------
     noun
         Singular noun for messages, such as `measure`.
     modules
-        Modules that declare components, separated by blanks, in the order of the list; `*` stands
-        for any part of a name.
+        Modules that declare components, separated by blanks, in order; `*` matches any part of a
+        name.
     package
         The package of these modules.
     decorators
         Names of decorators that declare components, separated by blanks.
     base
-        Base class of all of them, if they are classes.
+        Base class of the components, if they are classes.
     things
         Components that need no import, by name.
     aliases
@@ -534,7 +533,7 @@ class Registry(MutableMapping[str, T]):
         return list(dict.fromkeys((*self.homes, *self.entered)))
 
     def where(self, **attributes: Any) -> dict[str, T]:
-        """Return those that have these attributes."""
+        """Return the components with these attributes."""
         return {
             name: thing
             for name, thing in self.items()
@@ -542,29 +541,29 @@ class Registry(MutableMapping[str, T]):
         }
 
     def other_names(self, name: str) -> list[str]:
-        """Return the other names of one of them."""
-        return [other for other, of in self.aliases.items() if of == name]
+        """Return the aliases of a component."""
+        return [other for other, target in self.aliases.items() if target == name]
 
     def find(self, name: Any) -> str:
-        """Return the name that any spelling or other name means.
+        """Return the canonical name for any spelling or alias.
 
-        Upper and lower case, blanks, hyphens and underscores do not count.
+        Upper and lower case, blanks, hyphens and underscores are ignored.
         """
         if not isinstance(name, str):
             raise self.error(f"expected the name of a {self.noun}, got {name!r}")
-        spelled = {_plain(one): one for one in (*self.aliases, *self.names())}
+        by_form = {_plain(form): form for form in (*self.aliases, *self.names())}
         plain = _plain(name)
         if plain in self._reasons:
             raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[plain]}")
-        if plain not in spelled:
-            listed = f"expected one of: {', '.join(self.names())}"
-            hint = did_you_mean(plain, spelled, otherwise=listed, shown=spelled.__getitem__)
+        if plain not in by_form:
+            choices = f"expected one of: {', '.join(self.names())}"
+            hint = did_you_mean(plain, by_form, otherwise=choices, show=by_form.__getitem__)
             raise self.error(f"unknown {self.noun} {quoted(name)}{hint}")
-        known = spelled[plain]
-        return self.aliases.get(known, known)
+        spelling = by_form[plain]
+        return self.aliases.get(spelling, spelling)
 
     def named(self, name: Any) -> T:
-        """Return one of them by any spelling of its name; see :meth:`find`."""
+        """Return a component by any spelling of its name; see :meth:`find`."""
         return self[self.find(name)]
 
     def parse(self: Registry[type[S]], text: str | S) -> S:
@@ -589,12 +588,12 @@ class Registry(MutableMapping[str, T]):
         return kind(**keywords_of(tree, text, self.error))
 
     def table(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
-        """List all of them: a row each, with its name in the column `head`.
+        """List the components: a row each, with its name in the column `head`.
 
         Parameters
         ----------
         columns
-            By the names of the other columns, what gives their values.
+            Functions that return the values of the other columns, by column.
         """
         import polars as pl
 
@@ -609,7 +608,7 @@ def name_of(kind: Any) -> str:
 
 def parameters_of(kind: type[Spec]) -> str:
     """List the parameters of a class of specs, with their defaults."""
-    return ", ".join(f"{name}={one.default!r}" for name, one in kind.parameters.items())
+    return ", ".join(f"{name}={p.default!r}" for name, p in kind.parameters.items())
 
 
 def summary_of(kind: object) -> str:

@@ -12,10 +12,10 @@ from cranfield.base.errors import check_whole
 
 
 def stream(seed: int, *key: int) -> Generator:
-    """Return the generator that belongs to a seed and a key, such as a size and a repeat.
+    """Return the generator of a seed and a key, such as a size and a repeat.
 
-    Two keys have independent numbers, and the same key always the same ones: on any processor, in
-    any order, with any number of repeats.
+    Different keys have independent numbers, and the same key always the same numbers: on any
+    processor, in any order, with any number of repeats.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def stream(seed: int, *key: int) -> Generator:
     >>> stream(7, 50, 0).integers(100, size=3).tolist()
     [95, 90, 90]
     """
-    # NumPy takes lists, too, and a deep one ends the process.
+    # NumPy also accepts lists, and a deeply nested one crashes the process.
     check_whole("seed", seed, 0)
     for number in key:
         check_whole("a key of random numbers", number, 0)
@@ -37,9 +37,9 @@ def stream(seed: int, *key: int) -> Generator:
 
 
 def stream_of(seed: int, name: str, *key: int) -> Generator:
-    """Return the generator that belongs to a seed and to a name, such as that of a topic.
+    """Return the generator of a seed and a name, such as that of a topic.
 
-    Unlike numbers by the index of a topic, they do not change if other topics are added.
+    Unlike with the index of a topic, its numbers do not change if other topics are added.
 
     >>> stream_of(7, "401").integers(100, size=3).tolist()
     [79, 95, 17]
@@ -48,16 +48,16 @@ def stream_of(seed: int, name: str, *key: int) -> Generator:
 
 
 def number_of(name: str) -> int:
-    """Return a number for a name, which can stand in a key."""
+    """Return a number for a name, for use in a key."""
     digest = sha256(name.encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:16], "big")
 
 
 def uniforms(seed: int, first: int, number: int, width: int, *key: int) -> Floats:
-    """Return numbers from 0 to below 1 for some rows, of which each has its own.
+    """Return uniform numbers in [0, 1) for rows from `first` on; shape (number, width).
 
-    Row k is the same whatever rows are requested with it, so that neither batches nor workers
-    change what is drawn for an impression. Shape (number, width), of rows from `first` on.
+    Row k does not depend on the other rows requested, so that neither batches nor workers change
+    the numbers of an impression.
 
     >>> rows = uniforms(7, 0, 4, 3)
     >>> bool((uniforms(7, 2, 2, 3) == rows[2:]).all())

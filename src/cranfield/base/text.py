@@ -18,8 +18,8 @@ def capitalised(line: str) -> str:
     return line[:1].upper() + line[1:]
 
 
-def some_of(words: Iterable[str], most: int) -> str:
-    """List the first few words, and say so when there are more.
+def some_of(words: Iterable[str], limit: int) -> str:
+    """List the first words, with an ellipsis if there are more.
 
     Examples
     --------
@@ -27,60 +27,60 @@ def some_of(words: Iterable[str], most: int) -> str:
     'a, b, …'
     """
     listed = list(words)
-    return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
+    return ", ".join(listed[:limit]) + (", …" if len(listed) > limit else "")
 
 
-def names_or_count(names: Sequence[str], noun: str, most: int = 5) -> str:
-    """Name all of a few things, or count them when there are many.
+def names_or_count(names: Sequence[str], noun: str, limit: int = 5) -> str:
+    """List the names of a few things, or count them when there are many.
 
     Examples
     --------
     >>> names_or_count(["AP", "nDCG", "RR"], "measure")
     'AP, nDCG and RR'
-    >>> names_or_count(["a", "b", "c"], "test", most=2)
+    >>> names_or_count(["a", "b", "c"], "test", limit=2)
     '3 tests'
     """
-    if len(names) > most:
+    if len(names) > limit:
         return counted(len(names), noun)
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 LEAST_LIKENESS = 0.65
-"""Share of letters in common, in order, below which one name is not meant by another."""
+"""Proportion of common letters, in order, below which a name is not suggested."""
 
 LESS_LIKE = 0.15
-"""How much less like the written name others may be than the one that is most like it."""
+"""Maximal difference in likeness between suggested names."""
 
 
-def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:
-    """Return the names that may have been meant, the nearest one first, ignoring case.
+def nearest(name: object, names: Iterable[str], limit: int = 3) -> list[str]:
+    """Return the names most similar to `name`, the nearest first, ignoring case.
 
     Examples
     --------
     >>> nearest("ndgc", ["nDCG", "DCG", "AP"])
     ['nDCG']
     """
-    # It is only needed when something is wrong.
+    # Imported here as only errors need it.
     from difflib import SequenceMatcher
 
     written = str(name).casefold()
-    # Of names that differ in case, the last one.
-    by_case = {one.casefold(): one for one in known}
-    likeness = {by_case[one]: SequenceMatcher(None, written, one).ratio() for one in by_case}
+    # Of names that differ in case only, the last one is used.
+    by_case = {n.casefold(): n for n in names}
+    likeness = {by_case[n]: SequenceMatcher(None, written, n).ratio() for n in by_case}
     lowest = max(LEAST_LIKENESS, max(likeness.values(), default=0.0) - LESS_LIKE)
-    near = [one for one in likeness if likeness[one] >= lowest]
-    return sorted(near, key=likeness.__getitem__, reverse=True)[:most]
+    near = [n for n in likeness if likeness[n] >= lowest]
+    return sorted(near, key=likeness.__getitem__, reverse=True)[:limit]
 
 
 def did_you_mean(
     name: object,
-    known: Iterable[str],
-    most: int = 3,
+    names: Iterable[str],
+    limit: int = 3,
     *,
     otherwise: str = "",
-    shown: Callable[[str], str] = str,
+    show: Callable[[str], str] = str,
 ) -> str:
-    """Ask whether the nearest names were meant; where there are none, say something else.
+    """Suggest the nearest names; without any, append `otherwise`.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def did_you_mean(
     >>> did_you_mean("x", ["bm25", "dense"], otherwise="there are bm25, dense")
     '; there are bm25, dense'
     """
-    near = dict.fromkeys(map(shown, nearest(name, known, most)))
+    near = dict.fromkeys(map(show, nearest(name, names, limit)))
     if near:
         return f"; did you mean {' or '.join(near)}?"
     return f"; {otherwise}" if otherwise else ""
@@ -127,23 +127,23 @@ def plain(text: str) -> str:
 
 
 _LONGEST = 500
-"""Characters of a message: a few lines of a terminal."""
+"""Maximal length of a message: a few lines of a terminal."""
 
 
 def one_line(text: str, limit: int = _LONGEST) -> str:
     r"""Escape unprintable characters, and shorten long text in its middle.
 
-    Where a message begins and ends says most: the file, and what helps.
+    The beginning and end of a message matter most: the file, and the suggestion.
 
     Examples
     --------
     >>> one_line("a\nb" + "c" * 100, 12)
     'a\\nbcc…ccccc'
     """
-    # Escaping only makes longer: what is between is cut in any case.
+    # Escaping only lengthens text, so the middle is cut in any case.
     short = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
-    shown, left = plain(short), limit // 2
-    return shown if len(shown) <= limit else f"{shown[:left]}…{shown[left + 1 - limit :]}"
+    safe, half = plain(short), limit // 2
+    return safe if len(safe) <= limit else f"{safe[:half]}…{safe[half + 1 - limit :]}"
 
 
 # Pairs that the fonts of LaTeX draw as one character; not all engines let an empty group stop that.
@@ -164,9 +164,9 @@ _BLOCK = re.compile(r"^(\d{0,9})([#+-](?=[\s#]|$)|-(?=--)|[.)](?=\s|$))")
 
 
 def latex(text: str) -> str:
-    r"""Escape what LaTeX would take as a command, or draw as another character."""
+    r"""Escape characters that LaTeX would read as a command or draw differently."""
     safe = "".join(_LATEX.get(char, char) for char in plain(text))
-    return _LIGATURES.sub(lambda found: found[0] + r"\/", safe)
+    return _LIGATURES.sub(lambda match: match[0] + r"\/", safe)
 
 
 def bibtex(text: str) -> str:
@@ -181,7 +181,7 @@ def bibtex(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    r"""Escape what Markdown, or HTML inside it, would take as markup."""
+    r"""Escape characters that Markdown, or HTML inside it, would read as markup."""
     safe = "".join(_MARKDOWN.get(char, char) for char in plain(text))
     # Between letters an underscore is a character like others.
     safe = _OPEN_UNDERSCORE.sub(r"\\_", safe)
@@ -189,7 +189,7 @@ def markdown(text: str) -> str:
 
 
 def html(text: str) -> str:
-    """Escape what HTML would take as markup, in text and in attributes."""
+    """Escape characters that HTML would read as markup, in text and in attributes."""
     return plain(text).translate(_HTML)
 
 
@@ -200,7 +200,7 @@ def json_text(content: Any) -> str:
 
 def plain_values(value: Any) -> Any:
     """Return Python's values for NumPy's, text for dates, and None for non-finite numbers."""
-    # NumPy's arrays and scalars both have it; NumPy itself need not be loaded to tell.
+    # NumPy's arrays and scalars both have it, so NumPy need not be loaded.
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 """Measures of cranfield for ir_measures, and so for PyTerrier's experiments.
 
-:func:`measure` makes one measure that ir_measures computes beside its own. :func:`put_first` makes
-cranfield the first provider of all measures that it has, with one rule for ties.
+:func:`measure` creates a measure for ir_measures. :func:`put_first` makes cranfield the first
+provider of all measures that it has, with one rule for ties.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class _Overall(Agg):
         self._values.append(value)
 
     def result(self) -> float:
-        of = Averages(np.array(self._values)[:, None])
-        names = {"sum": of.sum, "geometric": of.geometric_mean}
-        return float(names.get(self._aggregate, of.mean)()[0]) if self._values else np.nan
+        averages = Averages(np.array(self._values)[:, None])
+        names = {"sum": averages.sum, "geometric": averages.geometric_mean}
+        return float(names.get(self._aggregate, averages.mean)()[0]) if self._values else np.nan
 
 
 class _Named(theirs.Measure):
@@ -82,7 +82,7 @@ class _Evaluator(Evaluator):
 
 
 class _Provider(Provider):
-    """Computes the measures that cranfield has, and those made by :func:`measure`."""
+    """Computes the measures of cranfield, and those created by :func:`measure`."""
 
     NAME = "cranfield"
 
@@ -98,12 +98,12 @@ provider = _Provider()
 
 
 def measure(text: str) -> Any:
-    """Make a measure of ir_measures from a text form of cranfield.
+    """Create a measure of ir_measures from a text form of cranfield.
 
     Parameters
     ----------
     text
-        Such as `Q@10` or `nERR@20`; whatever :func:`cranfield.parse_measure` reads.
+        Such as `Q@10` or `nERR@20`; read by :func:`cranfield.parse_measure`.
 
     Returns
     -------

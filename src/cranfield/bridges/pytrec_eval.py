@@ -1,4 +1,4 @@
-"""Interface of pytrec_eval: code written for it needs to change one import only.
+"""Interface of pytrec_eval: code written for it has to change only one import.
 
     import cranfield.bridges.pytrec_eval as pytrec_eval
 
@@ -205,7 +205,7 @@ class RelevanceEvaluator:
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
         judged = {topic: grades for topic, grades in query_relevance.items() if grades}
         self._topics = frozenset(judged)
-        # A run is never empty: each has this topic, whose name is longer than those of all others.
+        # A topic in every run, as a run must not be empty; its name is longer than all others.
         self._filler = "-" * (1 + max(map(len, judged), default=0))
         self._qrels = read_qrels({**judged, self._filler: {"-": 0}})
 
@@ -274,7 +274,7 @@ class RelevanceEvaluator:
 def _requested(
     measures: tuple[str, ...], rel: int
 ) -> tuple[dict[str, float], dict[str, Measure], list[str]]:
-    """Return values of all topics alike, the measures by name, and the names in order."""
+    """Return the constant values, the measures by name, and the names in order."""
     families: dict[str, set[str]] = {}
     for name in measures:
         for member in supported_nicknames.get(name, [name]):
@@ -286,8 +286,8 @@ def _requested(
         for name, parameters in families.items()
         if name not in constant
     ]
-    chosen = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
-    by_name = {_key(trec_name(measure, rel)): measure for measure in chosen}
+    definitions = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
+    by_name = {_key(trec_name(measure, rel)): measure for measure in definitions}
     return (
         constant,
         by_name,
@@ -296,7 +296,7 @@ def _requested(
 
 
 def _key(name: str) -> str:
-    """Return the key of a result: pytrec_eval leaves the parameter of `set_F` out."""
+    """Return the key of a result: pytrec_eval omits the parameter of `set_F`."""
     return "set_F" if name.startswith("set_F_") else name
 
 

@@ -26,9 +26,9 @@ from cranfield.cli.options.declaring import (
     option,
     with_options,
 )
-from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.judging import choice_option
 from cranfield.cli.options.output import output_option, write
-from cranfield.cli.options.signatures import options_from, options_of, pairs_of
+from cranfield.cli.options.signatures import options_from, options_of, parse_pairs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 CAMPAIGN = "cranfield.campaign"
-"""The package whose functions the options of these commands are read from."""
+"""Package whose functions declare the options of these commands."""
 
 task_option, judgments_option = options_of(
     f"{CAMPAIGN}.results.scoring.scored",
@@ -48,7 +48,7 @@ task_option, judgments_option = options_of(
 def on_campaign(function: Callable[..., int | None]) -> Callable[..., int]:
     """Add the argument FOLDER to a command, whose function gets the opened campaign.
 
-    Without a status of its own, the command ends with 1 if a run could not be read.
+    If the function returns None, the exit status is 1 if a run could not be read.
     """
 
     @functools.wraps(function)
@@ -64,20 +64,20 @@ def on_campaign(function: Callable[..., int | None]) -> Callable[..., int]:
 
 
 def output_to(metavar: str, help: str) -> Callable[[Any], Any]:
-    """Make the option of the file or folder that a command writes, which it needs."""
+    """Make the required option of the file or folder that a command writes."""
     return option("--output", required=True, metavar=metavar, help=help, type=WRITTEN)
 
 
 reason_option = option("--reason", required=True, help="Reason, recorded in the log.")
 
 listing_options = with_options(
-    (one_of("--format", ("text", "csv", "json"), "Output format.", "text"), output_option)
+    (choice_option("--format", ("text", "csv", "json"), "Output format.", "text"), output_option)
 )
-"""The options of commands that list something."""
+"""Options of commands that write a list."""
 
 
 def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | None) -> None:
-    """Write a list as its text, or its table as CSV or JSON."""
+    """Write a list as text, CSV or JSON."""
     if format == "csv":
         text = frame.write_csv()
     elif format == "json":
@@ -86,8 +86,8 @@ def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | Non
 
 
 def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
-    """Take the values NAME=TEXT of an option apart."""
-    return pairs_of(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
+    """Parse the values NAME=TEXT of an option; a callback of click."""
+    return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
 
 
 @command(
@@ -141,8 +141,8 @@ campaign release make covid --date 2020-09-01
 campaign release site covid -o site
 campaign verify covid
 """
-SHOWN_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
-"""Lines of output that the demonstration shows of commands, where it shows more than the last."""
+MAX_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
+"""Maximum number of lines of output that the demonstration prints by command; 1 for others."""
 
 
 @command()
@@ -192,7 +192,7 @@ def _demonstrate(words: list[str]) -> None:
             app.main(words, standalone_mode=False)
         except CranfieldError as error:
             print(f"cranfield: error: {error}")
-    lines = next((n for name, n in SHOWN_LINES.items() if name in words[:3]), 1)
+    lines = next((n for name, n in MAX_LINES.items() if name in words[:3]), 1)
     for line in output.getvalue().rstrip().splitlines()[-lines:]:
         print(f"  {line}")
 
@@ -209,7 +209,7 @@ def verify(opened: Campaign, repair: bool, format: str, output: str | None) -> i
     keep_inputs([output], map(str, opened.folder.rglob("*")))
     verification = opened.verify(repair=repair)
     if format == "text":
-        # Without polars, which tables need.
+        # Text does not need polars, which is slow to load.
         write(f"{verification}\n", output)
     else:
         write_listing(verification.to_polars(), "", format, output)

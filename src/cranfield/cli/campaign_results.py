@@ -1,4 +1,4 @@
-"""Commands of results: pools, judgments, scores, releases."""
+"""Commands on results: pools, judgments, scores, releases."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from cranfield.cli.options.declaring import (
     settings,
     with_options,
 )
-from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import gathered, output_option, write_results
+from cranfield.cli.options.judging import choice_option
+from cranfield.cli.options.output import gather_options, output_option, write_results
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.pool import LISTS, Dealing, dealing_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, together
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 LISTED = ("--output", "--unjudged")
-"""Options with which documents are listed."""
+"""Options that list documents."""
 
 
 @command(
@@ -77,14 +77,14 @@ LISTED = ("--output", "--unjudged")
     help="Version of the judgments to use instead of the newest, with --unjudged.",
     goes_with="--unjudged",
 )
-@gathered(Dealing, "dealing", dealing_options(LISTED))
+@gather_options(Dealing, "dealing", dealing_options(LISTED))
 @options_from(
     "cranfield.assess.sheets",
     "seed",
     type=IntegerRange(0),
     goes_with=("--arranged=shuffled", "--assessors"),
 )
-@one_of(
+@choice_option(
     "--format",
     ("auto", *LISTS),
     "Output format; auto: by the suffix of --output.",
@@ -112,16 +112,17 @@ def pool(
     from cranfield.campaign.results.stored_inputs import qrels_of, version_of
 
     rules = opened.rules.task(task)
-    pooled = opened.pool(rules.name, **options)
-    size = f"{counted(len(pooled.topics), 'topic')}, {counted(len(pooled.systems), 'run')}"
-    marked = ", runs recorded" if options["mark"] else ""
-    lines = [f"pool of {counted(len(pooled), 'document')}: {size}, depth {pooled.depth}{marked}"]
+    documents_pool = opened.pool(rules.name, **options)
+    topics = counted(len(documents_pool.topics), "topic")
+    size = f"{topics}, {counted(len(documents_pool.systems), 'run')}, depth {documents_pool.depth}"
+    mark = ", runs recorded" if options["mark"] else ""
+    lines = [f"pool of {counted(len(documents_pool), 'document')}: {size}{mark}"]
     if options["without"]:
         lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
-    documents: object = pooled
+    documents: object = documents_pool
     if unjudged:
         record = version_of(opened, rules.name, version)
-        documents = missing = pooled.unjudged(qrels_of(opened, rules, record))
+        documents = missing = documents_pool.unjudged(qrels_of(opened, rules, record))
         lines.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
     path = "-" if output is None and unjudged else output
     if path is not None:
@@ -175,16 +176,16 @@ def judgments(
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
 
 
-SHOWN = 200
-"""Maximum number of runs that the text shows, unless all are requested."""
+MAX_RUNS = 200
+"""Maximum number of runs in the text without --all."""
 
 result_options = with_options(
-    (one_of("--format", WRITERS, "Output format.", "text"), output_option)
+    (choice_option("--format", WRITERS, "Output format.", "text"), output_option)
 )
 
 
 def _one_table(result: Result, name: str, table: Table) -> ResultSet:
-    """Return what is written of one table of a result, and shown as the table for reading."""
+    """Select one table of a result, with `table` as its text."""
     results = together(result)
     frames = {name: results.frames[name]}
     return replace(results, tables=[table], frames=frames, first=())
@@ -206,15 +207,14 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
         "flag": "--measure measures",
         "multiple": True,
         "help": "Measure, such as nDCG@10; may be given several times. By default those of the"
-        " task's"
-        " rules.",
+        " task's rules.",
     },
 )
 @option(
     "--all",
     "every",
     is_flag=True,
-    help=f"Show all runs; by default the text shows the first {SHOWN}.",
+    help=f"Show all runs; by default the text shows the first {MAX_RUNS}.",
 )
 @option(
     "--topic-scores",
@@ -243,12 +243,12 @@ def score(
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
         raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(by_topic)}")
     selection: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
-    ranked = opened.leaderboard(task, alpha=alpha, **selection)
+    leaderboard = opened.leaderboard(task, alpha=alpha, **selection)
     if by_topic is not None:
         scores = opened.score(task, **selection)
         (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
-    table = ranked.tables(max_runs=None if every or format != "text" else SHOWN)[0]
-    write_results(_one_table(ranked, ranked.name, table), format, None, output)
+    table = leaderboard.tables(max_runs=None if every or format != "text" else MAX_RUNS)[0]
+    write_results(_one_table(leaderboard, leaderboard.name, table), format, None, output)
 
 
 @command(
@@ -466,7 +466,7 @@ def site(folder: str, output: str) -> None:
     for name in unknown:
         print(
             plain(
-                f"excluded: {name}, which has no record (left by an interrupted command, or"
-                f" added by hand)"
+                f"excluded: {name}, which has no record (the command was interrupted, or it was"
+                " added by hand)"
             )
         )

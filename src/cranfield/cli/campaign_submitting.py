@@ -1,4 +1,4 @@
-"""Commands of teams and their runs: `team add`, `run submit` and the like."""
+"""Commands on teams and their runs: `team`, `run`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cranfield.cli.campaign_folder import (
     write_listing,
 )
 from cranfield.cli.options.declaring import READ, examples, group, option, settings, with_options
-from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.judging import choice_option
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from, options_of
 
@@ -43,7 +43,7 @@ def team() -> None:
     """Add, change and list teams."""
 
 
-_ABOUT_TEAM = options_of(
+_TEAM_OPTIONS = options_of(
     f"{CAMPAIGN}.submitting.teams.change_team",
     "name contact anonymous_until",
     type=str,
@@ -53,7 +53,7 @@ _ABOUT_TEAM = options_of(
 @team.command()
 @on_campaign
 @click.argument("id")
-@with_options(_ABOUT_TEAM)
+@with_options(_TEAM_OPTIONS)
 def add(opened: Campaign, id: str, **about: Any) -> None:
     """Add a team; ID is its name in commands, tables and files."""
     details = {name: value for name, value in about.items() if value is not None}
@@ -63,7 +63,7 @@ def add(opened: Campaign, id: str, **about: Any) -> None:
 @team.command()
 @on_campaign
 @click.argument("id")
-@with_options(_ABOUT_TEAM)
+@with_options(_TEAM_OPTIONS)
 def change(opened: Campaign, id: str, **about: str | None) -> None:
     """Change a team; an empty text removes a contact or a date."""
     print(f"changed: {plain(opened.change_team(id, **about).id)}")
@@ -101,7 +101,7 @@ def run() -> None:
 
 
 DECLARED = f"{CAMPAIGN}.submitting.entering.Declaration"
-_OF_RUN = (
+_RUN_OPTIONS = (
     *options_of(DECLARED, "type priority"),
     option(
         "--answer",
@@ -118,7 +118,7 @@ _OF_RUN = (
         received={"callback": lambda ctx, param, text: text and _instant(text)},
     ),
 )
-"""Options of the declaration of a run."""
+"""Options that describe a run."""
 
 
 def _instant(text: str) -> Any:
@@ -139,7 +139,7 @@ def _instant(text: str) -> Any:
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
 @options_from(DECLARED, "team tag")
 @task_option
-@with_options(_OF_RUN)
+@with_options(_RUN_OPTIONS)
 @option(
     "--from",
     "table",
@@ -181,60 +181,60 @@ def submit(
     from cranfield.campaign.submitting.entering import Declaration
 
     names = ("team", "tag", "type", "priority", "answers", "description", "received")
-    given = Declaration(**{name: options.pop(name) for name in names})
-    if given.tag is not None and (table is not None or len(runs) > 1):
+    declaration = Declaration(**{name: options.pop(name) for name in names})
+    if declaration.tag is not None and (table is not None or len(runs) > 1):
         raise PolicyError("--tag requires a single run")
     if not runs and table is None:
         raise PolicyError("expected RUN... or --from TABLE")
-    if table is None and not given.team:
+    if table is None and not declaration.team:
         raise PolicyError("expected --team, the id of the team")
     if table is None:
-        listed = ArchiveTable("", tuple(Row(None, given, task, path) for path in runs))
+        archive = ArchiveTable("", tuple(Row(None, declaration, task, path) for path in runs))
     else:
-        listed = read_archive_table(
-            table, runs, opened.rules, defaults=given, task=task, columns=columns
+        archive = read_archive_table(
+            table, runs, opened.rules, defaults=declaration, task=task, columns=columns
         )
     if consent := opened.rules.consent.strip():
         print(f"by submitting, a team agrees: {plain(consent)}", file=sys.stderr)
-    submitted, n_runs = [], len(listed.rows)
-    for outcome in submit_archive(opened, listed, **options):
+    outcomes, n_runs = [], len(archive.rows)
+    for outcome in submit_archive(opened, archive, **options):
         if outcome.submitted is not None:
-            submitted.append(outcome.submitted)
+            outcomes.append(outcome.submitted)
             print(outcome.submitted)
         else:
-            about = "" if table is None else f"run {quoted(outcome.row.declared.tag)}: "
-            print(f"cranfield: error: {plain(about + outcome.reason)}", file=sys.stderr)
-    accepted = sum(run.accepted for run in submitted)
+            prefix = "" if table is None else f"run {quoted(outcome.row.declared.tag)}: "
+            print(f"cranfield: error: {plain(prefix + outcome.reason)}", file=sys.stderr)
+    n_accepted = sum(run.accepted for run in outcomes)
     if n_runs > 1:
-        print(f"{accepted:,} of {n_runs:,} runs accepted")
-    _print_feedback(opened, submitted)
-    if len(submitted) < n_runs and table is None:
+        print(f"{n_accepted:,} of {n_runs:,} runs accepted")
+    _print_feedback(opened, outcomes)
+    if len(outcomes) < n_runs and table is None:
         return 2
-    return int(accepted < n_runs)
+    return int(n_accepted < n_runs)
 
 
 @run.command()
 @on_campaign
 @click.argument("tag")
 @click.argument("run", type=READ)
-@with_options(_OF_RUN)
-def replace(opened: Campaign, tag: str, run: str, **declared: Any) -> int:
+@with_options(_RUN_OPTIONS)
+def replace(opened: Campaign, tag: str, run: str, **details: Any) -> int:
     """Submit a run that replaces an accepted one.
 
     TAG is the tag of the run to replace; the new run has the same team and task, and may have the
-    same tag. Options that are not given keep the values of the old run.
+    same tag. Options that are not set keep the values of the old run.
     """
     old = opened.registry.submission(tag)
     if old is None:
         raise PolicyError(f"unknown run {quoted(tag)}")
     for name in ("type", "priority", "answers", "description"):
-        declared[name] = declared[name] or getattr(old, name)
-    submitted = opened.submit(run, old.task, team=old.team, replaces=old.tag, **declared)
-    print(submitted)
-    if submitted.accepted and not submitted.is_repeat:
+        details[name] = details[name] or getattr(old, name)
+    outcome = opened.submit(run, old.task, team=old.team, replaces=old.tag, **details)
+    print(outcome)
+    if outcome.accepted and not outcome.is_repeat:
         print(f"replaced: {plain(old.tag)}, submitted at {old.received}")
-    _print_feedback(opened, [submitted])
-    return int(not submitted.accepted)
+    _print_feedback(opened, [outcome])
+    return int(not outcome.accepted)
 
 
 @run.command()
@@ -262,28 +262,28 @@ def purge(opened: Campaign, tag: str, reason: str) -> None:
     from cranfield.campaign.store.records import path
 
     run = opened.purge(tag, reason)
-    there = path(opened.folder, run.object).exists()
-    what = "its file stays, as another record has the same content" if there else "file deleted"
-    print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {what}")
+    is_shared = path(opened.folder, run.object).exists()
+    outcome = "file kept, as another record has the same content" if is_shared else "file deleted"
+    print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {outcome}")
 
 
-def _print_feedback(opened: Campaign, submitted: Sequence[SubmissionOutcome]) -> None:
+def _print_feedback(opened: Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:
     """Print the scores that the rules of a task let teams see before its release."""
-    accepted = [outcome.submission for outcome in submitted if outcome.accepted]
-    for task in dict.fromkeys(run.task for run in accepted):
+    runs = [outcome.submission for outcome in outcomes if outcome.accepted]
+    for task in dict.fromkeys(run.task for run in runs):
         if opened.rules.task(task).feedback == "none":
             continue
         from cranfield.campaign.results.leaderboard import feedback
 
-        tags = [run.tag for run in accepted if run.task == task]
+        tags = [run.tag for run in runs if run.task == task]
         for tag, scores in feedback(opened, task, tags).items():
             print(f"{plain(tag)}: {scores}")
 
 
 STATES = ("accepted", "refused", "replaced", "withdrawn")
-READ_COLUMNS = ("tag", "team", "task", "type", "priority", "state", "late", "pooled", "received")
-COLUMNS = (*READ_COLUMNS, "bytes", "object", "description", "reason")
-"""Columns of the list of runs for programs; for people it has the first ones."""
+TEXT_COLUMNS = ("tag", "team", "task", "type", "priority", "state", "late", "pooled", "received")
+COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
+"""Columns of the list of runs in CSV and JSON."""
 
 
 @run.command("list")
@@ -316,21 +316,21 @@ def list_runs(
         opened.rules.task(task)
     if team is not None:
         known_team(opened.registry, team)
-    every = opened.registry.submissions(task, None, team=team)
-    runs = [run for run in every if "all" in states or run.state in states]
-    names = READ_COLUMNS if format == "text" else COLUMNS
+    submissions = opened.registry.submissions(task, None, team=team)
+    runs = [run for run in submissions if "all" in states or run.state in states]
+    names = TEXT_COLUMNS if format == "text" else COLUMNS
     rows = [{name: getattr(run, name) for name in names} for run in runs]
     if format == "text":
         cells = [[_cell(value) for value in row.values()] for row in rows]
         left = [k for k, name in enumerate(names) if name != "priority"]
         text = text_table(names, cells, left=left) + "\n"
-        hidden = Counter(run.state for run in every) - Counter(run.state for run in runs)
+        hidden = Counter(run.state for run in submissions) - Counter(run.state for run in runs)
         if hidden:
             counts = (f"{number:,} {state}" for state, number in sorted(hidden.items()))
             text += f"not shown: {', '.join(counts)} (--state all)\n"
     elif format == "json":
-        full = [row | {"answers": run.answers} for row, run in zip(rows, runs, strict=True)]
-        text = json.dumps(full, ensure_ascii=False, indent=1) + "\n"
+        records = [row | {"answers": run.answers} for row, run in zip(rows, runs, strict=True)]
+        text = json.dumps(records, ensure_ascii=False, indent=1) + "\n"
     else:
         import polars as pl
 
@@ -351,7 +351,7 @@ def _cell(value: object) -> str:
 @on_campaign
 @click.argument("tag")
 @contacts_option
-@one_of("--format", ("text", "json"), "Output format.", "text")
+@choice_option("--format", ("text", "json"), "Output format.", "text")
 @output_option
 def show(opened: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
     """Show the records of a run, and of other runs with its tag.

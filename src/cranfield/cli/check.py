@@ -1,4 +1,4 @@
-"""`cranfield check`: problems of judgments and runs, by themselves or by the rules of a task."""
+"""`cranfield check`: problems of judgments and runs, also by the rules of a task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cranfield.cli.options.declaring import (
     settings,
 )
 from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.judging import choice_option
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from
 
@@ -63,7 +63,7 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
     separator=_WITHOUT_RULES,
     numbers=_WITHOUT_RULES,
 )
-@one_of(
+@choice_option(
     "--format",
     ("text", "json", "errlog"),
     "Output format; errlog writes TAG.errlog beside each file, or into the folder --output.",
@@ -87,8 +87,8 @@ def check(
     campaign; tags that are taken, limits and deadlines are not checked, as only the organisers know
     them.
 
-    Each problem is reported with file, line, message and code. Files with errors are refused;
-    warnings and notes do not matter for that. The exit status is 0 if all files are accepted and 1
+    Each problem is reported with file, line, message and code. Files with errors are refused; those
+    with only warnings and notes are accepted. The exit status is 0 if all files are accepted and 1
     if one is refused. With --rules it is 2 if a run or the rules cannot be read, and no file is
     written then.
     """
@@ -96,11 +96,13 @@ def check(
         raise PolicyError("--format errlog of standard input requires --output FOLDER")
     errors: list[InputError] = []
     if rules is None:
-        reports = _of_files(files, all_faults, reading)
+        reports = _check_files(files, all_faults, reading)
     else:
-        reports, errors = _by_rules(files, rules, task, tag=tag, team=team, all_faults=all_faults)
-    printed = format == "text" and output in {None, "-"}
-    if errors and not printed:
+        reports, errors = _check_by_rules(
+            files, rules, task, tag=tag, team=team, all_faults=all_faults
+        )
+    is_printed = format == "text" and output in {None, "-"}
+    if errors and not is_printed:
         print(
             "cranfield: warning: nothing was written, as a run could not be read", file=sys.stderr
         )
@@ -116,7 +118,7 @@ def check(
     return 2 if errors else int(not all(report.accepted for report in reports))
 
 
-def _of_files(
+def _check_files(
     files: Sequence[str], all_faults: bool, reading: dict[str, Any]
 ) -> Sequence[CheckReport]:
     """Check judgments and runs; messages name options of the command."""
@@ -127,28 +129,28 @@ def _of_files(
             "standard input can be checked only with --rules, as files are read twice"
         )
     reading["format"] = reading.pop("input_format")
-    found = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
-    this = click.get_current_context().command
-    return found.reworded(lambda text: as_options(text, this)).files
+    result = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
+    command = click.get_current_context().command
+    return result.reworded(lambda text: as_options(text, command)).files
 
 
-def _by_rules(
-    runs: Sequence[str], rules: str, task: str | None, *, tag: str | None, **options: Any
+def _check_by_rules(
+    runs: Sequence[str], rules: str, task: str | None, *, tag: Any, **options: Any
 ) -> tuple[list[CheckReport], list[InputError]]:
-    """Check runs by the rules of a task; return the errors of runs that cannot be read, too."""
+    """Check runs by the rules of a task; also return the errors of runs that cannot be read."""
     from cranfield.campaign.checks.checking import check_run
     from cranfield.campaign.rules.reading import read_rules
 
     if tag is not None and len(runs) > 1:
         raise PolicyError(f"--tag requires a single run, got {len(runs)}")
-    rules_of_task = read_rules(rules).task(task)
+    task_rules = read_rules(rules).task(task)
     reports: list[CheckReport] = []
     errors: list[InputError] = []
     for run in runs:
         try:
-            reports.append(check_run(run, rules_of_task, tag=tag, **options))
+            reports.append(check_run(run, task_rules, tag=tag, **options))
         except InputError as error:
-            # The others are still of interest, but not where it is the rules that are unreadable.
+            # The other runs are still checked, unless it is the rules that cannot be read.
             if error.source not in {run, "standard input"}:
                 raise
             errors.append(error)
@@ -158,7 +160,7 @@ def _by_rules(
 def _write_errlogs(
     reports: Sequence[CheckReport], folder: str | None, files: Sequence[str]
 ) -> None:
-    """Write the logs, unless two of them would be one file, or one a run."""
+    """Write the logs; refuse two logs with the same file, or a log that overwrites a run."""
     from cranfield.campaign.checks.report import errlog_of, write_errlog
 
     if folder is not None and not Path(folder).is_dir():
@@ -166,15 +168,14 @@ def _write_errlogs(
     paths = [errlog_of(report) for report in reports]
     if folder is not None:
         paths = [Path(folder) / path.name for path in paths]
-    first: dict[str, CheckReport] = {}
+    by_path: dict[str, CheckReport] = {}
     for path, report in zip(paths, reports, strict=True):
-        # Disks that take capital letters for small ones would have one file, too.
-        other = first.setdefault(str(path).casefold(), report)
+        # File systems that ignore case would have a single file, too.
+        other = by_path.setdefault(str(path).casefold(), report)
         if other is not report:
             raise PolicyError(
                 f"{quoted(other.source)} and {quoted(report.source)} would be written to the"
-                f" same log,"
-                f" {quoted(path)}"
+                f" same log, {quoted(path)}"
             )
     keep_inputs(map(str, paths), files)
     for path, report in zip(paths, reports, strict=True):

@@ -1,4 +1,4 @@
-"""`cranfield compare`: which systems differ; `demo` does it with the bundled runs."""
+"""Commands that compare systems: `compare`, and `demo` for the bundled runs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from cranfield.cli.options.declaring import (
     command,
     refuse_given,
     settings,
-    tell_without_effect,
+    warn_unused,
 )
 from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
-    judged_runs,
+    judge_runs,
     judging_options,
     measures_option,
 )
@@ -164,15 +164,15 @@ def compare(
         the Pareto front of effectiveness and each cost instead.
     """
     from cranfield.scales.statements import meaningfulness
-    from cranfield.significance.comparison.compare import compare as compared
+    from cranfield.significance.comparison.compare import compare as compare_systems
     from cranfield.significance.comparison.equivalence import read_margin
     from cranfield.significance.registry import CORRECTIONS
 
-    # Before any file is read.
-    view_or_table = "factors" if factors is not None else "costs" if costs is not None else view
-    other = _OTHER_VIEWS.get(view_or_table)
-    if other is not None:
-        result = other(source, scale, comparing, topic_groups or factors or costs, judging)
+    # Options are checked before any file is read.
+    analysis = "factors" if factors is not None else "costs" if costs is not None else view
+    if analysis in _OTHER_VIEWS:
+        compute = _OTHER_VIEWS[analysis]
+        result = compute(source, scale, comparing, topic_groups or factors or costs, judging)
         _write_whole(result, format, output)
         return 0
     _check_view(view, format, printing, marks)
@@ -180,45 +180,57 @@ def compare(
         read_margin(margin)
     if marks is not None:
         _check_marks(marks, format, comparing, margin)
-    others = strict or marks is not None or margin is not None or fail_if_worse or view == "anova"
-    if (view == "ranks" and (joint or others)) or (joint and others):
+    is_pairwise = strict or marks is not None or margin is not None or fail_if_worse
+    is_pairwise = is_pairwise or view == "anova"
+    if (view == "ranks" and (joint or is_pairwise)) or (joint and is_pairwise):
         raise PolicyError(
             "--as ranks and --joint cannot be combined with each other, --marks, --strict,"
             " --margin, --as anova and --fail-if-worse"
         )
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
-    asked_for = comparing.checked()
+    options = comparing.checked() | {"jobs": judging["jobs"]}
     scores = source.scores(judging, noted=format != "csv", scale=scale)
     if view == "ranks" or joint:
-        boards = (_joint if joint else _ranks)(scores, asked_for, judging["jobs"])
+        boards = (_joint if joint else _ranks)(scores, options)
         write(_boards(boards, format, view, printing), output)
         return 0
-    found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
-    if all(one.seed is None for one in found.values()):
-        tell_without_effect(("seed", "resamples"), "the test and the correction do not resample")
-    if not any(name.startswith("exact") for one in found.values() for name in one.details):
-        tell_without_effect(("exact",), "this test computes its p-values in one way only")
-    if comparing.exact and all(CORRECTIONS[one.correction].random for one in found.values()):
+    comparisons = {name: compare_systems(table, **options) for name, table in scores.items()}
+    if all(comparison.seed is None for comparison in comparisons.values()):
+        warn_unused(("seed", "resamples"), "the test and the correction do not resample")
+    details = [name for comparison in comparisons.values() for name in comparison.details]
+    if not any(name.startswith("exact") for name in details):
+        warn_unused(("exact",), "this test computes its p-values in one way only")
+    corrections = [CORRECTIONS[comparison.correction] for comparison in comparisons.values()]
+    if comparing.exact and all(correction.random for correction in corrections):
         warn("--exact applies to raw p-values only; adjusted p-values are estimated by resampling")
-    meanings = {name: meaningfulness(one) for name, one in found.items()}
+    statements = {name: meaningfulness(result) for name, result in comparisons.items()}
     if strict:
-        for one in meanings.values():
-            one.require()
-    text = _written(meanings, format, margin, marks, view, printing)
-    write(text, output)
-    failures = _worse(found, margin) if fail_if_worse else []
+        for statement in statements.values():
+            statement.require()
+    write(_format(statements, format, margin, marks, view, printing), output)
+    failures = _describe_failures(comparisons, margin) if fail_if_worse else []
     for failure in failures:
         print(f"cranfield: {plain(failure)}", file=sys.stderr)
     return 1 if failures else 0
 
 
-_OF_SUMMARIES = frozenset(
-    {"asked", "baseline", "alpha", "format", "view", "topic_groups", "output", "scale", "settings"}
+_SUMMARY_OPTIONS = frozenset(
+    {
+        "measures",
+        "baseline",
+        "alpha",
+        "format",
+        "view",
+        "topic_groups",
+        "output",
+        "scale",
+        "settings",
+    }
 )
 """Options of summaries, besides those of judging and of score files."""
 
-_OF_PREFERENCES = frozenset({"baseline", "correction", "format", "view", "output", "settings"})
+_PREFERENCE_OPTIONS = frozenset({"baseline", "correction", "format", "view", "output", "settings"})
 """Options of preferences, besides those of judging."""
 
 
@@ -231,7 +243,7 @@ def _summary(
 ) -> Summary:
     from cranfield.significance.summary import summarise_each
 
-    baseline = _only_baseline("summary", {*_OF_SUMMARIES, "score_files"}, comparing, judging)
+    baseline = _only_baseline("summary", {*_SUMMARY_OPTIONS, "score_files"}, comparing, judging)
     scores = source.scores(judging, scale=scale)
     options = {"groups": topic_groups, "confidence": 1 - comparing.alpha}
     return summarise_each(scores, baseline=baseline, **options)
@@ -246,12 +258,12 @@ def _preferences(
 ) -> PreferenceComparison:
     from cranfield.significance.preferences import compare_preferences
 
-    baseline = _only_baseline("preferences", _OF_PREFERENCES, comparing, judging)
+    baseline = _only_baseline("preferences", _PREFERENCE_OPTIONS, comparing, judging)
     if source.qrels is None or not source.runs:
         raise PolicyError("--as preferences requires QRELS and RUN")
     policies = dict(judging)
     rel = policies.pop("rel")
-    judged = judged_runs(source.qrels, source.runs, **policies)
+    judged = judge_runs(source.qrels, source.runs, **policies)
     return compare_preferences(
         judged,
         rel=1 if rel is None else rel,
@@ -269,7 +281,7 @@ def _factors(
 ) -> FactorialAnova:
     from cranfield.significance.models.factors import factorial_anova
 
-    used = (_OF_SUMMARIES | {"factors", "score_files"}) - {"baseline", "view", "topic_groups"}
+    used = (_SUMMARY_OPTIONS | {"factors", "score_files"}) - {"baseline", "view", "topic_groups"}
     scores = _one_measure("--factors", used, source, scale, judging)
     return factorial_anova(scores, factors, alpha=comparing.alpha)
 
@@ -283,7 +295,7 @@ def _costs(
 ) -> CostEffectiveness:
     from cranfield.significance.cost import cost_effectiveness
 
-    used = {"asked", "format", "output", "scale", "settings", "score_files"}
+    used = {"measures", "format", "output", "scale", "settings", "score_files"}
     used |= {"costs", "resamples", "seed"}
     scores = _one_measure("--costs", used, source, scale, judging)
     return cost_effectiveness(scores, costs, resamples=comparing.resamples, seed=comparing.seed)
@@ -295,11 +307,11 @@ _OTHER_VIEWS = {
     "factors": _factors,
     "costs": _costs,
 }
-"""Results other than pairwise tests of scores, with their own options."""
+"""Functions that compute other results than pairwise tests of scores."""
 
 
 def _write_whole(result: Result, format: str, output: str | None) -> None:
-    """Write a result with all its tables, of which this command has no option."""
+    """Write a result with all its tables, as this command has no --table."""
     if format == "text":
         write(f"{result}\n", output)
     else:
@@ -307,58 +319,61 @@ def _write_whole(result: Result, format: str, output: str | None) -> None:
 
 
 def _refuse_unused(flag: str, used: Set[str], judging: Mapping[str, Any]) -> None:
-    names = {one.name or "" for one in click.get_current_context().command.params}
+    names = {param.name or "" for param in click.get_current_context().command.params}
     refuse_given(names - used - {"qrels", "runs", *judging}, f"cannot be combined with {flag}")
 
 
 def _one_measure(
     flag: str, used: Set[str], source: ScoreInput, scale: str | None, judging: Mapping[str, Any]
 ) -> Scores:
-    """Refuse options that a table of systems does not use; return scores of the one measure."""
+    """Refuse options that a table of systems does not use; return scores of the single measure."""
     _refuse_unused(flag, used, judging)
     scores = source.scores(judging, scale=scale)
     if len(scores) > 1:
-        raise PolicyError(f"{flag} requires one measure, got {', '.join(scores)}: name it by -m")
+        raise PolicyError(f"{flag} requires a single -m, got {', '.join(scores)}")
     return next(iter(scores.values()))
 
 
 def _only_baseline(
     view: str, used: Set[str], comparing: Comparing, judging: Mapping[str, Any]
 ) -> str | None:
-    """Refuse options that a view does not use; return the baseline, of which there is one."""
+    """Refuse options that a view does not use; return the single baseline, or None."""
     _refuse_unused(f"--as {view}", used, judging)
     if len(comparing.baseline) > 1:
-        raise PolicyError(f"--as {view} takes one --baseline")
+        raise PolicyError(
+            f"--as {view} requires a single --baseline, got {len(comparing.baseline)}"
+        )
     return next(iter(comparing.baseline), None)
 
 
-def _written(
-    meanings: Mapping[str, Meaningfulness],
+def _format(
+    statements: Mapping[str, Meaningfulness],
     format: str,
     margin: str | None,
     marks: str | None,
     view: str,
     printing: Printing,
 ) -> str:
-    """Write the comparisons as a paragraph each, as tables, or for programs."""
+    """Format the comparisons as paragraphs, tables, CSV or JSON."""
     from cranfield.reporting import comparison_formats
 
     anova = view == "anova"
-    if anova and all(one.comparison.anova is None for one in meanings.values()):
+    comparisons = [statement.comparison for statement in statements.values()]
+    if anova and all(comparison.anova is None for comparison in comparisons):
         raise PolicyError("--as anova requires a test by analysis of variance, such as anova-2")
     if view == "prose":
-        return "\n".join(f"{one.comparison.prose(format, margin)}\n" for one in meanings.values())
+        return "\n".join(f"{comparison.prose(format, margin)}\n" for comparison in comparisons)
     if marks is not None:
-        marked = comparison_formats.marked_table(meanings, marks)
-        return printing.text([marked], format) if format in MARKUP else f"{marked}\n"
+        table = comparison_formats.marked_table(statements, marks)
+        return printing.text([table], format) if format in MARKUP else f"{table}\n"
     if format in MARKUP:
-        tables = comparison_formats.comparison_tables(meanings, margin, anova)
+        tables = comparison_formats.comparison_tables(statements, margin, anova)
         return printing.text(tables, format)
     if format == "text":
-        return comparison_formats.comparison_text(meanings, margin, anova=anova)
+        return comparison_formats.comparison_text(statements, margin, anova=anova)
     if format == "csv":
-        return comparison_formats.comparison_csv(meanings, margin)
-    return comparison_formats.comparison_json(meanings, margin)
+        return comparison_formats.comparison_csv(statements, margin)
+    return comparison_formats.comparison_json(statements, margin)
 
 
 def _boards(
@@ -367,78 +382,76 @@ def _boards(
     from cranfield.reporting.comparison_formats import leaderboards_text
 
     if view == "prose":
-        return "".join(f"{one.prose(format)}\n" for one in boards.values())  # type: ignore[union-attr]
+        return "".join(f"{board.prose(format)}\n" for board in boards.values())  # type: ignore[union-attr]
     if format in MARKUP:
-        return printing.text([one.as_table() for one in boards.values()], format)
+        return printing.text([board.as_table() for board in boards.values()], format)
     return leaderboards_text(boards, format)
 
 
-def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[str]:
+def _describe_failures(
+    comparisons: Mapping[str, PairwiseComparison], margin: str | None
+) -> list[str]:
     """Describe systems worse than the baseline or, with a margin, not shown to be non-inferior."""
     import numpy as np
 
     from cranfield.tabular import shown_p
 
     lines = []
-    for name, one in found.items():
-        within = None if margin is None else one.equivalence(margin)
-        fails = one.is_worse() if within is None else ~within.is_non_inferior
-        low, high = one.interval if within is None else within.interval
-        for k in np.flatnonzero(fails):
+    for name, pairs in comparisons.items():
+        equivalence = None if margin is None else pairs.equivalence(margin)
+        is_failure = pairs.is_worse() if equivalence is None else ~equivalence.is_non_inferior
+        low, high = pairs.interval if equivalence is None else equivalence.interval
+        for k in np.flatnonzero(is_failure):
             verdict = (
-                f"worse (p {shown_p(one.adjusted_pvalues[k])}):"
-                if within is None
-                else f"not shown to be non-inferior within {within.margin[k]:.4g}:"
+                f"worse (p {shown_p(pairs.adjusted_pvalues[k])}):"
+                if equivalence is None
+                else f"not shown to be non-inferior within {equivalence.margin[k]:.4g}:"
             )
-            limits = "" if np.isnan(low[k]) else f" ({low[k]:+.4f} to {high[k]:+.4f})"
+            interval = "" if np.isnan(low[k]) else f" ({low[k]:+.4f} to {high[k]:+.4f})"
             lines.append(
-                f"{verdict} {one.systems[one.first[k]]} {one.between_names}"
-                f" {one.systems[one.second[k]]}{f', {name}' if name else ''}:"
-                f" {one.difference[k]:+.4f}{limits}"
+                f"{verdict} {pairs.systems[pairs.first[k]]} {pairs.between_names}"
+                f" {pairs.systems[pairs.second[k]]}{f', {name}' if name else ''}:"
+                f" {pairs.difference[k]:+.4f}{interval}"
             )
     return lines
 
 
-OWN = ("alpha", "missing", "resamples", "seed")
+SHARED = ("alpha", "missing", "resamples", "seed", "jobs")
 """Options that sets of ranks and joint comparisons share."""
 
 
-def _chooses_test(asked_for: Mapping[str, Any], *more: str) -> bool:
-    """Return True if options choose a test, which has its own hypothesis or statistic."""
+def _chooses_test(options: Mapping[str, Any], *more: str) -> bool:
+    """Return True if an option selects a test, its hypothesis or its statistic."""
     names = ("test", "statistic", "threshold", *more)
-    usual = asked_for["alternative"] == "two-sided" and asked_for["exact"] is None
-    return not usual or any(asked_for[name] for name in names)
+    is_default = options["alternative"] == "two-sided" and options["exact"] is None
+    return not is_default or any(options[name] for name in names)
 
 
-def _ranks(
-    scores: Mapping[str, Scores], asked_for: Mapping[str, Any], jobs: int | None
-) -> dict[str, RankSets]:
+def _ranks(scores: Mapping[str, Scores], options: Mapping[str, Any]) -> dict[str, RankSets]:
     from cranfield.significance.comparison.compare import compare, rank_sets
 
-    if _chooses_test(asked_for, "correction", "baseline"):
-        return {n: compare(one, jobs=jobs, **asked_for).rank_sets() for n, one in scores.items()}
-    own = {name: asked_for[name] for name in OWN}
-    return {name: rank_sets(one, jobs=jobs, **own) for name, one in scores.items()}
+    if _chooses_test(options, "correction", "baseline"):
+        return {name: compare(table, **options).rank_sets() for name, table in scores.items()}
+    shared = {name: options[name] for name in SHARED}
+    return {name: rank_sets(table, **shared) for name, table in scores.items()}
 
 
-def _joint(
-    scores: Mapping[str, Scores], asked_for: Mapping[str, Any], jobs: int | None
-) -> dict[str, JointComparison]:
+def _joint(scores: Mapping[str, Scores], options: Mapping[str, Any]) -> dict[str, JointComparison]:
     from cranfield.significance.several.joint_measures import compare_measures
 
-    if _chooses_test(asked_for):
+    if _chooses_test(options):
         raise PolicyError(
             "--joint is two-sided and cannot be combined with --test, --statistic, --exact and"
             " --threshold"
         )
-    own = {name: asked_for[name] for name in (*OWN, "baseline")}
-    if asked_for["correction"]:
-        own["correction"] = asked_for["correction"]
-    return {"": compare_measures(scores, jobs=jobs, **own)}
+    own = {name: options[name] for name in (*SHARED, "baseline")}
+    if options["correction"]:
+        own["correction"] = options["correction"]
+    return {"": compare_measures(scores, **own)}
 
 
 def _check_view(view: str, format: str, printing: Printing, marks: str | None) -> None:
-    """Refuse what a view cannot be written as."""
+    """Refuse formats and options that a view does not support."""
     refuse_given(("topic_groups",), "requires --as summary")
     if view in {"prose", "anova"} and marks is not None:
         raise PolicyError(f"--as {view} cannot be combined with --marks")
@@ -461,10 +474,10 @@ def _check_marks(marks: str, format: str, comparing: Comparing, margin: str | No
 
 
 PAGE = "cranfield-demo.html"
-"""The report, in the folder where the command is called."""
+"""File of the report, in the current folder."""
 
-SHOWN = 10
-"""Systems in the table; the report has them all."""
+MAX_SYSTEMS = 10
+"""Maximum number of systems in the tables; the report has all."""
 
 
 @command()
@@ -500,21 +513,21 @@ def demo() -> None:
         f" {len(set(collection.teams.values()))} teams, {len(evaluation.topics)} topics,"
         f" {len(collection.qrels):,} judgments\n"
     )
-    found = compare(evaluation[measures[0]])
-    said = meaningfulness(found)
-    say(lead(found, measures[0]))
-    say(test_sentence(found))
+    comparison = compare(evaluation[measures[0]])
+    n_invariant = meaningfulness(comparison).n_invariant
+    say(lead(comparison, measures[0]))
+    say(test_sentence(comparison))
     say(
-        f"Of these {found.count()} pairs, {said.n_invariant} keep their order under any strictly"
-        f" increasing"
-        f" transformation of the scores; {measures[0]} is an {found.scores.scale} scale.\n"
+        f"Of these {comparison.count()} pairs, {n_invariant} keep their order under any strictly"
+        " increasing transformation of the scores;"
+        f" {measures[0]} is an {comparison.scores.scale} scale.\n"
     )
-    ranking, bars = with_bars(found)
-    say(f"{grid(replace(ranking, rows=ranking.rows[:SHOWN]))}\n{bars}")
+    ranking, bars = with_bars(comparison)
+    say(f"{grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
     table = systems_table(evaluation)
-    console.print(rich_table(replace(table, rows=table.rows[:SHOWN])))
-    say(f"and {len(evaluation.systems) - SHOWN} more, with intervals and pairs, in the report")
-    for note in (*evaluation.notes, *found.notes):
+    console.print(rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
+    say(f"and {len(evaluation.systems) - MAX_SYSTEMS} more, with intervals and pairs, in {PAGE}")
+    for note in (*evaluation.notes, *comparison.notes):
         say(f"note: {note}")
     report(evaluation, PAGE, title=collection.name, command="cranfield demo")
     console.print(f"\nThe report: {PAGE}", highlight=False)

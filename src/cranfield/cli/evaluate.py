@@ -17,25 +17,25 @@ from cranfield.cli.options.declaring import (
     in_group,
     refuse_given,
     settings,
-    tell_without_effect,
+    warn_unused,
 )
 from cranfield.cli.options.judging import (
     RUN_SETTINGS,
     Reading,
     bad_run_option,
-    evaluated,
+    evaluate_runs,
     judging_options,
     max_grade_option,
     measures_option,
     reading_options,
     rel_option,
-    wanted_measures,
+    requested_measures,
 )
 from cranfield.cli.options.output import (
     FORMATS,
     Output,
     Printing,
-    gathered,
+    gather_options,
     output_option,
     output_options,
     progress_of,
@@ -111,15 +111,15 @@ def evaluate(
             option = "--coverage" if coverage else f"--format {output.form}"
             option = "--as tie-ranges" if tie_ranges else option
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
-        from cranfield.scores.one_measure import aligned
+        from cranfield.scores.one_measure import align_scores
 
         scores = source.scores(judging, every=True)
         _warn_of_gaps(scores)
-        output.write(aligned(scores) if output.by_topic else scores, printing)
+        output.write(align_scores(scores) if output.by_topic else scores, printing)
         return
     if source.qrels is None or not source.runs:
         raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
-    evaluation = evaluated(source.qrels, source.runs, source.asked, **judging)
+    evaluation = evaluate_runs(source.qrels, source.runs, source.measures, **judging)
     if tie_ranges:
         import cranfield as cf
 
@@ -129,27 +129,27 @@ def evaluate(
         form = "text" if output.form == "table" else output.form
         write_results(together(ranges), form, None, output.output)
     elif output.form in {*_LINES, "json"}:
-        lines = _lines(evaluation, output, source.asked, judging["rel"])
+        lines = _lines(evaluation, output, source.measures, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
     else:
         output.write(evaluation, printing)
     if coverage:
-        from cranfield.reporting.terminal import coverage_table, drawn
+        from cranfield.reporting.terminal import coverage_table, draw_table
 
-        # The scores may be for another program; this is for the eye.
+        # Standard output may go to another program.
         table = coverage_table(evaluation.coverage)
-        sys.stderr.write(drawn(table, on_terminal=sys.stderr.isatty()))
+        sys.stderr.write(draw_table(table, on_terminal=sys.stderr.isatty()))
 
 
 def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
     """Warn if systems are summarised over different topics."""
     import numpy as np
 
-    for name, one in scores.items():
-        gaps = np.isnan(one.values)
+    for name, table in scores.items():
+        gaps = np.isnan(table.values)
         if (gaps != gaps[:, :1]).any():
-            lacking = gaps.any(axis=(0, *range(2, gaps.ndim)))
-            systems = [quoted(one.systems[k]) for k in np.flatnonzero(lacking)]
+            has_gap = gaps.any(axis=(0, *range(2, gaps.ndim)))
+            systems = [quoted(table.systems[k]) for k in np.flatnonzero(has_gap)]
             warn(
                 f"{name or 'scores'}: systems are summarised over different topics;"
                 f" some scores are missing for {some_of(systems, 5)}"
@@ -157,9 +157,9 @@ def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
 
 
 def _lines(
-    evaluation: Evaluation, output: Output, asked: Iterable[object], rel: int | None
+    evaluation: Evaluation, output: Output, measures: Iterable[object], rel: int | None
 ) -> Iterable[str]:
-    """Return lines of the formats that only evaluations have, or that tell more of them."""
+    """Format an evaluation in a format that scores do not have, or not with all details."""
     from cranfield.reporting import score_formats
 
     by_topic, places = output.by_topic, output.places
@@ -174,7 +174,7 @@ def _lines(
             evaluation, by_topic=by_topic, about=about, notes=evaluation.notes
         )
         return [text.rstrip("\n")]
-    groups = {"all_trec", "official", "set"} & set(asked)
+    groups = {"all_trec", "official", "set"} & set(measures)
     return score_formats.trec_lines(
         evaluation,
         by_topic=by_topic,
@@ -227,7 +227,7 @@ def sessions(
     sessions: str,
     runs: tuple[str, ...],
     *,
-    asked: tuple[str, ...],
+    measures: tuple[str, ...],
     clicks: str | None,
     session_topics: str | None,
     depth: Annotated[int | None, Whole(1)],
@@ -267,20 +267,21 @@ def sessions(
         File with the lengths of documents in characters.
     """
     output.check()
-    wanted = wanted_measures(asked, rel)
+    measure_list = requested_measures(measures, rel)
     from cranfield import evaluate_sessions
     from cranfield.sessions import read_sessions
 
-    read = read_sessions(sessions, clicks=clicks, topics=session_topics)
+    log = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
-        read = read.followed_by(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
+        log = log.followed_by(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     policies = {name: value for name, value in judging.items() if value is not None}
     lists: dict[str, Any] = {"depth": depth, "duplicates": duplicates, "until_click": until_click}
-    evaluation = evaluate_sessions(read, qrels, wanted, lengths=lengths, **lists, **policies)
+    evaluation = evaluate_sessions(log, qrels, measure_list, lengths=lengths, **lists, **policies)
     evaluation.warn()
-    needs = " ".join(measure.info.needs for measure in wanted) + (" clicks" if until_click else "")
+    needs = " ".join(measure.info.needs for measure in measure_list)
+    needs += " clicks" if until_click else ""
     unused = [name for name in ("clicks", "lengths") if name not in needs]
-    tell_without_effect(unused, "no requested measure uses it")
+    warn_unused(unused, "no requested measure uses it")
     output.write(evaluation, printing, unit="session")
 
 
@@ -300,7 +301,7 @@ DEFAULTS = {
     "citations": ("CitationPrecision", "CitationRecall", "CitationF"),
     "references": ("RougeN(of='F')", "RougeN(n=2, of='F')", "RougeL"),
 }
-"""Measures of each kind of data, where none is named."""
+"""Default measures of each kind of data."""
 
 
 @command(
@@ -312,10 +313,10 @@ DEFAULTS = {
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{__name__}.answers",
-    "nuggets assignments citations references asked system tokeniser",
+    "nuggets assignments citations references measures system tokeniser",
     nuggets={"type": READ},
     references={"type": READ},
-    asked={"flag": "--measure asked", "stands_for": ""},
+    measures={"flag": "--measure measures", "stands_for": ""},
     system={"metavar": "NAME", "stands_for": "name"},
     tokeniser={"goes_with": "--references"},
 )
@@ -328,7 +329,7 @@ def answers(
     assignments: bool = False,
     citations: bool = False,
     references: str | None,
-    asked: tuple[str, ...] = (),
+    measures: tuple[str, ...] = (),
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
     output: Output,
@@ -336,7 +337,7 @@ def answers(
 ) -> None:
     """Score answers by nuggets or citations, and summaries by reference texts.
 
-    One of --nuggets, --assignments, --citations and --references says what ANSWERS contain.
+    One of --nuggets, --assignments, --citations and --references is required.
     Without -m, the usual measures for this kind of data are computed.
 
     Parameters
@@ -349,7 +350,7 @@ def answers(
         ANSWERS is a table of judged citations, or runs of TREC RAG and a table of their support.
     references
         Reference texts; ANSWERS is a table of texts.
-    asked
+    measures
         Measure of texts, such as SSharp or VitalScore; may be given several times.
     system
         Name of the system, for files without one.
@@ -363,17 +364,17 @@ def answers(
         "citations": citations,
         "references": references,
     }
-    chosen = [kind for kind, value in kinds.items() if value not in (None, False)]
-    if len(chosen) != 1:
+    names = [kind for kind, value in kinds.items() if value not in (None, False)]
+    if len(names) != 1:
         raise PolicyError(
             "expected one of --nuggets FILE, --assignments, --citations, --references FILE"
-            + (f", got {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
+            + (f", got {' and '.join(f'--{kind}' for kind in names)}" if names else "")
         )
-    [kind] = chosen
+    [kind] = names
     from cranfield import evaluate_answers, texts
     from cranfield.measures import parse_measures
 
-    wanted = parse_measures(asked) if asked else None
+    measure_list = parse_measures(measures) if measures else None
     files: Any = answers[0] if len(answers) == 1 else list(answers)
     if len(answers) > 1 and kind == "references":
         raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
@@ -388,12 +389,16 @@ def answers(
         judged = texts.read_citations(files, name=system)
     else:
         judged = texts.read_citations(answers[:-1], support=answers[-1], name=system)
-    scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
+    scores = (
+        _evaluate_defaults(judged, DEFAULTS[kind])
+        if measure_list is None
+        else evaluate_answers(judged, measure_list)
+    )
     output.write(scores, printing)
 
 
-def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
-    """Compute the usual measures; say which of them need more than is known."""
+def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
+    """Compute the default measures; warn of those whose input is missing."""
     from cranfield import evaluate_answers
 
     scores: dict[str, Scores] = {}
@@ -427,7 +432,7 @@ Examples:
         "help": "Weights of the runs, in their order: 0.3,0.7.",
     },
 )
-@gathered(Reading, "reading", in_group("Input", reading_options))
+@gather_options(Reading, "reading", in_group("Input", reading_options))
 @options_from("cranfield.judge", "jobs")
 @options_from(f"{__name__}.fuse", "metadata listed", listed={"flag": "--list listed"})
 @output_option
@@ -448,7 +453,7 @@ def fuse(
     Parameters
     ----------
     metadata
-        Begin the run with a header on how it was made, which some programs cannot read.
+        Begin the run with a header on its origin, which some programs cannot read.
     listed
         List the fusion methods.
     """

@@ -16,9 +16,9 @@ from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
     command,
-    going_with,
     refuse_given,
     settings,
+    with_conditions,
 )
 from cranfield.cli.options.judging import (
     DOCUMENT_JUDGING_SETTINGS,
@@ -27,14 +27,14 @@ from cranfield.cli.options.judging import (
     WORK,
     Reading,
     document_judging_options,
-    grades_of_text,
     measures_option,
-    names_of_columns,
-    wanted_measures,
-    without_reading,
+    omit_reading,
+    parse_columns,
+    parse_grades,
+    requested_measures,
 )
 from cranfield.cli.options.output import ResultOutput, result_options
-from cranfield.cli.options.signatures import options_from, pairs_of
+from cranfield.cli.options.signatures import options_from, parse_pairs
 from cranfield.collection.policies import FORMATS
 from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
@@ -64,23 +64,23 @@ KEYS = {
     "agreement": ("assessors", "measure"),
     "gold": ("gold",),
 }
-"""The tables of numbers, and the columns that say what a row is of."""
+"""Tables for programs, and the key columns of each."""
 
 OF_AGREEMENT = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
-"""Parameters of measures of agreement."""
+"""Options of measures of agreement."""
 
-SHOWN = 12
-"""Workers that are printed; tables of numbers have all."""
+MAX_WORKERS = 12
+"""Maximum number of workers in the text; tables for programs have all."""
 
-COMPARED = 40
-"""Pairs of assessors that are printed."""
+MAX_PAIRS = 40
+"""Maximum number of pairs of assessors in the text."""
 
 
 @command(
     epilog=EPILOG,
     first="columns grades method gold qrels measure pairs against interval format table output",
 )
-@settings("tie fix-gold encoding repeats confidence resamples")
+@settings("tie fix-gold encoding repeats confidence resamples seed")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
 @options_from(f"{__name__}.labels", "columns", columns={"metavar": "NAMES"})
 @options_from(
@@ -174,7 +174,7 @@ def labels(
     own_columns, gold_columns = _columns(columns)
     if gold_columns and gold is None:
         raise PolicyError("--columns gold. requires --gold")
-    read = assess.read_labels(
+    annotations = assess.read_labels(
         _files(labels),
         columns=own_columns,
         worker_columns=None if worker_columns is None else worker_columns.split(","),
@@ -183,33 +183,34 @@ def labels(
         missing=missing,
         encoding=encoding,
     )
-    right = None
+    gold_qrels = None
     if gold is not None:
-        right = read_gold(gold, read, columns=gold_columns, encoding=encoding)
-    known = {"gold": right} if fix_gold else {}
-    consensus = CROWD_MODELS[method](read, tie=tie, seed=agreeing["seed"], **known)
-    overview, workers = Overview(read), consensus.workers()
+        gold_qrels = read_gold(gold, annotations, columns=gold_columns, encoding=encoding)
+    fixed = {"gold": gold_qrels} if fix_gold else {}
+    consensus = CROWD_MODELS[method](annotations, tie=tie, seed=agreeing["seed"], **fixed)
+    overview, workers = Overview(annotations), consensus.workers()
     frames = {"grades": overview.to_polars(), "workers": workers}
     notes = list(consensus.notes)
-    shown = workers.sort("labels", descending=True, maintain_order=True)[:SHOWN]
-    rest = workers.height - shown.height
-    beyond = f"; {counted(rest, 'other')} not shown" if rest else ""
+    top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
+    n_hidden = workers.height - top_workers.height
+    hidden = f"; {counted(n_hidden, 'other')} not shown" if n_hidden else ""
     tables = [
         from_frame(frames["grades"], "Grades", left=["grade"]),
-        from_frame(shown, f"Workers, by {method}{beyond}"),
+        from_frame(top_workers, f"Workers, by {method}{hidden}"),
     ]
-    if len(read.workers) > 1:
-        agreement = assess.agreement_of(read, measures or None, **agreeing)
+    if len(annotations.workers) > 1:
+        agreement = assess.agreement_of(annotations, measures or None, **agreeing)
         frames["agreement"] = agreement.to_polars()
-        tables.append(agreement.table(most=COMPARED))
-        if agreement.paired and len(read.workers) <= SHOWN and agreeing["against"] is None:
+        tables.append(agreement.table(most=MAX_PAIRS))
+        n_workers = len(annotations.workers)
+        if agreement.paired and n_workers <= MAX_WORKERS and agreeing["against"] is None:
             title = f"Pairs of assessors, {agreement.measures[0]}"
             tables.append(from_frame(agreement.matrix(), title))
     else:
         refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
         notes.append("agreement was not measured: there is only one worker")
-    if right is not None:
-        frames["gold"], lines = _beside_gold(consensus, right)
+    if gold_qrels is not None:
+        frames["gold"], lines = _compare_gold(consensus, gold_qrels)
         tables.append(
             from_frame(frames["gold"], f"Gold grades, and grades by {method}", left=["gold"])
         )
@@ -227,35 +228,35 @@ def labels(
 
 
 def _grades(grades: str | None) -> Any:
-    """Take a scale of grades, the grades of words, cut points, or a pattern."""
+    """Parse a scale of grades, the grades of words, cut points, or a pattern."""
     if grades is None:
         return None
     if "=" in grades or "(" in grades or ("." in grades and ".." not in grades):
-        return grades_of_text(grades)
+        return parse_grades(grades)
     from cranfield.assess.judges.reading import read_scale
 
     return read_scale(grades).grades
 
 
 def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:
-    """Take the fields of a line, or names of columns, those of labels and those of gold grades."""
+    """Parse fields of a line, or names of columns of labels and of gold grades."""
     if columns is None or "=" not in columns:
         return columns, None
-    own, gold = names_of_columns(columns), dict[str, str]()
+    own, gold = parse_columns(columns), dict[str, str]()
     for name in [name for name in own if name.startswith("gold.")]:
         gold[name.removeprefix("gold.")] = own.pop(name)
     return own or None, gold or None
 
 
 def _files(labels: tuple[str, ...]) -> str | dict[str, str]:
-    """Take a file of labels, or judgments by the assessor's name."""
+    """Return the file of labels, or files of judgments by the name of the assessor."""
     if len(labels) == 1 and "=" not in labels[0]:
         return labels[0]
-    return pairs_of(labels, "several LABELS", "NAME=FILE")
+    return parse_pairs(labels, "several LABELS", "NAME=FILE")
 
 
-def _beside_gold(consensus: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
-    """Count the aggregated grades of pairs with a known grade: a row for each known grade."""
+def _compare_gold(consensus: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
+    """Count the aggregated grades of gold judgments: a row for each gold grade."""
     import numpy as np
     import polars as pl
 
@@ -264,25 +265,25 @@ def _beside_gold(consensus: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[
     level, lines = gold_levels(gold, consensus.labels)
     rows = np.flatnonzero(level >= 0)
     q = consensus.labels.grades.size
-    # Pairs that were dropped for a tie are in the last column.
+    # The last column counts pairs that were dropped for a tie.
     aggregated = np.where(consensus.level[rows] < 0, q, consensus.level[rows])
     table = np.bincount(level[rows] * (q + 1) + aggregated, minlength=q * (q + 1))
     table = table.reshape(q, q + 1)
-    right, tied = int(np.trace(table)), int(consensus.tied[rows].sum())
+    n_correct, n_tied = int(np.trace(table)), int(consensus.tied[rows].sum())
     names = [*map(str, consensus.labels.grades), "none"]
     columns = dict(zip(names, table.T, strict=True))
     frame = pl.DataFrame({"gold": consensus.labels.grades} | columns)
     return frame, [
         *lines[1:],
-        f"{right:,} of {rows.size:,} gold judgments correct; {tied:,} were ties",
+        f"{n_correct:,} of {rows.size:,} gold judgments correct; {n_tied:,} were ties",
     ]
 
 
 def _keys(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
     if name != "agreement":
         return KEYS[name]
-    who = ("first", "second") if "first" in frame.columns else ("assessors",)
-    return (*who, "measure")
+    assessors = ("first", "second") if "first" in frame.columns else ("assessors",)
+    return (*assessors, "measure")
 
 
 JUDGES_EPILOG = """\b
@@ -302,7 +303,7 @@ OF_RUNS = ("rankings", "systems", "self-preference", "ppi")
 JUDGE_TABLES = ("agreement", "intervals", "calibration", *OF_RUNS)
 
 RANKED = ("--runs", "--own-runs")
-"""What has runs ranked."""
+"""Options that rank runs."""
 
 
 @command(
@@ -333,8 +334,8 @@ RANKED = ("--runs", "--own-runs")
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
 @result_options(JUDGE_TABLES)
-@going_with(("--runs",), ("system", "lower", "on_bad_run"))
-@going_with(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
+@with_conditions(("--runs",), ("system", "lower", "on_bad_run"))
+@with_conditions(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
 @document_judging_options
 def judges(
     qrels: str,
@@ -349,7 +350,7 @@ def judges(
     families: str | None,
     ppi: str | None,
     fixed_topics: bool = False,
-    asked: tuple[str, ...],
+    measures: tuple[str, ...],
     confidence: float,
     written: ResultOutput,
     **judging: Any,
@@ -383,24 +384,24 @@ def judges(
     from cranfield.assess.judges.reading import panel_of, sampled_only
     from cranfield.assess.judges.self_preference import self_preference
 
-    ranked = bool(runs) or own_runs
+    has_runs = bool(runs) or own_runs
     if runs and own_runs:
         raise PolicyError("give either --runs or --own-runs, not both")
-    tables = ["rankings", "systems"] if ranked and not ppi else []
+    tables = ["rankings", "systems"] if has_runs and not ppi else []
     tables += ["self-preference"] if families is not None else []
     written.check(["agreement", "intervals", "calibration", *tables, *(["ppi"] if ppi else [])])
-    wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
+    measure_list = requested_measures(measures, judging.pop("rel"), judging["compat"])
     reading = Reading.of(judging)
-    people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
+    people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
         # Few judgments of people may lack the highest grade.
         on_scale["scale"] = panel_of(people, labels, scale, scale_of_judges=True).scale
     comparison = compare_judges(people, labels, level=level, confidence=confidence, **on_scale)
     results: list[Any] = []
-    if ranked:
+    if has_runs:
         many = reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **on_scale)
-        options = without_reading(judging) | on_scale
+        options = omit_reading(judging) | on_scale
         if options.pop("aspects"):
             raise PolicyError("--aspect cannot be used with judges")
         options |= {"alpha": 1 - confidence} if ppi else {"confidence": confidence}
@@ -408,13 +409,14 @@ def judges(
             options |= {"unit": ppi, "fixed_topics": fixed_topics}
             results = [
                 ppi_scores(many, people, judge, measure, **options)
-                for measure in wanted
+                for measure in measure_list
                 for judge in labels
             ]
         else:
-            results = [judge_rankings(many, people, labels, wanted, **options)]
+            results = [judge_rankings(many, people, labels, measure_list, **options)]
         if families is not None:
-            results.append(self_preference(many, people, labels, families, wanted, **options))
+            arguments = (many, people, labels, families, measure_list)
+            results.append(self_preference(*arguments, **options))
     every = [comparison, *results]
     notes = list(dict.fromkeys(note for result in every for note in result.notes))
     number = counted(len(sampled_only(people)), "judgment")
@@ -439,11 +441,11 @@ def _with_judges(frames: Frames, results: Sequence[Any]) -> Frames:
     """Add measure and judge to the table of prediction-powered scores."""
     import polars as pl
 
-    first = ("measure", "judge")
-    parts = [
-        one.to_polars().select(
-            *(pl.lit(getattr(one, name)).alias(name) for name in first), pl.all()
+    keys = ("measure", "judge")
+    tables = [
+        result.to_polars().select(
+            *(pl.lit(getattr(result, name)).alias(name) for name in keys), pl.all()
         )
-        for one in results
+        for result in results
     ]
-    return {**frames, "ppi": (pl.concat(parts), (*first, "system"))}
+    return {**frames, "ppi": (pl.concat(tables), (*keys, "system"))}

@@ -1,4 +1,4 @@
-"""The command `cranfield`: its commands, with what all of them do with warnings or errors."""
+"""The command `cranfield` with its groups, and the handling of warnings and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cranfield.base.text import one_line, plain
 from cranfield.base.version import __version__
 from cranfield.cli.options.declaring import CommandGroup, command, group
 from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.output import saying_that_it_works
+from cranfield.cli.options.output import show_elapsed
 
 
 @click.group(cls=CommandGroup, of="", context_settings={"help_option_names": ["-h", "--help"]})
@@ -27,19 +27,19 @@ def app() -> None:
     """Evaluate information retrieval systems: from runs and judgments to meaningful statements."""
 
 
-def _show_warning(shown: set[str], message: Warning | str, *about: Any, **_: Any) -> None:
-    """Show a warning, unless it was shown: a file may be read twice."""
+def _show_warning(lines: set[str], message: Warning | str, *about: Any, **_: Any) -> None:
+    """Print a warning once, as a file may be read twice; `lines` are those already printed."""
     kind = "warning" if isinstance(message, CranfieldWarning) else "note"
     context = click.get_current_context(silent=True)
     text = as_options(str(message), None if context is None else context.command)
     line = f"cranfield: {kind}: {plain(text)}"
-    if line not in shown:
-        shown.add(line)
+    if line not in lines:
+        lines.add(line)
         print(line, file=sys.stderr)
 
 
 def _prepare_streams() -> None:
-    """Make output possible where it is closed, or in an encoding that lacks our characters."""
+    """Make output work with closed streams, and with encodings that lack some characters."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -49,12 +49,12 @@ def _prepare_streams() -> None:
 
 
 def main() -> None:
-    """Run the command line as a function; ends in SystemExit."""
+    """Run the command line, and raise SystemExit with its status."""
     sys.exit(run())
 
 
 def run() -> int:
-    """Run the command line and return the exit status; errors are one line and status 2."""
+    """Run the command line and return the exit status, 2 after an error."""
     _prepare_streams()
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", CranfieldWarning)
@@ -62,7 +62,7 @@ def run() -> int:
     try:
         if os.environ.get("POLARS_MAX_THREADS") == "0":
             raise CranfieldError("POLARS_MAX_THREADS must be at least 1, got 0")
-        with saying_that_it_works():
+        with show_elapsed():
             status = app(standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
@@ -71,16 +71,16 @@ def run() -> int:
         sys.stdout.flush()
         return 0
     except click.ClickException as error:
-        # Click lists what there is to choose from in lines of their own.
+        # Click lists choices on separate lines.
         text = error.format_message().replace("\n\t", " ")
         print(f"cranfield: error: {one_line(text)}", file=sys.stderr)
     except CranfieldError as error:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
     except BrokenPipeError:
-        # The reader of our output has seen enough.
+        # The reader of the output, such as `head`, has ended.
         return 0
     except SystemExit:
-        # Click makes status 1 of that, and puts a wrapper around the broken stream.
+        # Click turns a broken pipe into status 1, and wraps the stream.
         if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             return 0
         raise
@@ -124,7 +124,7 @@ Examples:
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the script with which a shell completes commands, options and names."""
-    found = get_completion_class(shell)
-    assert found is not None
+    completer = get_completion_class(shell)
+    assert completer is not None
     root = context.find_root().command
-    print(found(root, {}, "cranfield", "_CRANFIELD_COMPLETE").source())
+    print(completer(root, {}, "cranfield", "_CRANFIELD_COMPLETE").source())

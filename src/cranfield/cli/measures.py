@@ -33,7 +33,7 @@ Examples:
 """
 
 WIDTH = 132
-"""Columns of the list, where there is no terminal."""
+"""Width of the list without a terminal, in characters."""
 
 NOTHING = "nothing"
 """Value of --needs for measures that need binary judgments only."""
@@ -89,58 +89,58 @@ def measures(
     format
         Output format; JSON has all fields.
     """
-    listed_entries = entries() if name is None else entries_named(name)
+    catalogue = entries() if name is None else entries_named(name)
     if family is not None:
-        listed_entries = _family(family, listed_entries)
+        catalogue = _select_family(family, catalogue)
     if needs is not None:
-        listed_entries = _needing(needs, listed_entries)
-    on_runs = any(map(is_given, runs))
-    if on_runs and len(listed_entries) > 1:
+        catalogue = _select_needs(needs, catalogue)
+    has_length = any(map(is_given, runs))
+    if has_length and len(catalogue) > 1:
         raise PolicyError(
             f"--length, --grades and --judgments require a single measure, got {name}"
         )
     facts = (
         None
-        if name is None or len(listed_entries) > 1
-        else _on_runs(name, listed_entries[0], runs, on_runs)
+        if name is None or len(catalogue) > 1
+        else _scale_facts(name, catalogue[0], runs, has_length)
     )
     if facts is not None:
         from cranfield.reporting.comparison_formats import scale_dict, scale_text
     if format == "json":
-        listed = [entry.to_dict() for entry in listed_entries]
+        records = [entry.to_dict() for entry in catalogue]
         if facts is not None:
-            listed[0]["on runs"] = (
+            records[0]["on runs"] = (
                 {"refused": facts} if isinstance(facts, str) else scale_dict(facts)
             )
-        text = json_text(listed)
+        text = json_text(records)
     elif name is not None or long:
-        text = "\n".join(map(str, listed_entries))
+        text = "\n".join(map(str, catalogue))
         if isinstance(facts, str):
             text += f"\non runs of a length: {facts}\n"
         elif facts is not None:
             text += f"\n{scale_text(facts)}"
     else:
-        text = _list(listed_entries, output)
+        text = _list(catalogue, output)
     write(text, output)
 
 
-def _on_runs(
-    name: str, entry: Entry, runs: dict[str, Any], requested: bool
+def _scale_facts(
+    name: str, entry: Entry, runs: dict[str, Any], is_required: bool
 ) -> ScaleFacts | str | None:
-    """Find the scale on runs of a length; the reason if it is unknown and was not requested."""
+    """Return the scale on runs of a length; the reason if it is unknown and not required."""
     from cranfield.scales.measure_scales import about_scale
 
-    if entry.kind == KINDS[2] and not requested:
+    if entry.kind == KINDS[2] and not is_required:
         return None
     try:
         return about_scale(name, **runs)
     except CranfieldError as error:
-        if requested:
+        if is_required:
             raise
         return as_options(str(error), click.get_current_context().command)
 
 
-def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
+def _select_family(word: str, catalogue: list[Entry]) -> list[Entry]:
     members = [entry for entry in catalogue if word.lower() in entry.info.family.lower()]
     if not members:
         names = ", ".join(families(catalogue))
@@ -150,7 +150,7 @@ def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
     return members
 
 
-def _needing(word: str, catalogue: list[Entry]) -> list[Entry]:
+def _select_needs(word: str, catalogue: list[Entry]) -> list[Entry]:
     members = [
         entry
         for entry in catalogue
@@ -165,7 +165,7 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
     from rich import box
     from rich.table import Table
 
-    from cranfield.reporting.terminal import drawn_by_rich
+    from cranfield.reporting.terminal import draw_with_rich
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measure", no_wrap=True)
@@ -175,12 +175,11 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
         table.add_section()
         table.add_row(f"[bold]{family}[/bold]")
         for entry in members:
-            elsewhere = entry.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
-            table.add_row(entry.form.replace("[@", r"\[@"), entry.info.summary, elsewhere)
+            trec_name = entry.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
+            table.add_row(entry.form.replace("[@", r"\[@"), entry.info.summary, trec_name)
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
-    hint = "cranfield measures NAME shows formula, parameters, source and scale; --long, of all"
-    " measures."
-    return f"{drawn_by_rich(table, None if on_terminal else WIDTH)}{hint}\n"
+    hint = "cranfield measures NAME shows formula, parameters, source and scale; --long shows all."
+    return f"{draw_with_rich(table, None if on_terminal else WIDTH)}{hint}\n"
 
 
 CITE_EPILOG = """\b

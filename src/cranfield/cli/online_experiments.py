@@ -17,10 +17,10 @@ from cranfield.cli.options.declaring import (
     option,
     refuse_given,
     settings,
-    tell_without_effect,
+    warn_unused,
 )
 from cranfield.cli.options.output import ResultOutput, output_option, result_options
-from cranfield.cli.options.signatures import NameValue, by_name, options_from
+from cranfield.cli.options.signatures import NameValue, collect_pairs, options_from
 from cranfield.result import together
 
 if TYPE_CHECKING:
@@ -36,8 +36,10 @@ Examples:
 """
 
 
-def _part(context: click.Context, param: click.Parameter, text: str) -> float | tuple[float, float]:
-    """Read a proportion, or a part of 0 to 1."""
+def _traffic(
+    context: click.Context, param: click.Parameter, text: str
+) -> float | tuple[float, float]:
+    """Parse a proportion, or an interval within 0 to 1."""
     start, dash, stop = text.partition("-")
     try:
         return (float(start), float(stop)) if dash else float(start)
@@ -48,7 +50,7 @@ def _part(context: click.Context, param: click.Parameter, text: str) -> float | 
 
 
 @command(epilog=EPILOG)
-@settings("layer hash unit")
+@settings("traffic layer hash unit")
 @click.argument("units", metavar="UNITS", type=READ)
 @options_from(
     "cranfield.online.Experiment",
@@ -56,7 +58,7 @@ def _part(context: click.Context, param: click.Parameter, text: str) -> float | 
     name={"required": True},
     traffic={
         "default": "1",
-        "callback": _part,
+        "callback": _traffic,
         "help": "Proportion of the units in the experiment, or its part of the layer, such as"
         " 0.5-1.",
     },
@@ -107,7 +109,7 @@ Examples:
 """
 
 
-_BY_METRIC = {"type": NameValue(), "multiple": True, "callback": by_name}
+_BY_METRIC = {"type": NameValue(), "multiple": True, "callback": collect_pairs}
 
 
 @command(
@@ -192,23 +194,23 @@ def experiment(
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError("--report and --output must be two different files")
     if counts is not None:
-        result = _of_counts(counts, options)
+        result = _analyse_counts(counts, options)
     elif not data:
         raise PolicyError("expected DATA or --counts, got neither")
     else:
-        named = _metrics(measures, metrics, covariates, margins, down)
+        metric_list = _metrics(measures, metrics, covariates, margins, down)
         if metrics and len(data) > 1:
             raise PolicyError("--metric requires a single table of units")
         source = reading.read(data) if measures else data[0]
         try:
-            result = online.analyse_experiment(source, named, **options)
+            result = online.analyse_experiment(source, metric_list, **options)
         except PolicyError as error:
             if "totals of many units" not in str(error):
                 raise
             advice = "or totals by variant: --counts VARIANT=SUCCESSES/UNITS,..."
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
-        tell_without_effect(("resamples", "seed"), "no test of this report resamples")
+        warn_unused(("resamples", "seed"), "no test of this report resamples")
 
     def report() -> None:
         if page is not None:
@@ -220,19 +222,19 @@ def experiment(
     written.write(together(result), report)
 
 
-def _of_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport:
-    """Analyse totals; refuse options of rows."""
+def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport:
+    """Analyse totals by variant; refuse options that require rows."""
     from cranfield import online
     from cranfield.online.experiments.totals import parse_totals
 
     context = click.get_current_context()
-    known = ("control", "weights", "srm", "lift", "correction", "alpha")
+    own = ("control", "weights", "srm", "lift", "correction", "alpha")
     if context.params["data"]:
         raise PolicyError("DATA cannot be combined with --counts")
-    used = {*known, "counts", "page", "format", "table", "output", "settings"}
+    used = {*own, "counts", "page", "format", "table", "output", "settings"}
     names = {param.name or "" for param in context.command.params}
     refuse_given(names - used, "cannot be combined with --counts")
-    return online.analyse_totals(parse_totals(counts), **{name: options[name] for name in known})
+    return online.analyse_totals(parse_totals(counts), **{name: options[name] for name in own})
 
 
 def _metrics(
@@ -256,8 +258,8 @@ def _metrics(
             raise PolicyError(
                 f"unknown metric {quoted(name)}; expected one of: {', '.join(values)}"
             )
-    good = dict.fromkeys(down, "down")
+    directions = dict.fromkeys(down, "down")
     return {
-        name: Metric(value, covariates.get(name), good.get(name), margins.get(name))
+        name: Metric(value, covariates.get(name), directions.get(name), margins.get(name))
         for name, value in values.items()
     }

@@ -17,12 +17,12 @@ from cranfield.cli.options.declaring import (
     option,
     refuse_given,
     settings,
-    tell_without_effect,
+    warn_unused,
 )
 from cranfield.cli.options.judging import READING_SETTINGS, Reading, reading_options
 from cranfield.cli.options.output import (
     ResultOutput,
-    gathered,
+    gather_options,
     output_option,
     result_options,
     write,
@@ -40,7 +40,7 @@ Examples:
 """
 
 RUNS = (".run", ".txt", ".trec")
-"""Suffixes of outputs that are runs."""
+"""Suffixes of output files that are written as runs."""
 
 
 @command(epilog=EPILOG)
@@ -64,7 +64,7 @@ RUNS = (".run", ".txt", ".trec")
         "help": "Table of pages, for each of which to draw a list: page, query.",
     },
 )
-@gathered(Reading, "reading", reading_options)
+@gather_options(Reading, "reading", reading_options)
 @option("--list", "listed", is_flag=True, help="List the interleaving methods.")
 @option(
     "--format",
@@ -89,8 +89,8 @@ def interleave(
 ) -> None:
     """Interleave runs into lists, with the run that each document came from.
 
-    A page always gets the same list, whatever else is drawn. `cranfield online preference` analyses
-    the clicks on these lists.
+    The list of a page does not depend on other pages. `cranfield online preference` analyses the
+    clicks on these lists.
     """
     from cranfield import online
     from cranfield.collection.files.writing import write_table
@@ -113,10 +113,10 @@ def interleave(
         raise PolicyError("expected a number of lists (--impressions) or a table of pages (--keys)")
     interleaved = online.interleave_runs(reading.runs(None, runs), **method)
     if keys is None:
-        drawn = interleaved.draw(impressions or 0, seed, jobs=jobs)
+        lists = interleaved.draw(impressions or 0, seed, jobs=jobs)
     else:
-        drawn = interleaved.draw_for(keys, seed, jobs=jobs)
-    write_lists(drawn, output or "-", "jsonl" if format == "auto" else format)
+        lists = interleaved.draw_for(keys, seed, jobs=jobs)
+    write_lists(lists, output or "-", "jsonl" if format == "auto" else format)
     if interleaved.missing:
         topics = counted(len(interleaved.missing), "topic")
         names = some_of(interleaved.missing, 5)
@@ -204,7 +204,7 @@ def preference(
         names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
     teams = names or teams_of(log)
     if runs or len(teams) == 2:
-        tell_without_effect(("correction",), "there is only one pair of rankers")
+        warn_unused(("correction",), "there is only one pair of rankers")
         result = online.preference(log, names=teams, expected=expected, **options)
     else:
         refuse_given(("expected",), f"requires two rankers, got {len(teams)}")

@@ -19,7 +19,7 @@ from cranfield.cli.options.declaring import (
     refuse_given,
     settings,
 )
-from cranfield.cli.options.output import ResultOutput, gathered, result_options
+from cranfield.cli.options.output import ResultOutput, gather_options, result_options
 from cranfield.cli.options.signatures import options_from, options_of
 from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 LOG_SETTINGS = "max-queries session-timeout"
-"""Rare options of reading a log, which are settings of every command."""
+"""Options of reading a log that commands move to the file of settings."""
 
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How a log is read."""
+    """Options of reading a log."""
 
     log_format: str
     on_anomaly: str
@@ -47,7 +47,7 @@ class LogOptions:
     click_actions: list[str] | None
 
     def read(self, files: tuple[str, ...]) -> QueryLog:
-        """Read a log of one file or folder, of pages and one more table, or of the three."""
+        """Read a log of one file or folder, or of two or three tables."""
         from cranfield.online import sessionise
         from cranfield.online.log.reading import read_files
 
@@ -68,10 +68,10 @@ class LogOptions:
         return log if self.session_timeout is None else sessionise(log, self.session_timeout)
 
 
-# An experiment may be of a table of units instead of a log.
-_READ = ("LOG", "--measure")
+# An experiment may have a table of units instead of a log.
+_CONDITIONS = ("LOG", "--measure")
 
-log_options = gathered(
+log_options = gather_options(
     LogOptions,
     "reading",
     in_group(
@@ -80,19 +80,19 @@ log_options = gathered(
             *options_of(
                 "cranfield.online.read_log",
                 "format on_anomaly max_queries click_actions",
-                goes_with=_READ,
+                goes_with=_CONDITIONS,
                 format={"flag": "--log-format"},
             ),
             *options_of(
                 "cranfield.online.sessionise",
                 "timeout",
-                goes_with=_READ,
+                goes_with=_CONDITIONS,
                 timeout={"flag": "--session-timeout", "default": None, "metavar": "TIME"},
             ),
         ),
     ),
 )
-"""The options of reading; the command gets them as `reading`."""
+"""Options of reading a log; a command gets them as `reading`."""
 
 
 EPILOG = """\b
@@ -109,7 +109,7 @@ SURVIVAL = {
     "survival": ("Times, Kaplan-Meier estimates", 2),
     "logrank": ("Log-rank tests, holm", 3),
 }
-"""Titles of the tables of times, and how many columns say what a row is of."""
+"""Titles of the tables of times, and the number of their key columns."""
 
 TABLES = ("measures", *SURVIVAL)
 
@@ -171,10 +171,10 @@ def measure(
     from cranfield.online.measures.survival import INDEPENDENT, survival_tables
 
     if listed:
-        every = online.catalogue()
-        shown = every.select("measure", "of", "parameters", "what it tells", "needs")
-        tables = [from_frame(shown, "Online measures")]
-        written.write(ResultSet([], tables, {"list": (every, ("measure",))}, {}))
+        catalogue = online.catalogue()
+        columns = ("measure", "of", "parameters", "what it tells", "needs")
+        tables = [from_frame(catalogue.select(columns), "Online measures")]
+        written.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
         return
     if not logs:
         raise PolicyError("expected LOG, or --list to list the measures")
@@ -182,16 +182,16 @@ def measure(
         _measure_totals(logs, written)
         return
     written.check(TABLES if survival else TABLES[:1])
-    asked = [online.parse_online_measure(one) for one in measures] or None
+    measure_list = [online.parse_online_measure(name) for name in measures] or None
     log = reading.read(logs)
-    values = online.measure(log, asked, list(by), labels=labels)
+    values = online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
     wide = values.wide() if by else units.drop("total", "number")
     tables = [from_frame(wide, f"Measures by {' and '.join(by)}" if by else "Measures")]
     frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
     notes = values.notes
     if survival:
-        times = [one for one in values.measures if one.lasts]
+        times = [measure for measure in values.measures if measure.lasts]
         if not times:
             raise PolicyError("--survival requires a measure of time, such as TimeToClick")
         for name, frame in survival_tables(log, times).items():
@@ -207,11 +207,11 @@ def measure(
 def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
     from cranfield import online
 
-    names = {one.name or "" for one in click.get_current_context().command.params}
+    names = {param.name or "" for param in click.get_current_context().command.params}
     used = {"logs", "totals", "format", "table", "output", "settings"}
     refuse_given(names - used, "cannot be combined with --totals")
     if len(logs) > 1:
-        raise PolicyError(f"--totals takes one table, got {len(logs)} files")
+        raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
     written.write(together(online.coec_of_totals(logs[0])))
 
 
@@ -230,10 +230,10 @@ KEYS = {
     "gain": ("model", "baseline"),
     "relevance": ("model",),
 }
-"""The tables of numbers, and the columns that say what a row is of."""
+"""Tables for programs, and the key columns of each."""
 
-SHOWN = 12
-"""Values of parameters that are printed; tables of numbers have all."""
+MAX_VALUES = 12
+"""Maximum number of values of a parameter in the text; tables for programs have all."""
 
 
 @command(
@@ -306,65 +306,66 @@ def train(
     LOG is one file or folder in any known format, such as a table with one row per shown result and
     a column for clicks; or its tables PAGES RESULTS CLICKS.
     """
-    compared = qrels is not None and tied != "grade"
-    lacking = {"gain"} if baseline is None else set()
-    lacking |= set() if compared else {"relevance"}
-    written.check(name for name in KEYS if name not in lacking)
+    has_relevance = qrels is not None and tied != "grade"
+    absent = {"gain"} if baseline is None else set()
+    absent |= set() if has_relevance else {"relevance"}
+    written.check(name for name in KEYS if name not in absent)
     from cranfield import online, read_qrels
     from cranfield.online.click_models.evaluation import parameters_of, perplexity_gains
 
-    known, base = _models(models, baseline, path)
-    read = [reading.read(one) for one in (logs, test) if one]
+    model_list, base = _models(models, baseline, path)
+    query_logs = [reading.read(files) for files in (logs, test) if files]
     if tied == "grade" and qrels is not None:
-        judged = read_qrels(qrels)
-        read = [online.with_grades(one, judged) for one in read]
-    trained = online.train_models(read[0], known, tied=tied)
-    evaluation = online.evaluate_models(trained, read[-1])
-    parameters = parameters_of(trained)
+        judgments = read_qrels(qrels)
+        query_logs = [online.with_grades(log, judgments) for log in query_logs]
+    train_log, test_log = query_logs[0], query_logs[-1]
+    fits = online.train_models(train_log, model_list, tied=tied)
+    evaluation = online.evaluate_models(fits, test_log)
+    parameters = parameters_of(fits)
     frames = {**evaluation.frames(), "parameters": parameters}
-    tables = [*evaluation.tables()[:1], _few(parameters)]
+    tables = [*evaluation.tables()[:1], _parameter_table(parameters)]
     if base is not None:
-        frames["gain"] = perplexity_gains(trained, base, read[-1], **draws)
+        frames["gain"] = perplexity_gains(fits, base, test_log, **draws)
         tables.append(from_frame(frames["gain"], f"Perplexity gain over {base}, 95% CI"))
-    if compared:
-        of_documents = [one for one in trained if "item" in one.model.by.values()]
-        if not of_documents:
+    if has_relevance:
+        document_fits = [fit for fit in fits if "item" in fit.model.by.values()]
+        if not document_fits:
             raise PolicyError("--qrels requires a model that estimates the relevance of documents")
-        frames["relevance"] = online.predict_relevance(of_documents, qrels, measures)
+        frames["relevance"] = online.predict_relevance(document_fits, qrels, measures)
         tables.append(from_frame(frames["relevance"], "Estimated relevance and judgments"))
-    notes = [repr(read[0])]
-    notes.append(f"evaluated on {read[1]!r}" if test else "evaluated on the training pages")
+    notes = [repr(train_log)]
+    notes.append(f"evaluated on {test_log!r}" if test else "evaluated on the training pages")
     if path is not None:
-        notes.append(f"{trained[0].model} written to {path}")
+        notes.append(f"{fits[0].model} written to {path}")
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
-    facts = {"models": [str(one) for one in known], "tied": tied or "none", **draws}
-    save = None if path is None else partial(trained[0].save, path)
+    facts = {"models": [str(model) for model in model_list], "tied": tied or "none", **draws}
+    save = None if path is None else partial(fits[0].save, path)
     written.write(ResultSet(notes, tables, keyed, facts), save)
 
 
 def _models(
     models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
-    """Read the text forms of models, and of the baseline of gains."""
+    """Parse the models, and the baseline of gains in perplexity."""
     from cranfield import online
 
     names = online.models()["model"].to_list() if models == ("all",) else models
-    known = [online.parse_model(name) for name in names]
-    if len(set(known)) < len(known):
+    model_list = [online.parse_model(name) for name in names]
+    if len(set(model_list)) < len(model_list):
         raise PolicyError("each --model must be given only once")
-    if path is not None and len(known) > 1:
-        raise PolicyError(f"--output requires a single model, got {len(known)}")
+    if path is not None and len(model_list) > 1:
+        raise PolicyError(f"--output requires a single model, got {len(model_list)}")
     base = None if baseline is None else online.parse_model(baseline)
-    if base is not None and (base not in known or len(known) < 2):
+    if base is not None and (base not in model_list or len(model_list) < 2):
         raise PolicyError(f"--baseline {base} must be one of several models")
-    return known, base
+    return model_list, base
 
 
-def _few(parameters: pl.DataFrame) -> Table:
-    """Show the parameters that have few values."""
+def _parameter_table(parameters: pl.DataFrame) -> Table:
+    """Return a table of the parameters with few values."""
     import polars as pl
 
-    few = parameters.filter(pl.len().over("model", "parameter") <= SHOWN)
-    hidden = parameters.height - few.height
-    beyond = f"; {counted(hidden, 'value')} omitted" if hidden else ""
-    return from_frame(few, f"Parameters{beyond}", places={"hits": 1, "trials": 1})
+    few = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
+    n_hidden = parameters.height - few.height
+    hidden = f"; {counted(n_hidden, 'value')} omitted" if n_hidden else ""
+    return from_frame(few, f"Parameters{hidden}", places={"hits": 1, "trials": 1})

@@ -1,4 +1,4 @@
-"""`cranfield pool`: what to judge, in which order, by whom, until when."""
+"""`cranfield pool`: pools, documents to judge, samples and stopping rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cranfield.cli.options.declaring import (
     command,
     keep_inputs,
     settings,
-    tell_without_effect,
+    warn_unused,
 )
 from cranfield.cli.options.judging import (
     READING_SETTINGS,
@@ -26,7 +26,7 @@ from cranfield.cli.options.judging import (
     reading_options,
     subtopics_option,
 )
-from cranfield.cli.options.output import gathered, output_option, progress_of, write_results
+from cranfield.cli.options.output import gather_options, output_option, progress_of, write_results
 from cranfield.cli.options.signatures import options_from, options_of
 from cranfield.collection.policies import OF_SAMPLES
 from cranfield.result import WRITERS, ResultSet, check_table
@@ -41,20 +41,20 @@ LISTS = ("trec", "tsv", "jsonl")
 """Formats of documents to judge."""
 
 LISTED = ("--next", "--budget", "--unjudged", "--sample !--judged")
-"""What lists documents; a judged sample is reported."""
+"""Conditions under which documents are listed; a judged sample is reported."""
 
 CHOICES = ("--next", "--budget", "--unjudged", "--sample", "--stop")
-"""What is to be listed or reported besides the pool: at most one of these."""
+"""Options that exclude each other."""
 
 
 def alone(name: str, requires: str = "") -> str:
-    """Return the condition that none of the other choices is given."""
+    """Return the condition that none of the other choices is set."""
     return " ".join([requires, *(f"!{choice}" for choice in CHOICES if choice != name)]).strip()
 
 
 @dataclass(frozen=True)
 class Dealing:
-    """How documents come onto sheets."""
+    """Options of sheets."""
 
     arranged: str
     assessors: str
@@ -63,7 +63,7 @@ class Dealing:
 
     @property
     def draws(self) -> bool:
-        """Whether it depends on a seed."""
+        """Whether the sheets depend on a seed."""
         return self.arranged == "shuffled" or self.assessors != "1"
 
     def write(
@@ -80,15 +80,15 @@ class Dealing:
         if len(names) == 1 and names[0].isdecimal():
             names = int(names[0])
         if self.overlap and names in (1, names[:1] if isinstance(names, list) else 1):
-            raise PolicyError("--overlap requires two assessors or more, got one")
-        dealt = sheets(documents, **{**vars(self), "assessors": names}, seed=seed)
+            raise PolicyError("setting overlap requires two assessors or more, got one")
+        sheet_set = sheets(documents, **{**vars(self), "assessors": names}, seed=seed)
         path = output or "-"
-        keep_inputs((path.replace("{}", name) for name in dealt.assessors), inputs)
-        dealt.write(path, format=format)
+        keep_inputs((path.replace("{}", name) for name in sheet_set.assessors), inputs)
+        sheet_set.write(path, format=format)
 
 
 def dealing_options(listed: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
-    """Make the options of sheets, which go with what lists documents."""
+    """Make the options of sheets, which require one of the conditions `listed`."""
     return options_of(
         "cranfield.assess.sheets",
         "arranged assessors by overlap",
@@ -105,20 +105,20 @@ def dealing_options(listed: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
     )
 
 
-def read_amount(text: str, what: str = "--size") -> int | float:
-    """Read a whole number, or a share in percent."""
+def read_amount(text: str, name: str = "--size") -> int | float:
+    """Read an integer, or a percentage as a proportion."""
     from cranfield.base.spec import fraction_of
     from cranfield.sources.values import integer_in, is_number
 
     number = text.strip()
-    if number.endswith("%") and is_number(share := number.removesuffix("%")):
-        return float(fraction_of(float(share)) / 100)
-    whole = integer_in(number)
-    if whole is None:
+    if number.endswith("%") and is_number(percentage := number.removesuffix("%")):
+        return float(fraction_of(float(percentage)) / 100)
+    count = integer_in(number)
+    if count is None:
         raise PolicyError(
-            f"{what} must be an integer or a percentage such as 10%, got {quoted(text)}"
+            f"{name} must be an integer or a percentage such as 10%, got {quoted(text)}"
         )
-    return whole
+    return count
 
 
 def read_strata(text: str) -> dict[int, int | float]:
@@ -141,7 +141,7 @@ Examples:
   cranfield pool runs/ --depth 100 --judged qrels.txt
   cranfield pool runs/ --method rrf --budget 200 -o sheet.tsv
   cranfield pool runs/ --method maxmean --next 10 --judged judged.txt
-  cranfield pool runs/ --next 50 --assessors ann,bob --overlap 0.1 -o "sheet-{}.tsv"
+  cranfield pool runs/ --next 50 --assessors ann,bob -o "sheet-{}.tsv"
   cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(min_judgments=200)"
   cranfield pool runs/ --sample stat --size 100 --seed 7 --arranged shuffled -o sheet.tsv
   cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
@@ -154,7 +154,7 @@ KEYS = {
     "stops": ("topic", "rule"),
     "relevant": ("topic",),
 }
-"""The tables of a report, and the columns that say what a row is of."""
+"""Tables of a report, and the key columns of each."""
 
 POOL = f"{__name__}.pool"
 
@@ -165,7 +165,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
     epilog=EPILOG,
     first="depth judged method next budget unjudged sample size stop assessors format output",
 )
-@settings(f"ties strata by {READING_SETTINGS}")
+@settings(f"ties strata by overlap {READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @options_from(
     POOL,
@@ -181,7 +181,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
     strata={"metavar": "RANK:N,...", "goes_with": "--sample"},
     missing={"goes_with": "--sample --judged", "stands_for": "unjudged"},
 )
-@gathered(Dealing, "dealing", dealing_options(LISTED))
+@gather_options(Dealing, "dealing", dealing_options(LISTED))
 @options_from(
     "cranfield.assess.order",
     "rel seed",
@@ -195,7 +195,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
     },
 )
 @options_from("cranfield.fuse", "ties")
-@gathered(
+@gather_options(
     Reading,
     "reading",
     (
@@ -282,94 +282,96 @@ def pool(
     from cranfield.assess.pools.pool import judgments_so_far
     from cranfield.assess.sampling_designs import check_design
 
-    chosen = assess.parse_method(method)
-    parsed = [assess.parse_rule(rule) for rule in rules]
-    if budget and chosen.learns and judged is None:
+    pooling_method = assess.parse_method(method)
+    rule_list = [assess.parse_rule(rule) for rule in rules]
+    if budget and pooling_method.learns and judged is None:
         raise PolicyError(
             "--budget requires --judged for a method that learns from judgments; or use --next"
         )
     order = following or budget
-    listing = bool(order or unjudged or (sample and judged is None))
-    _check_format(format, listing, sample is not None)
+    is_list = bool(order or unjudged or (sample and judged is None))
+    _check_format(format, is_list, sample is not None)
     design: dict[str, Any] = {
         "size": None if size is None else read_amount(size),
         "strata": None if strata is None else read_strata(strata),
     }
     if sample is not None:
         check_design(sample, **design)
-    draws = not listing or sample or chosen.random or dealing.draws
+    draws = not is_list or sample or pooling_method.random or dealing.draws
     unused = {"seed": "draws no random numbers"} if not draws else {}
-    unused |= {"rel": "does not use grades"} if order and not chosen.learns else {}
-    for name, why in unused.items():
-        tell_without_effect((name,), f"{chosen} {why}")
+    unused |= {"rel": "does not use grades"} if order and not pooling_method.learns else {}
+    for name, reason in unused.items():
+        warn_unused((name,), f"{pooling_method} {reason}")
     if table is not None:
         tables = ["topics", "systems"] if judged is not None else ["topics"]
         tables = ["stops"] if rules else ["relevant"] if sample else tables
-        _check_table(table, tables, listing or format in OF_SAMPLES)
+        _check_table(table, tables, is_list or format in OF_SAMPLES)
     many = reading.runs(judged, runs)
     qrels = judgments_so_far(judged, reading.qrels)
     with progress_of(many) as progress:
-        made = assess.pool(many, depth, progress=progress, **pooling)
+        documents_pool = assess.pool(many, depth, progress=progress, **pooling)
     if sample is not None:
-        documents: Any = assess.sample(made, sample, seed=seed, **design)
+        documents: Any = assess.sample(documents_pool, sample, seed=seed, **design)
     elif order:
-        documents = _in_order(made, qrels, chosen, following, budget, {"seed": seed, "rel": rel})
+        options = {"seed": seed, "rel": rel}
+        inputs = (documents_pool, qrels, pooling_method)
+        documents = _rank_documents(*inputs, following, budget, options)
     else:
-        documents = made.unjudged(qrels) if unjudged else None
-    if listing:
+        documents = documents_pool.unjudged(qrels) if unjudged else None
+    if is_list:
         dealing.write(documents, seed, format, output, [judged, *paths_of(many)])
     elif format in OF_SAMPLES:
         from cranfield.collection.files.writing import write_qrels
 
         columns = [OF_SAMPLES[format]]
-        of_sample = documents.to_qrels(qrels, columns, unjudged=missing)
-        write_qrels(of_sample, output or "-", format=format)
+        judgments = documents.to_qrels(qrels, columns, unjudged=missing)
+        write_qrels(judgments, output or "-", format=format)
     else:
         if sample is not None:
             report = _sample_report(documents, qrels, rel, missing, seed)
         else:
-            report = _stop_report(made, qrels, parsed, rel) if parsed else ({}, [], {})
-        findings = _report(made, judged is not None, qrels, *report)
-        write_results(findings, "text" if format == "auto" else format, table, output)
+            report = _stop_report(documents_pool, qrels, rule_list, rel)
+        results = _report(documents_pool, judged is not None, qrels, *report)
+        write_results(results, "text" if format == "auto" else format, table, output)
 
 
-def _check_table(table: str, tables: Sequence[str], listing: bool) -> None:
-    if listing:
+def _check_table(table: str, tables: Sequence[str], is_list: bool) -> None:
+    if is_list:
         raise PolicyError("--table requires a report, got a list of documents")
     check_table(table, tables)
 
 
-def _check_format(format: str, listing: bool, sample: bool) -> None:
-    formats = LISTS if listing else (*WRITERS, *(OF_SAMPLES if sample else ()))
+def _check_format(format: str, is_list: bool, sample: bool) -> None:
+    formats = LISTS if is_list else (*WRITERS, *(OF_SAMPLES if sample else ()))
     if format not in {"auto", *formats}:
-        what = "documents to judge" if listing else "this report"
+        noun = "documents to judge" if is_list else "this report"
         raise PolicyError(
-            f"--format of {what} must be one of {', '.join(sorted(formats))}, got {format}"
+            f"--format of {noun} must be one of {', '.join(sorted(formats))}, got {format}"
         )
 
 
 def _report(
-    made: Pool,
+    pool: Pool,
     judged: bool,
     qrels: Qrels | None,
     frames: Mapping[str, Any],
     lines: Sequence[str],
     facts: Mapping[str, Any],
 ) -> ResultSet:
-    """Report the pool and its judgments, with other tables in place of its own if there are any."""
+    """Report the pool and its judgments; `frames`, if any, replace its tables."""
     import numpy as np
     import polars as pl
 
-    size = f"{counted(len(made.topics), 'topic')}, {counted(len(made.systems), 'system')}"
-    heading = [f"pool of {counted(len(made), 'document')}: {size}, depth {made.depth}"]
-    about: dict[str, Any] = {"depth": made.depth, "documents": len(made)}
-    own = {"topics": pl.DataFrame({"topic": made.topics, "pooled": np.diff(made.starts)})}
+    size = f"{counted(len(pool.topics), 'topic')}, {counted(len(pool.systems), 'system')}"
+    heading = [f"pool of {counted(len(pool), 'document')}: {size}, depth {pool.depth}"]
+    about: dict[str, Any] = {"depth": pool.depth, "documents": len(pool)}
+    own = {"topics": pl.DataFrame({"topic": pool.topics, "pooled": np.diff(pool.starts)})}
     if judged:
-        unjudged = made.unjudged(qrels)
-        inside = len(made) - len(unjudged)
-        heading.append(f"{inside:,} are judged, {len(unjudged):,} are not")
-        _warn(0 if qrels is None else len(qrels) - inside, "outside the pool")
-        about["judged"] = inside
+        unjudged = pool.unjudged(qrels)
+        n_judged = len(pool) - len(unjudged)
+        heading.append(f"{n_judged:,} are judged, {len(unjudged):,} are not")
+        _warn(0 if qrels is None else len(qrels) - n_judged, "outside the pool")
+        about["judged"] = n_judged
         own = {"topics": unjudged.by_topic(), "systems": unjudged.by_system()}
     frames = frames or own
     tables = [from_frame(frame, name.capitalize()) for name, frame in frames.items()]
@@ -378,25 +380,27 @@ def _report(
 
 
 def _sample_report(
-    drawn: Sample, qrels: Qrels | None, rel: int, missing: str, seed: int
+    sample: Sample, qrels: Qrels | None, rel: int, missing: str, seed: int
 ) -> tuple[Any, ...]:
-    relevant = drawn.relevant(qrels, rel, unjudged=missing)
+    relevant = sample.relevant(qrels, rel, unjudged=missing)
     error = f"{relevant.total_error:.1f}" if relevant.total_varies else "unknown"
     lines = [
-        f"sample by {drawn.drawing}, seed {seed}: {counted(len(drawn), 'document')}",
+        f"sample by {sample.drawing}, seed {seed}: {counted(len(sample), 'document')}",
         f"estimated relevant documents of the pool: {relevant.total:.1f}, standard error {error}",
     ]
-    return {"relevant": relevant.to_polars()}, lines, {"sample": drawn.drawing, "seed": seed}
+    return {"relevant": relevant.to_polars()}, lines, {"sample": sample.drawing, "seed": seed}
 
 
 def _stop_report(
-    made: Pool, qrels: Qrels | None, rules: Sequence[Rule], rel: int
+    pool: Pool, qrels: Qrels | None, rules: Sequence[Rule], rel: int
 ) -> tuple[Any, ...]:
+    if not rules:
+        return {}, [], {}
     import polars as pl
 
     from cranfield.assess import stopping_by_topic
 
-    stopping = stopping_by_topic(made, qrels, rules, rel=rel)
+    stopping = stopping_by_topic(pool, qrels, rules, rel=rel)
     rows = pl.DataFrame(
         [
             {"topic": topic, **vars(verdict)}
@@ -414,33 +418,33 @@ def _stop_report(
     return {"stops": rows}, lines, {}
 
 
-def _in_order(
-    made: Pool,
+def _rank_documents(
+    pool: Pool,
     qrels: Qrels | None,
     method: Method,
     following: int | None,
     budget: int | None,
     options: Mapping[str, Any],
 ) -> Any:
-    """Return the next documents by a method, or the first ones; warn of judgments without use."""
+    """Return the next or the first documents by a method; warn of unused judgments."""
     from cranfield import assess
 
     if following:
-        documents = assess.next_documents(made, qrels, method, following, **options)
+        documents = assess.next_documents(pool, qrels, method, following, **options)
         _warn(documents.outside, "outside the pool")
         _warn(documents.ahead, "ahead of the order of the method, which are ignored")
         _warn(documents.negative, "below 0, which count as not relevant")
         return documents
-    order = assess.order(made, method, qrels, **options).to_polars()
+    order = assess.order(pool, method, qrels, **options).to_polars()
     if qrels is not None and method.learns:
-        left = len(made.unjudged(qrels))
-        _warn(len(qrels) - len(made) + left, "outside the pool")
-        if left:
-            unjudged = counted(left, "unjudged document")
+        n_unjudged = len(pool.unjudged(qrels))
+        _warn(len(qrels) - len(pool) + n_unjudged, "outside the pool")
+        if n_unjudged:
+            unjudged = counted(n_unjudged, "unjudged document")
             warn(f"{method} treats {unjudged} of the pool as not relevant")
-    return order.filter(order["place"] <= min(budget or 0, len(made)))
+    return order.filter(order["place"] <= min(budget or 0, len(pool)))
 
 
-def _warn(number: int, what: str) -> None:
+def _warn(number: int, kind: str) -> None:
     if number:
-        warn(f"judgments {what}: {number:,}")
+        warn(f"judgments {kind}: {number:,}")

@@ -1,8 +1,8 @@
-"""Commands that draw: `report`, `plot`."""
+"""Commands that write reports and charts: `report`, `plot`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,19 +59,17 @@ Examples:
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
 OMITTED = ("output", *WORK, "page", "format", "table")
-"""Options that change nothing on the page, so that the command shown on it omits them."""
+"""Options that do not change the page; the command shown on it omits them."""
 
 
 COMPARING_SETTINGS = (
-    f"statistic alternative missing resamples exact threshold compat {JUDGING_SETTINGS}"
+    "correction alpha seed statistic alternative missing resamples exact threshold compat"
+    f" {JUDGING_SETTINGS}"
 )
-"""Options that a chart or a page of comparisons takes from a file of settings."""
+"""Options that `report` and `plot` move to the file of settings."""
 
 
-@command(
-    epilog=EPILOG,
-    first="measure scores baseline test correction alpha seed title judges output rel settings",
-)
+@command(epilog=EPILOG)
 @settings(f"date scale scales cut {COMPARING_SETTINGS}", flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
@@ -133,8 +131,8 @@ def report(
 
     if output == "-":
         raise PolicyError("--output must be a file, got -")
-    # Before any file is read.
-    asked_for = comparing.checked()
+    # Options are checked before any file is read.
+    comparison_options = comparing.checked()
     reading = Reading.of(judging)
     people: Qrels | None = None
     judges: tuple[Judge, ...] = ()
@@ -144,7 +142,8 @@ def report(
     results = replace(source, runs=many).scores(
         {**judging, "reading": reading}, noted=True, scale=scale
     )
-    judged = _judged(people, many, results, judges, cut, judging) if judges else None
+    label_files = [judge.labels.origin.name for judge in judges]
+    judged = _compare_judges(people, many, results, judges, cut, judging) if judges else None
     write_report(
         results,
         output,
@@ -152,16 +151,16 @@ def report(
         scales=scales,
         judges=judged,
         inputs=source.score_files
-        or [path for path in (source.qrels, *paths_of(many), *_files(judges)) if path is not None],
+        or [path for path in (source.qrels, *paths_of(many), *label_files) if path is not None],
         command=command_of(context),
         date=date,
         jobs=judging["jobs"],
-        **asked_for,
+        **comparison_options,
     )
     click.echo(plain(f"written: {output}"), err=True)
 
 
-def _judged(
+def _compare_judges(
     people: Any,
     runs: Runs,
     results: Mapping[str, Scores],
@@ -169,46 +168,43 @@ def _judged(
     cut: bool,
     judging: dict[str, Any],
 ) -> list[Any]:
-    """Compare judges with people, and the rankings of the runs by both."""
+    """Compare the labels of judges and people, and the rankings of runs by these labels."""
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judge_rankings
 
-    left_out = ("rel", "aspects", "reading", *READING)
-    options = {name: value for name, value in judging.items() if name not in left_out}
-    wanted = [one.definition or name for name, one in results.items()]
+    excluded = ("rel", "aspects", "reading", *READING)
+    options = {name: value for name, value in judging.items() if name not in excluded}
+    measures = [scores.definition or name for name, scores in results.items()]
     return [
         compare_judges(people, judges, cut=cut),
-        judge_rankings(runs, people, judges, wanted, cut=cut, **options),
+        judge_rankings(runs, people, judges, measures, cut=cut, **options),
     ]
 
 
-def _files(judges: tuple[Judge, ...]) -> list[str]:
-    return [one.labels.origin.name for one in judges]
-
-
 def command_of(context: click.Context, output: str = "--output") -> list[str]:
-    """Return what was given to a command, in the order in which it is declared."""
+    """Return the words of a command line, with options in the order of their declaration."""
     names: list[str] = []
-    above: click.Context | None = context
-    while above is not None and above.parent is not None:
-        names.insert(0, above.command.name or "")
-        above = above.parent
+    ancestor: click.Context | None = context
+    while ancestor is not None and ancestor.parent is not None:
+        names.insert(0, ancestor.command.name or "")
+        ancestor = ancestor.parent
     words = ["cranfield", *names]
     options: list[str] = []
-    for one in context.command.params:
-        if one.name in OMITTED or not on_command_line(one.name or ""):
+    for param in context.command.params:
+        name = param.name or ""
+        if name in OMITTED or not on_command_line(name):
             continue
-        value: Any = context.params.get(one.name or "", context.meta.get(one.name or ""))
-        if isinstance(one, click.Argument):
+        value: Any = context.params.get(name, context.meta.get(name))
+        if isinstance(param, click.Argument):
             words += [value] if isinstance(value, str) else value
             continue
-        name = max(one.opts, key=len)
+        flag = max(param.opts, key=len)
         if isinstance(value, bool):
-            options.append(name if value else one.secondary_opts[0])
-        elif one.multiple:
-            options += [word for each in value for word in (name, str(each))]
+            options.append(flag if value else param.secondary_opts[0])
+        elif param.multiple:
+            options += [word for item in value for word in (flag, str(item))]
         else:
-            options += [name, str(value)]
+            options += [flag, str(value)]
     return [*words, output, OUTPUT, *options]
 
 
@@ -225,7 +221,7 @@ Examples:
 
 PLOT_DEFAULT = ("AP",)
 
-OF_CHARTS = ("systems", "topic", "reference", "length", "grades")
+CHART_OPTIONS = ("systems", "topic", "reference", "length", "grades")
 
 BY_STUDY = {
     "SplitStudy": "study tests",
@@ -236,7 +232,7 @@ BY_STUDY = {
     "ScaleStudy": "study scales",
     "Sensitivity": "study interleaving",
 }
-"""Which command draws the charts of a study, by the class of its result."""
+"""Commands that draw charts of studies, by the class of the result."""
 
 IN_PYTHON = {
     "CostEffectiveness": "cf.cost_effectiveness",
@@ -246,17 +242,16 @@ IN_PYTHON = {
     "ModelEvaluation": "cf.online.evaluate_models",
     "ExperimentReport": "cf.online.analyse_experiment",
 }
-"""What returns that which no command draws charts of, by its class."""
+"""Functions of results whose charts no command draws, by the class of the result."""
 
 
-def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
-    if not asked or context.resilient_parsing:
+def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
+    if not is_set or context.resilient_parsing:
         return
     from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
 
-    here = {name: one for name, one in CHARTS.items() if one.of in BY_COMMAND}
-    lines = [f"{name:18}{one.shows}" for name, one in here.items()]
-    for heading, places in (
+    lines = [f"{name:18}{kind.shows}" for name, kind in CHARTS.items() if kind.of in BY_COMMAND]
+    for heading, sources in (
         (
             "Charts of studies, by --plot KIND=FILE or in Python by study.plot.stability():",
             BY_STUDY,
@@ -265,9 +260,9 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
     ):
         lines += ["", heading]
         lines += [
-            f"{name:18}{places[one.of]}: {one.shows}"
-            for name, one in CHARTS.items()
-            if one.of in places
+            f"{name:18}{sources[kind.of]}: {kind.shows}"
+            for name, kind in CHARTS.items()
+            if kind.of in sources
         ]
     click.echo("\n".join(lines))
     context.exit()
@@ -275,7 +270,7 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
 
 @command(
     epilog=PLOT_EPILOG,
-    first="list measure scores only topic reference length baseline test correction output rel",
+    first="list measure scores only topic reference length grades baseline test output rel",
 )
 @settings(COMPARING_SETTINGS, flags="lower")
 @click.argument("kind", metavar="KIND")
@@ -338,11 +333,7 @@ def plot(
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     Neither the command nor the file needs a network.
     """
-    from cranfield.reporting.charts.registry import (
-        CHARTS,
-        LENGTH,
-        MEASURES,
-    )
+    from cranfield.reporting.charts.registry import CHARTS, LENGTH, MEASURES
     from cranfield.reporting.charts.saving import check_extra, format_of, save
 
     name = CHARTS.find(kind)
@@ -358,31 +349,29 @@ def plot(
         )
     path = output or f"{name}.svg"
     check_extra(format_of(path))
-    options = _options(chart, name, {option: judging.pop(option) for option in OF_CHARTS})
-    without = f"cannot be combined with {name}"
+    options = _options(chart, name, {option: judging.pop(option) for option in CHART_OPTIONS})
+    reason = f"cannot be combined with {name}"
     if chart.of not in {"PairwiseComparison", "AnovaTable"}:
-        refuse_given([field.name for field in fields(Comparing)], without)
-    asked_for = comparing.checked()
+        refuse_given([field.name for field in fields(Comparing)], reason)
+    comparison_options = comparing.checked()
     if chart.of in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:
-            raise PolicyError(
-                f"{name} is a chart of measures: QRELS, RUN and --scores cannot be given"
-            )
-        refuse_given({*judging} - {*WORK}, without)
-        drawn = chart.draw(*([source.asked] if chart.of == MEASURES else []), **options)
+            raise PolicyError(f"{name} is a chart of measures, without QRELS, RUN and --scores")
+        refuse_given({*judging} - {*WORK}, reason)
+        figure = chart.draw(*([source.measures] if chart.of == MEASURES else []), **options)
     else:
-        found = _given(chart.of, source, judging)
+        data = _data(chart.of, source, judging)
         if chart.of in {"PairwiseComparison", "AnovaTable"}:
             from cranfield.significance.comparison.compare import compare
 
-            found = compare(found, jobs=judging["jobs"], **asked_for)
-        drawn = getattr(found.plot, name)(**_pair(chart, name, found, options))
-    save(drawn, path, width=width, title=title)
+            data = compare(data, jobs=judging["jobs"], **comparison_options)
+        figure = getattr(data.plot, name)(**_pair(chart, name, data.systems, options))
+    save(figure, path, width=width, title=title)
     click.echo(plain(f"written: {path}"), err=True)
 
 
-def _given(of: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
-    """Return the evaluation, or the scores of the one measure."""
+def _data(of: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
+    """Return the evaluation, or the scores of the single measure."""
     if of == "Evaluation" and source.score_files:
         raise PolicyError("the chart requires rankings (QRELS and RUN), got --scores")
     scores: Mapping[str, Scores] = source.scores(judging)
@@ -395,28 +384,29 @@ def _given(of: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
     return next(iter(scores.values()))
 
 
-def _options(chart: Kind, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a chart that were given, and refuse those that it does not have."""
-    names = {"systems": "--only"}
-    renamed = {"length": "lengths"} if "lengths" in chart.options else {}
-    out: dict[str, Any] = {}
-    for key, value in given.items():
+def _options(chart: Kind, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a chart that are set, and refuse those that it does not have."""
+    options: dict[str, Any] = {}
+    for key, value in values.items():
         if value is None or value == ():
             continue
-        one = renamed.get(key, key)
-        if one not in chart.options and not (key == "systems" and "first" in chart.options):
-            raise PolicyError(f"{names.get(key, f'--{key}')} cannot be combined with {name}")
-        out[one] = list(value) if key == "systems" else value
-    if {"length", "lengths"} & {*chart.options} and not {"length", "lengths"} & {*out}:
+        argument = "lengths" if key == "length" and "lengths" in chart.options else key
+        if argument not in chart.options and not (key == "systems" and "first" in chart.options):
+            flag = "--only" if key == "systems" else f"--{key}"
+            raise PolicyError(f"{flag} cannot be combined with {name}")
+        options[argument] = list(value) if key == "systems" else value
+    if {"length", "lengths"} & {*chart.options} and not {"length", "lengths"} & {*options}:
         raise PolicyError(f"{name} requires --length, the length of the runs, such as --length 5")
-    return out
+    return options
 
 
-def _pair(chart: Kind, name: str, found: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Name the two systems of a chart of two: the requested ones, or the only two."""
+def _pair(
+    chart: Kind, name: str, systems: Sequence[str], options: dict[str, Any]
+) -> dict[str, Any]:
+    """Add the two systems of a chart of two: the selected ones, or the only two."""
     if "first" not in chart.options:
         return options
-    pair = options.pop("systems", None) or found.systems
+    pair = options.pop("systems", None) or systems
     if len(pair) != 2:
         raise PolicyError(
             f"{name} shows two systems, got {len(pair)}; choose them with --only FIRST --only"

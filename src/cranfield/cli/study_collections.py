@@ -10,7 +10,7 @@ import click
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.kinds import Share
 from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings, with_help
-from cranfield.cli.options.judging import WORK, measures_option, one_of
+from cranfield.cli.options.judging import WORK, choice_option, measures_option
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
@@ -36,7 +36,7 @@ Examples:
   cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
 """
 
-lists_option = one_of(
+lists_option = choice_option(
     "--lists",
     ("raw", "condensed", "both"),
     "Rankings to score: raw, condensed (without unjudged documents), or both.",
@@ -56,7 +56,7 @@ def contributors_option(default: str) -> Callable[[Any], Any]:
 
 
 OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
-"""Options on withdrawn judgments."""
+"""Options of the studies of judgments."""
 
 
 @command(
@@ -94,8 +94,8 @@ def collection(
     """
     from cranfield import meta
 
-    of_runs = {name: sampling.pop(name) for name in OF_RUNS}
-    _check_pool(of_runs)
+    pool = {name: sampling.pop(name) for name in OF_RUNS}
+    _check_pool(pool)
     [choice] = read_choices([test], **sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
@@ -103,9 +103,8 @@ def collection(
             f"{choice.test} requires scores by shard, which samples of topics do not have"
         )
     Share().check("target", target)
-    of_scores = (meta.Stability, meta.Generalizability, meta.Extrapolation)
-    of_judgments = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
-    options.check_table(*of_judgments, *of_scores)
+    kinds = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
+    options.check_table(*kinds, meta.Stability, meta.Generalizability, meta.Extrapolation)
     studies: list[Result] = []
     notes = []
     if source.score_files:
@@ -116,9 +115,9 @@ def collection(
             " --scores"
         )
     else:
-        scores, studies = _of_judgments(source, of_runs, options)
+        scores, studies = _study_judgments(source, pool, options)
     for measure_scores in scores.values():
-        studies += _of_topics(measure_scores, sampling, target, options, notes)
+        studies += _study_topics(measure_scores, sampling, target, options, notes)
     options.show(*studies, notes=notes, each=True)
 
 
@@ -126,43 +125,44 @@ def _check_pool(pool: Mapping[str, Any]) -> None:
     depth = pool["pool_depth"]
     if depth is None and pool["contributors"] == "judged":
         raise PolicyError("setting contributors judged requires --pool-depth")
-    deeper = [str(one) for one in pool["depths"] or [] if depth is not None and one > depth]
+    depths = [] if depth is None else pool["depths"] or []
+    deeper = [str(number) for number in depths if number > depth]
     if deeper:
         raise PolicyError(
             f"setting depths must be at most --pool-depth, {depth}, got {','.join(deeper)}"
         )
 
 
-def _of_topics(
+def _study_topics(
     scores: Scores,
     sampling: Mapping[str, Any],
     target: float,
     options: StudyOptions,
     notes: list[str],
 ) -> list[Result]:
-    """Study the topics by the scores of one measure; what cannot be done is noted."""
+    """Study the topics by the scores of one measure; note studies that are impossible."""
     from cranfield import meta
     from cranfield.meta.topic_studies.extrapolation import SCORE_FREE_CORRECTIONS
 
     missing, correction = sampling["missing"], sampling["correction"]
     correction = correction if correction in SCORE_FREE_CORRECTIONS else SCORE_FREE_CORRECTIONS[0]
     label = f"stability {scores.measure}".strip()
-    drawn = {"part": label, "seed": options.seed, **sampling}
+    samples = {"part": label, "seed": options.seed, **sampling}
     others = {"correction": correction, "alpha": sampling["alpha"], "missing": missing}
     studies: list[Result] = []
     try:
-        studies.append(options.study(label, meta.stability, scores, **drawn))
+        studies.append(options.study(label, meta.stability, scores, **samples))
         studies.append(meta.generalizability(scores, missing=missing, target=target))
         studies.append(meta.extrapolate(scores, **others))
     except PolicyError:
         raise
     except CranfieldError as error:
-        of = f"{scores.measure}: " if scores.measure else ""
-        notes.append(f"note: {of}other numbers of topics were not studied: {error}")
+        prefix = f"{scores.measure}: " if scores.measure else ""
+        notes.append(f"note: {prefix}other numbers of topics were not studied: {error}")
     return studies
 
 
-def _of_judgments(
+def _study_judgments(
     source: ScoreInput, pool: Mapping[str, Any], options: StudyOptions
 ) -> tuple[Mapping[str, Scores], list[Result]]:
     """Judge the runs, score them, and study their judgments."""
@@ -176,18 +176,19 @@ def _of_judgments(
     refuse_given(
         ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
     )
-    lists, contributors = lists_of(pool["lists"]), contributors_of(pool["contributors"])
-    wanted = options.measures(source.asked)
+    lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
+    measures = options.measures(source.measures)
     many, qrels = options.inputs(source.qrels, source.runs)
     policies = options.policies("ties", "topics", "negative", "compat", *WORK)
     with progress_of(many) as progress:
-        made = trace_runs(many, qrels, progress=progress, **policies)
-    for what, there in (("systems", made.judged.systems), ("topics", made.judged.topics)):
-        if len(there) < 2:
+        trace = trace_runs(many, qrels, progress=progress, **policies)
+    judged = trace.judged
+    for noun, names in (("systems", judged.systems), ("topics", judged.topics)):
+        if len(names) < 2:
             raise CranfieldError(
-                f"a study of a collection requires at least two {what}, got {len(there)}"
+                f"a study of a collection requires at least two {noun}, got {len(names)}"
             )
-    scores = score(made.judged.condensed() if lists == ("condensed",) else made.judged, wanted)
+    scores = score(judged.condensed() if lists == ("condensed",) else judged, measures)
     scores.warn()
     rel = options.judging["rel"] or 1
     common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel}
@@ -197,7 +198,7 @@ def _of_judgments(
         options.study(
             f"leaving out each {unit}",
             meta.leave_one_out,
-            *(made, None, wanted),
+            *(trace, None, measures),
             part=f"leave-one-{unit}-out",
             teams=teams,
             **of_pool,
@@ -205,16 +206,16 @@ def _of_judgments(
         for unit, teams in {**by_team, "run": None}.items()
     ]
     common["pool_depth"] = pool["pool_depth"]
-    studies.append(meta.pool_depths(made, None, wanted, pool["depths"], **common))
+    studies.append(meta.pool_depths(trace, None, measures, pool["depths"], **common))
     return scores, studies
 
 
-def lists_of(text: str) -> tuple[str, ...]:
+def parse_lists(text: str) -> tuple[str, ...]:
     return ("raw", "condensed") if text == "both" else (text,)
 
 
-def contributors_of(text: str) -> Any:
-    """Read the tags of the runs in a pool, a line each; `all` and `judged` are not files."""
+def read_contributors(text: str) -> Any:
+    """Read the tags of the runs in a pool, one per line; `all` and `judged` are not files."""
     if text in {"all", "judged"}:
         return None if text == "all" else text
     from cranfield.sources.chunks import Source
@@ -251,7 +252,7 @@ Examples:
 def pooling(
     qrels: str,
     runs: tuple[str, ...],
-    asked: tuple[str, ...],
+    measures: tuple[str, ...],
     methods: str,
     contributors: str,
     lists: str,
@@ -269,14 +270,14 @@ def pooling(
     from cranfield.meta.collection_studies.pooling import methods_of
 
     refuse_for_pools()
-    measures = options.measures(asked)
+    effectiveness = options.measures(measures)
     more["methods"] = methods_of(methods)
     read_choices([more["test"]], **more)
     options.check_table(meta.Pooling)
     more |= options.policies("ties", "topics", "negative", "compat")
     more |= {"depth": options.judging["depth"] or DEPTH, "rel": options.judging["rel"] or 1}
-    more |= {"contributors": contributors_of(contributors), "lists": lists_of(lists)}
+    more |= {"contributors": read_contributors(contributors), "lists": parse_lists(lists)}
     inputs = options.inputs(qrels, runs)
     options.show(
-        options.study("pooling", meta.pooling, *inputs, measures, seed=options.seed, **more)
+        options.study("pooling", meta.pooling, *inputs, effectiveness, seed=options.seed, **more)
     )

@@ -19,9 +19,9 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     OF_RANKINGS,
-    aspects_of,
     measures_option,
-    without_reading,
+    omit_reading,
+    parse_aspects,
 )
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
@@ -60,7 +60,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 @score_input(
     option(
         "--measure",
-        "asked",
+        "measures",
         default="AP",
         show_default=True,
         help="Measure of effectiveness.",
@@ -124,13 +124,13 @@ def tests(
     kinds += [meta.FalseAlarms] if false_alarms is not None else []
     kinds += [meta.PowerOfTests] if power is not None else []
     options.check_table(*kinds)
-    chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
-    read_choices(chosen, **split)
+    names = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
+    read_choices(names, **split)
     whole, by_shard = _scores(source, shard_map or shards, options)
     common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
     common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
     splits = options.study(
-        "splitting topics", meta.split_topics, whole, chosen, part="splits", **split | common
+        "splitting topics", meta.split_topics, whole, names, part="splits", **split | common
     )
     studies: list[Result] = [splits]
     common["sizes"] = splits.sizes
@@ -147,7 +147,7 @@ def tests(
 
 
 def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
-    """Evaluate the runs on the whole collection, and on each shard if there are any."""
+    """Evaluate the runs on the whole collection and, if there are shards, on each of them."""
     if shards is None:
         [whole] = source.scores(options.judging).values()
         return whole, None
@@ -158,18 +158,18 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
     if source.qrels is None or not source.runs:
         raise PolicyError("expected QRELS and at least one RUN")
     refuse_given(OF_DOCUMENTS, "cannot be combined with shards")
-    judging = without_reading(options.judging)
+    judging = omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in OF_DOCUMENTS}
     del judging["rel"]
-    wanted = options.measures(source.asked)
+    measures = options.measures(source.measures)
     many, qrels = options.inputs(source.qrels, source.runs)
     with progress_of(many) as progress:
-        found = evaluate(
-            many, qrels, wanted, shards=shards, seed=options.seed, progress=progress, **judging
+        evaluation = evaluate(
+            many, qrels, measures, shards=shards, seed=options.seed, progress=progress, **judging
         )
-    found.warn()
-    [by_shard] = found.values()
-    [whole] = found.whole.scores.values()
+    evaluation.warn()
+    [by_shard] = evaluation.values()
+    [whole] = evaluation.whole.scores.values()
     return whole, by_shard
 
 
@@ -192,7 +192,7 @@ Examples:
 )
 @study_options()
 def interleaving(
-    qrels: str, runs: tuple[str, ...], asked: tuple[str, ...], options: StudyOptions, **more: Any
+    qrels: str, runs: tuple[str, ...], measures: tuple[str, ...], options: StudyOptions, **more: Any
 ) -> None:
     """Simulate the impressions that interleaving and A/B tests need.
 
@@ -205,7 +205,7 @@ def interleaving(
     used = ("ties", "topics")
     unused = [name for name in (*OF_RANKINGS, *OF_DOCUMENTS) if name not in used]
     refuse_given(unused, "cannot be combined with simulated users")
-    measure = single_measure(options.measures(asked))
+    measure = single_measure(options.measures(measures))
     options.check_table(meta.Sensitivity)
     more |= options.policies("rel", "compat", *used)
     inputs = options.inputs(qrels, runs)
@@ -256,7 +256,7 @@ ROLES = {
 def reproduction(
     qrels: str,
     other_qrels: str | None,
-    asked: tuple[str, ...],
+    measures: tuple[str, ...],
     test: str | None,
     persistence: float,
     options: StudyOptions,
@@ -282,14 +282,14 @@ def reproduction(
             "expected --original-baseline and --baseline, --original-advanced and --advanced,"
             " or all four"
         )
-    lacking = [] if other_qrels is None else ["order means", "orders"]
-    lacking += [] if len(original) == 2 else ["effects"]
-    options.check_table(meta.Reproduction, without=lacking)
-    reading, judging = options.reading, without_reading(options.judging)
+    absent = [] if other_qrels is None else ["order means", "orders"]
+    absent += [] if len(original) == 2 else ["effects"]
+    options.check_table(meta.Reproduction, without=absent)
+    reading, judging = options.reading, omit_reading(options.judging)
     subtopics = True if judging["intents"] is not None else None
     del judging["rel"]
-    judging |= {"aspects": aspects_of(judging["aspects"]), "seed": options.seed}
-    judging["measures"] = options.measures(asked)
+    judging |= {"aspects": parse_aspects(judging["aspects"]), "seed": options.seed}
+    judging["measures"] = options.measures(measures)
     paired = other_qrels is None
     judging["test"] = check_test(test or ("t" if paired else "welch"), paired=paired)
     judging["qrels"] = reading.qrels(qrels, subtopics)
@@ -299,5 +299,5 @@ def reproduction(
     if other_qrels is None:
         options.show(meta.reproduce(*sides, p=persistence, **judging))
     else:
-        of_others = reading.qrels(other_qrels, subtopics)
-        options.show(meta.replicate(*sides, other_qrels=of_others, **judging))
+        judgments = reading.qrels(other_qrels, subtopics)
+        options.show(meta.replicate(*sides, other_qrels=judgments, **judging))

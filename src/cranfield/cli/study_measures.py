@@ -16,7 +16,7 @@ from cranfield.cli.options.declaring import (
     refuse_given,
     settings,
 )
-from cranfield.cli.options.judging import OF_DOCUMENTS, judged_runs, measures_option
+from cranfield.cli.options.judging import OF_DOCUMENTS, judge_runs, measures_option
 from cranfield.cli.options.output import ResultOutput, result_options
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
@@ -93,7 +93,7 @@ def measures(
     """
     from cranfield import meta
     from cranfield.meta.test_studies.fast_tests import SIZES, TestChoice
-    from cranfield.scores.one_measure import aligned, complete
+    from cranfield.scores.one_measure import align_scores, complete_scores
 
     # Before any file is read.
     check_share("alpha", tested["alpha"])
@@ -103,16 +103,16 @@ def measures(
     kinds += [meta.Concordance] if gold else []
     kinds += [meta.PredictivePower] if preferences is not None else []
     options.check_table(*kinds)
-    every, own, golden = _scores(source, gold, options)
+    every, own, gold_names = _scores(source, gold, options)
     notes: tuple[str, ...] = ()
     if (missing := tested.pop("missing")) is not None:
-        # For all measures at once, so that all studies are of the same topics.
-        every, notes = complete(aligned(every), missing)
+        # For all measures together, so that all studies have the same topics.
+        every, notes = complete_scores(align_scores(every), missing)
         own = {name: every[name] for name in own}
-    # What is quick comes first: a wrong file of preferences is found at once.
+    # Quick studies come first, so that an invalid file of preferences fails at once.
     quick: list[Result] = [meta.correlate(own, method=coefficient)] if len(own) > 1 else []
-    if golden:
-        quick.append(meta.concordance(every, golden))
+    if gold_names:
+        quick.append(meta.concordance(every, gold_names))
     if preferences:
         quick.append(meta.predictive_power(own, preferences, majority=majority))
     topics = len(next(iter(own.values())).topics)
@@ -126,33 +126,34 @@ def measures(
     tested |= {"test": choice.test, "correction": str(choice.correction)}
     label = "discriminative power"
     power = options.study(label, meta.discriminative_power, own, part=label, **tested)
-    left: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
+    settings: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     lines = [f"note: {note}" for note in notes]
-    options.show(power, *swaps, *quick, notes=lines, each=True, **left)
+    options.show(power, *swaps, *quick, notes=lines, each=True, **settings)
 
 
 def _scores(
     source: ScoreInput, gold: Sequence[str | Measure], options: StudyOptions
 ) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
     """Return the scores of all measures, of the requested ones, and the names of the gold ones."""
-    asked, judging = source.asked, options.judging
+    measures, judging = source.measures, options.judging
     if not source.score_files:
-        asked, gold = options.measures(asked), options.measures(gold) if gold else ()
+        measures, gold = options.measures(measures), options.measures(gold) if gold else ()
         judging = {**judging, "rel": None}
-    # Of names of the same measure the first one stays.
+    # Of several names of a measure the first is used.
     labels: dict[str | Measure, str] = {}
-    for measure in (*asked, *gold):
+    for measure in (*measures, *gold):
         labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
-    golden = list(dict.fromkeys(labels[measure] for measure in gold))
-    scores = replace(source, asked=[*labels]).scores(judging, every=True)
-    # Scores need not say what they are of.
-    every = {name or "scores": one for name, one in scores.items()}
-    named = not source.score_files or on_command_line("asked")
-    requested = dict.fromkeys(labels[measure] for measure in asked)
-    names = requested if named else [name for name in every if name not in golden]
-    if golden and len(set(names) - set(golden)) < 2:
+    gold_names = list(dict.fromkeys(labels[measure] for measure in gold))
+    scores = replace(source, measures=[*labels]).scores(judging, every=True)
+    # Files of scores may lack the name of the measure.
+    every = {name or "scores": table for name, table in scores.items()}
+    if not source.score_files or on_command_line("measures"):
+        names = list(dict.fromkeys(labels[measure] for measure in measures))
+    else:
+        names = [name for name in every if name not in gold_names]
+    if gold_names and len(set(names) - set(gold_names)) < 2:
         raise PolicyError("--gold requires two measures or more besides the gold ones")
-    return every, {name: every[name] for name in names}, golden
+    return every, {name: every[name] for name in names}, gold_names
 
 
 def _folders(names: Iterable[str]) -> dict[str, str]:
@@ -160,8 +161,8 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
     folders: dict[str, str] = {}
     for name in names:
         folder = folder_name(f"swaps {name}")
-        again = sum(one == folder for one in folders.values())
-        folders[name] = f"{folder}-{again + 1}" if again else folder
+        count = [*folders.values()].count(folder)
+        folders[name] = f"{folder}-{count + 1}" if count else folder
     return folders
 
 
@@ -176,7 +177,9 @@ Examples:
 @settings(f"{STUDY_SETTINGS} interval-ties")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@options_from(f"{__name__}.scales", "asked", asked={"flag": "--measure asked", "stands_for": ""})
+@options_from(
+    f"{__name__}.scales", "measures", measures={"flag": "--measure measures", "stands_for": ""}
+)
 @options_from("cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"})
 @options_from(f"{__name__}.scales", "graded")
 @study_options(seed=False)
@@ -184,7 +187,7 @@ def scales(
     qrels: str,
     runs: tuple[str, ...],
     *,
-    asked: tuple[str, ...] = (),
+    measures: tuple[str, ...] = (),
     cutoffs: list[int],
     graded: bool = False,
     interval_ties: str,
@@ -199,7 +202,7 @@ def scales(
 
     Parameters
     ----------
-    asked
+    measures
         Measure without cutoff; may be given several times. By default those of the paper.
     graded
         Keep the grades; by default grades from setting rel on become 1, lower ones 0.
@@ -215,13 +218,13 @@ def scales(
         refuse_given(("max_grade",), "requires --graded")
     refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
     options.check_table(meta.ScaleStudy)
-    # Check the minimum before files are read, which takes a while.
-    scale_options(asked or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
-    judged = judged_runs(qrels, runs, **judging)
+    # Check the options before files are read, which takes a while.
+    scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
+    judged = judge_runs(qrels, runs, **judging)
     if not graded:
         judged = judged.binary(1 if rel is None else rel)
     rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
-    options.show(options.study("scales", meta.study_scales, judged, asked or MEASURES, **rules))
+    options.show(options.study("scales", meta.study_scales, judged, measures or MEASURES, **rules))
 
 
 PREDICTION_EPILOG = """\b
@@ -252,8 +255,8 @@ def prediction(
 ) -> None:
     """Evaluate predictors of query performance.
 
-    How well predictions, such as WIG or NQC, order the topics by the score of each system: sMARE
-    (Faggioli and others 2021), correlations, and the analysis of variance of sARE.
+    Report how well predictions, such as WIG or NQC, order the topics by the score of each system:
+    sMARE (Faggioli and others 2021), correlations, and the analysis of variance of sARE.
 
     Parameters
     ----------
@@ -265,5 +268,5 @@ def prediction(
     from cranfield.result import together
 
     written.check(meta.Prediction.declared())
-    found = read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
-    written.write(together(meta.prediction(found, predictions, **rules)))
+    tables = read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
+    written.write(together(meta.prediction(tables, predictions, **rules)))

@@ -18,7 +18,7 @@ from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     Reading,
     judging_options,
-    wanted_measures,
+    requested_measures,
 )
 from cranfield.cli.options.output import ResultOutput, progress_bar, result_options
 from cranfield.cli.options.signatures import options_of
@@ -43,7 +43,7 @@ tested_options = with_options(
         *options_of("cranfield.meta.stability", "resamples"),
     )
 )
-"""How studies compare the systems of each sample."""
+"""Options of the comparison of systems in each sample."""
 
 
 def read_choices(
@@ -79,10 +79,7 @@ def single_measure(measures: list[Measure]) -> Measure:
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """Options of a study besides its own: judging, output and format.
-
-    Its `judging` are options of reading and judging, with `jobs` and `rel`.
-    """
+    """Options that all studies share; `judging` has those of reading and judging, and `jobs`."""
 
     seed: int
     resume: str | None
@@ -99,24 +96,24 @@ class StudyOptions:
         return self.reading.runs(qrels, runs), self.reading.qrels(qrels)
 
     def measures(self, names: Iterable[str | Measure]) -> list[Measure]:
-        return wanted_measures(names, self.judging["rel"], self.judging["compat"])
+        return requested_measures(names, self.judging["rel"], self.judging["compat"])
 
     def policies(self, *names: str) -> dict[str, Any]:
         return {name: self.judging[name] for name in names}
 
     def study(
         self,
-        what: str,
+        label: str,
         function: Callable[..., StudyResult],
         *data: Any,
         part: str | None = None,
         **options: Any,
     ) -> StudyResult:
-        """Do a study and show its progress; of several in a command each is a `part` of its own."""
+        """Run a study with a progress bar; `part` is its folder if there are several studies."""
         folder = self.resume
         if folder is not None and part is not None:
             folder = f"{folder}/{folder_name(part)}"
-        with progress_bar(what) as progress:
+        with progress_bar(label) as progress:
             return function(
                 *data,
                 **options,
@@ -127,7 +124,7 @@ class StudyOptions:
             )
 
     def check_table(self, *kinds: type[Result], without: Iterable[str] = ()) -> None:
-        """Refuse a table or a chart that the studies cannot have, before they are done."""
+        """Refuse a table or a chart that the studies do not have, before they are run."""
         if self.chart is not None:
             from cranfield.reporting.charts.registry import chart_to_draw
 
@@ -142,14 +139,14 @@ class StudyOptions:
             from cranfield.reporting.charts.registry import draw_study
 
             draw = functools.partial(draw_study, self.chart, studies)
-        # With one table there is nothing to say of studies that do not have it.
+        # Studies without the requested table are omitted.
         table = self.written.table
-        shown = [study for study in studies if table in (None, ALL, *study.frames())]
-        self.written.write(together(*shown, **options), draw)
+        results = [study for study in studies if table in (None, ALL, *study.frames())]
+        self.written.write(together(*results, **options), draw)
 
 
 STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
-"""Options that studies take from a file of settings, as far as they have them."""
+"""Options that studies move to the file of settings, as far as they have them."""
 
 _RESUME = option(
     "--resume",
@@ -170,27 +167,27 @@ _PLOT = option(
 def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command], Command]:
     """Add the options of studies, and those of reading and judging, to a command.
 
-    The command gets them together as `options`, which is :class:`StudyOptions`. There is one
-    `--jobs` for runs that are judged and for parts of the study.
+    The command gets them together as `options`, a :class:`StudyOptions`. `--jobs` applies to the
+    judging of runs and to parts of the study.
     """
     seeds = options_of("cranfield.meta.stability", "seed", seed={"help": SEED_HELP}) if seed else ()
-    added = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
+    own = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
-        def collected(
+        def wrapper(
             written: ResultOutput,
             chart: str | None,
             seed: int = 0,
             resume: str | None = None,
-            **rest: Any,
+            **others: Any,
         ) -> Any:
-            judging = {name: rest.pop(name) for name in JUDGING}
+            judging = {name: others.pop(name) for name in JUDGING}
             options = StudyOptions(seed, resume, written, chart, judging)
-            return command(options=options, **rest)
+            return command(options=options, **others)
 
-        wrapped: Command = with_options(added)(judging_options(collected))
-        return wrapped
+        decorated: Command = with_options(own)(judging_options(wrapper))
+        return decorated
 
     return add
 
@@ -199,12 +196,10 @@ SEED_HELP = "Seed of the random numbers."
 
 
 def _judging_names() -> tuple[str, ...]:
-    """Return the names of the parameters of reading and judging."""
+    def command() -> None: ...
 
-    def nothing() -> None: ...
-
-    judging_options(nothing)
-    return tuple(param.name for param in nothing.__click_params__)  # type: ignore[attr-defined]
+    judging_options(command)
+    return tuple(param.name for param in command.__click_params__)  # type: ignore[attr-defined]
 
 
 JUDGING = _judging_names()
@@ -212,5 +207,5 @@ JUDGING = _judging_names()
 
 
 def folder_name(text: str) -> str:
-    """Make the name of a folder out of any text, such as `swaps-RBP-p-0.8-10`."""
+    """Make a name of a folder from any text, such as `swaps-RBP-p-0.8-10`."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "scores"

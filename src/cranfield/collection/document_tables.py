@@ -132,6 +132,6 @@ def read_groups(data: Any) -> DocumentTable:
     )
 
 
-def _check(table: Table, value: str, twice: str, *keys: str) -> None:
-    table.refuse(table.frame.select(keys).is_duplicated(), lambda row: twice)
+def _check(table: Table, value: str, reason: str, *keys: str) -> None:
+    table.refuse(table.frame.select(keys).is_duplicated(), lambda row: reason)
     table.refuse(table.frame[value] < 0, lambda row: f"{value} {row[value]:g} is below 0")

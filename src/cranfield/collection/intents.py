@@ -1,4 +1,4 @@
-"""Intents: which documents answer which of the things that a topic may mean."""
+"""Intents (subtopics) of topics, and grades of documents by intent."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _INTENTS = schema_of_lines(
 class IntentTable:
     """Intents of topics, with Pr(intent | topic) and types; made by :func:`read_intents`.
 
-    With a navigational intent the user wants one certain document, and not information.
+    A navigational intent seeks one particular document, an informational one any information.
     """
 
     topics: tuple[str, ...]
@@ -119,20 +119,24 @@ def read_intents(data: Any) -> IntentTable:
 
 
 def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
-    """Warn of probabilities that do not add up to 1; each may be off by half a hundredth."""
+    """Warn of probabilities that do not add up to 1; each may have a rounding error of 0.005."""
     sums = frame.group_by("topic", maintain_order=True).agg(pl.col("probability").sum(), pl.len())
-    off = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
-    if off.height:
-        more = f", and those of {counted(off.height - 1, 'more topic')}" if off.height > 1 else ""
+    deviating = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
+    if deviating.height:
+        others = (
+            f", and those of {counted(deviating.height - 1, 'more topic')}"
+            if deviating.height > 1
+            else ""
+        )
         warn(
-            f"{name}: the probabilities of the intents of topic {quoted(off['topic'][0])}"
-            f" add up to {off['probability'][0]:.4g}, not 1{more}",
+            f"{name}: the probabilities of the intents of topic {quoted(deviating['topic'][0])}"
+            f" add up to {deviating['probability'][0]:.4g}, not 1{others}",
             stacklevel=3,
         )
 
 
 class _TopicReader(XmlReader):
-    """Takes topics of the TREC Web track apart."""
+    """Collect the subtopics of topics of the TREC Web track."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -167,15 +171,13 @@ class Intents:
 
     names: the intents of each topic, in order; those without a relevant document are excluded.
     exists: whether a topic has an intent in this place; shape (topics, n).
-    probability: Pr(intent | topic), 0 where there is none; shape (topics, n). They add up to 1
-        if none were given, else to what was given for the intents that have a relevant
-        document.
-    navigational: whether it is a navigational intent; shape (topics, n).
-    starts: where the entries of each judgment begin, and where the last ones end; shape
-        (judgments + 1,).
+    probability: Pr(intent | topic), 0 without an intent; shape (topics, n). They add up to 1 by
+        default, else to the sum of the probabilities that were read for these intents.
+    navigational: whether the intent is navigational; shape (topics, n).
+    starts: first entry of each judgment, and the number of entries; shape (judgments + 1,).
     place, grade: intent and grade of each entry, in order of judgment and place.
     docs: document ids, and `row` that of each judgment, an index into them; shape (judgments,).
-    given: whether the probabilities were given.
+    has_probabilities: whether the probabilities were read.
     differing: documents with different grades for several intents.
     """
 
@@ -188,7 +190,7 @@ class Intents:
     grade: NDArray[np.int32]
     docs: pl.Series
     row: Indices
-    given: bool = False
+    has_probabilities: bool = False
     differing: int = 0
 
     @property
@@ -200,50 +202,50 @@ class Intents:
         return ranges(self.starts[judgments], self.starts[judgments + 1])
 
     def grades(self, judgments: Ints) -> NDArray[np.int32]:
-        """Grade of some judgments for each intent, 0 where there is none; shape (some, n)."""
+        """Return the grades of judgments by intent, 0 without one; shape (judgments, n)."""
         out = np.zeros((judgments.size, self.exists.shape[1]), dtype=np.int32)
-        of, entry = self.entries(judgments)
-        out[of, self.place[entry]] = self.grade[entry]
+        judgment, entry = self.entries(judgments)
+        out[judgment, self.place[entry]] = self.grade[entry]
         return out
 
     def answers(self, judgments: Ints, low: int) -> tuple[Ints, Ints]:
         """Return the pairs of judgment and intent with a grade >= `low`, in order."""
         if low <= 0:
-            of, place = np.nonzero(self.grades(judgments) >= low)
-            return of, place
-        of, entry = self.entries(judgments)
-        good = self.grade[entry] >= low
-        return of[good], self.place[entry[good]]
+            judgment, place = np.nonzero(self.grades(judgments) >= low)
+            return judgment, place
+        judgment, entry = self.entries(judgments)
+        is_relevant = self.grade[entry] >= low
+        return judgment[is_relevant], self.place[entry[is_relevant]]
 
     def places_of_ids(self, judgments: Ints) -> Ints:
-        """Place of the document ids of some judgments among themselves, for ties."""
+        """Rank the document ids of judgments among themselves, for ties."""
         order = np.empty(judgments.size, dtype=np.int64)
         order[self.docs.gather(self.row[judgments]).arg_sort().to_numpy()] = np.arange(order.size)
         return order
 
     def relevant(self, rel: int, topic: Ints) -> Intents:
-        """Leave out the intents of which no document has a grade of at least `rel`."""
+        """Exclude the intents without a document of grade `rel` or higher."""
         if rel <= 1:
             return self
         exists = np.zeros_like(self.exists)
-        of, place = self.answers(np.arange(topic.size), rel)
-        exists[topic[of], place] = True
+        judgment, place = self.answers(np.arange(topic.size), rel)
+        exists[topic[judgment], place] = True
         exists &= self.exists
-        left = np.maximum(exists.sum(axis=1), 1)[:, None]
-        likely = self.probability if self.given else 1.0 / left
-        return replace(self, exists=exists, probability=np.where(exists, likely, 0.0))
+        n_left = np.maximum(exists.sum(axis=1), 1)[:, None]
+        probability = self.probability if self.has_probabilities else 1.0 / n_left
+        return replace(self, exists=exists, probability=np.where(exists, probability, 0.0))
 
     def of_topics(self, codes: Ints, judgments: Ints) -> Intents:
         """Put topics and judgments in another order; topic -1 is one without judgments."""
-        known = codes >= 0
-        of, entry = self.entries(judgments)
+        is_judged = codes >= 0
+        judgment, entry = self.entries(judgments)
         return replace(
             self,
             names=tuple(self.names[code] if code >= 0 else () for code in codes.tolist()),
-            exists=self.exists[codes] & known[:, None],
-            probability=np.where(known[:, None], self.probability[codes], 0.0),
-            navigational=self.navigational[codes] & known[:, None],
-            starts=np.searchsorted(of, np.arange(judgments.size + 1)),
+            exists=self.exists[codes] & is_judged[:, None],
+            probability=np.where(is_judged[:, None], self.probability[codes], 0.0),
+            navigational=self.navigational[codes] & is_judged[:, None],
+            starts=np.searchsorted(judgment, np.arange(judgments.size + 1)),
             place=self.place[entry],
             grade=self.grade[entry],
             row=self.row[judgments],
@@ -254,40 +256,40 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     """Lay out the grades by intent, in the order of the flat judgments."""
     if qrels.subtopics is None:
         raise InputError("has no information on subtopics", source=qrels.origin.name)
-    subtopics, number = qrels.numbered_subtopics
-    intent = qrels.codes * np.int64(len(subtopics)) + number
+    subtopics, subtopic_codes = qrels.numbered_subtopics
+    intent = qrels.codes * np.int64(len(subtopics)) + subtopic_codes
     # Intents of a topic with a relevant document, each as one number.
-    known = np.unique(intent[qrels.grades >= 1])
-    found: dict[int, list[tuple[str, int]]] = {}
-    for one, row in zip(known.tolist(), range(known.size), strict=True):
-        code, name = divmod(one, len(subtopics))
-        found.setdefault(code, []).append((subtopics[name], row))
-    given = _given(table)
-    size = max(1, *(len(names) for names in found.values())) if found else 1
+    relevant_intents = np.unique(intent[qrels.grades >= 1])
+    intents_of_topic: dict[int, list[tuple[str, int]]] = {}
+    for number, row in zip(relevant_intents.tolist(), range(relevant_intents.size), strict=True):
+        code, name = divmod(number, len(subtopics))
+        intents_of_topic.setdefault(code, []).append((subtopics[name], row))
+    table_rows = _probabilities_and_types(table)
+    size = max(1, *(len(names) for names in intents_of_topic.values())) if intents_of_topic else 1
     shape = (len(qrels.topics), size)
     exists, navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     probability = np.zeros(shape)
     names: list[tuple[str, ...]] = []
-    place = np.zeros(known.size, dtype=np.int64)
+    place = np.zeros(relevant_intents.size, dtype=np.int64)
     for code, topic in enumerate(qrels.topics):
-        rows = dict(found.get(code, []))
-        here = topic_order(list(rows))
-        for i, name in enumerate(here):
+        rows = dict(intents_of_topic.get(code, []))
+        intents = topic_order(list(rows))
+        for i, name in enumerate(intents):
             place[rows[name]] = i
-            if table is not None and (topic, name) not in given:
+            if table is not None and (topic, name) not in table_rows:
                 raise InputError(
                     f"intent {quoted(name)} has relevant documents, but no probability",
                     source=table.name,
                     topic=topic,
                 )
-            probability[code, i], navigational[code, i] = given.get(
-                (topic, name), (1.0 / len(here), False)
+            probability[code, i], navigational[code, i] = table_rows.get(
+                (topic, name), (1.0 / len(intents), False)
             )
-        exists[code, : len(here)] = True
-        names.append(tuple(here))
-    asked = np.flatnonzero((qrels.grades != 0) & np.isin(intent, known))
-    column = place[np.searchsorted(known, intent[asked])]
-    judgment = qrels.documents[asked]
+        exists[code, : len(intents)] = True
+        names.append(tuple(intents))
+    kept_rows = np.flatnonzero((qrels.grades != 0) & np.isin(intent, relevant_intents))
+    column = place[np.searchsorted(relevant_intents, intent[kept_rows])]
+    judgment = qrels.documents[kept_rows]
     order = np.lexsort((column, judgment))
     lowest = flat.grades.copy()
     np.minimum.at(lowest, qrels.documents, qrels.grades)
@@ -298,7 +300,7 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         navigational,
         np.searchsorted(judgment[order], np.arange(len(flat) + 1)),
         column[order],
-        qrels.grades[asked[order]],
+        qrels.grades[kept_rows[order]],
         flat.docs,
         np.arange(len(flat)),
         table is not None,
@@ -306,7 +308,9 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     )
 
 
-def _given(table: IntentTable | None) -> dict[tuple[str, str], tuple[float, bool]]:
+def _probabilities_and_types(
+    table: IntentTable | None,
+) -> dict[tuple[str, str], tuple[float, bool]]:
     if table is None:
         return {}
     keys = zip(table.topics, table.intents, strict=True)

@@ -1,7 +1,7 @@
 """Topics as codes, (topic, document) pairs as 64-bit keys.
 
-Keys make matching and the search for duplicates cheap; they are never trusted: whatever two equal
-keys claim is verified on the strings, so a collision costs time and never changes a number.
+Keys make matching and the search for duplicates cheap. Equal keys are verified on the strings, so a
+collision costs time and never changes a result.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class TopicCoder:
 
 
 def numbered(topics: pl.Series) -> tuple[pl.Series, Codes]:
-    """Return the different topics in order of appearance, and which of them each row has."""
-    runs = topics.rle().struct.unnest()
-    values, lengths = runs["value"], runs["len"].to_numpy()
+    """Return the distinct topics in order of appearance, and the index of each row's topic."""
+    stretches = topics.rle().struct.unnest()
+    values, lengths = stretches["value"], stretches["len"].to_numpy()
     names = values.unique(maintain_order=True)
     if len(names) == len(values):
         codes = np.arange(len(names), dtype=np.int32)
@@ -54,9 +54,9 @@ def numbered(topics: pl.Series) -> tuple[pl.Series, Codes]:
 
 
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
-    """Key of each (topic, document): equal pairs have equal keys, whatever file they come from."""
-    of_topics = pl.Series(topics, dtype=pl.String).hash().to_numpy() * ODD
-    return np.asarray(docs.hash().to_numpy() ^ of_topics[codes])
+    """Compute the key of each (topic, document); equal pairs of any files have equal keys."""
+    topic_hashes = pl.Series(topics, dtype=pl.String).hash().to_numpy() * ODD
+    return np.asarray(docs.hash().to_numpy() ^ topic_hashes[codes])
 
 
 def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
@@ -67,16 +67,16 @@ def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int,
     rows = pl.Series(keys).is_duplicated().arg_true().to_numpy()
     pairs = pl.DataFrame({"row": rows, "topic": codes[rows], "doc": docs.gather(rows)})
     pairs = pairs.with_columns(first=pl.col("row").min().over("topic", "doc"))
-    again = pairs.filter(pl.col("row") > pl.col("first")).sort("row")
-    return again.select("first", "row").row(0) if again.height else None
+    repeats = pairs.filter(pl.col("row") > pl.col("first")).sort("row")
+    return repeats.select("first", "row").row(0) if repeats.height else None
 
 
 def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
-    """For each row the one in which its (topic, document) stands first."""
+    """Return for each row the first row with the same (topic, document)."""
     rows = pl.DataFrame({"row": np.arange(keys.size), "key": keys, "topic": codes, "doc": docs})
     first = rows.select(pl.col("row").min().over("key"))["row"].to_numpy()
-    same = (docs.gather(first) == docs).to_numpy() & (codes[first] == codes)
-    if same.all():
+    is_same = (docs.gather(first) == docs).to_numpy() & (codes[first] == codes)
+    if is_same.all():
         return first
     return rows.select(pl.col("row").min().over("topic", "doc"))["row"].to_numpy()
 
@@ -89,41 +89,41 @@ class KeyIndex:
         ordered = keys[self._order]
         self._unique = not bool((ordered[1:] == ordered[:-1]).any())
         if not self._unique:
-            # A stable sort takes longer, and only equal keys have an order to keep.
+            # A stable sort takes longer, and only equal keys need it.
             self._order = np.argsort(keys, kind="stable")
         # 8 places a key: small enough for the cache, and few absent keys get through.
         bits = min(22, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 3))
         self._shift = np.uint64(64 - bits)
         self._first = np.full(1 << bits, -1, dtype=np.int32)
-        # Of keys that begin alike the last one assigned counts, which is the first one here.
+        # Of keys with equal leading bits the last assignment counts, which is the first key.
         self._first[ordered[::-1] >> self._shift] = np.arange(keys.size, dtype=np.int32)[::-1]
-        # One more at the end stops every step forward.
+        # A largest key at the end stops every step forward.
         self._sorted: Keys = np.append(ordered, ~np.uint64(0))
 
     def candidates(self, keys: Keys) -> tuple[Indices, Indices]:
         """Return pairs (row, row of the index) of equal keys, in no order."""
         first = self._first[(keys >> self._shift).view(np.int64)]
         rows = np.flatnonzero(first >= 0)
-        at, keys = first[rows].astype(np.intp), keys[rows]
-        before = np.flatnonzero(self._sorted[at] < keys)
-        while before.size:
-            at[before] += 1
-            before = before[self._sorted[at[before]] < keys[before]]
-        equal = np.flatnonzero((self._sorted[at] == keys) & (at < self._order.size))
-        rows, at = rows[equal], at[equal]
+        positions, keys = first[rows].astype(np.intp), keys[rows]
+        is_before = np.flatnonzero(self._sorted[positions] < keys)
+        while is_before.size:
+            positions[is_before] += 1
+            is_before = is_before[self._sorted[positions[is_before]] < keys[is_before]]
+        equal = np.flatnonzero((self._sorted[positions] == keys) & (positions < self._order.size))
+        rows, positions = rows[equal], positions[equal]
         if not self._unique:
-            counts = np.searchsorted(self._sorted[:-1], keys[equal], "right") - at
-            rows, at = spread(rows, at, counts)
-        return rows, self._order[at]
+            counts = np.searchsorted(self._sorted[:-1], keys[equal], "right") - positions
+            rows, positions = spread(rows, positions, counts)
+        return rows, self._order[positions]
 
 
 class Indexed:
-    """A table of documents that are looked up; workers receive it without its index."""
+    """A table of documents with an index; workers receive it without the index."""
 
     docs: pl.Series
 
     def __post_init__(self) -> None:
-        # Made before threads share it.
+        # Computed before threads share it.
         self._index  # noqa: B018
 
     def __getstate__(self) -> dict[str, Any]:
@@ -143,13 +143,13 @@ class DocIndex:
 
     def pairs(self, docs: pl.Series) -> tuple[Indices, Indices]:
         """Return pairs (row, row of the index) of the same document, in no order."""
-        asked, rows = self._index.candidates(docs.hash().to_numpy())
-        # Equal keys are only a claim; the documents decide.
-        true = (docs[asked] == self._docs[rows]).to_numpy()
-        return asked[true], rows[true]
+        queries, rows = self._index.candidates(docs.hash().to_numpy())
+        # Different documents may have equal keys, so compare the documents.
+        is_equal = (docs[queries] == self._docs[rows]).to_numpy()
+        return queries[is_equal], rows[is_equal]
 
 
 def spread(rows: Indices, first: Indices, counts: Indices) -> tuple[Indices, Indices]:
-    """Repeat each row as often as counted, beside as many integers from the first on."""
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(rows, counts), np.repeat(first, counts) + within
+    """Repeat each row `counts` times, with as many consecutive integers from `first` on."""
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(rows, counts), np.repeat(first, counts) + offsets

@@ -1,4 +1,4 @@
-"""Rows of a topic and a document each, which runs and judgments are."""
+"""Rows of topics and documents: the base class of runs and judgments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Pairs:
     docs: pl.Series
 
     def __getstate__(self) -> dict[str, Any]:
-        # Workers make keys themselves: another version of polars makes others.
+        # Workers compute keys themselves: they differ between versions of polars.
         return fields_alone(self) | {"docs": self.docs}
 
     @cached_property
@@ -55,10 +55,10 @@ class Pairs:
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
         """Pairs (row, row of the others) of the same topic and document, in no order."""
         own_rows, other_rows = others.index.candidates(self.keys)
-        # Equal keys are only a claim; the topics and the documents decide.
-        true = others.codes_of(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
-        true &= (self.docs[own_rows] == others.docs[other_rows]).to_numpy()
-        return own_rows[true], other_rows[true]
+        # Different pairs may have equal keys, so compare topics and documents.
+        is_equal = others.codes_of(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
+        is_equal &= (self.docs[own_rows] == others.docs[other_rows]).to_numpy()
+        return own_rows[is_equal], other_rows[is_equal]
 
     def kept(self) -> Self:
         """Return the same rows, independent of the data that they were made from."""
@@ -66,7 +66,7 @@ class Pairs:
 
 
 class Listed(Pairs):
-    """Rows in order of topics, made of dicts; the column of documents is made on request.
+    """Rows in order of topics, made from dicts; the column of documents is built on request.
 
     inside: of each topic, by code, a dict of its documents, in the order of the rows.
     """
@@ -75,9 +75,9 @@ class Listed(Pairs):
 
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[misc]
-        # `dataclasses.replace` makes it of a column: then it is of the usual class.
-        _, usual = type(self).__bases__
-        object.__setattr__(self, "__class__", usual)
+        # `dataclasses.replace` passes a column of documents: then the plain class applies.
+        _, plain_class = type(self).__bases__
+        object.__setattr__(self, "__class__", plain_class)
 
     @cached_property
     def docs(self) -> pl.Series:  # type: ignore[override]
@@ -104,10 +104,10 @@ class Listed(Pairs):
         codes = others.codes_of(self.topics).tolist()
         for start, code, docs in zip(self.starts, codes, self.inside, strict=True):
             other_docs = others.inside[code] if code >= 0 else {}
-            if common := docs.keys() & other_docs.keys():
+            if common_docs := docs.keys() & other_docs.keys():
                 places, other_places = [*docs], [*other_docs]
-                own_rows += [start + places.index(doc) for doc in common]
-                other_rows += [others.starts[code] + other_places.index(doc) for doc in common]
+                own_rows += [start + places.index(doc) for doc in common_docs]
+                other_rows += [others.starts[code] + other_places.index(doc) for doc in common_docs]
         return np.array(own_rows, dtype=np.intp), np.array(other_rows, dtype=np.intp)
 
 
@@ -115,7 +115,7 @@ class UngradedError(InputError):
     """Raised for judgments of which none has a grade."""
 
 
-def tell_ungraded(source: str, dropped: int, rows: int) -> None:
+def warn_of_ungraded(source: str, dropped: int, rows: int) -> None:
     """Warn of rows without a grade; refuse judgments of which none has one."""
     if dropped == rows:
         raise UngradedError(f"none of {counted(rows, 'row')} has a grade", source=source)
@@ -124,6 +124,6 @@ def tell_ungraded(source: str, dropped: int, rows: int) -> None:
         warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {are} as not judged", stacklevel=6)
 
 
-def tell_pairs(source: str) -> None:
+def warn_of_pairs(source: str) -> None:
     """Warn of judgments without grades, which list the relevant documents."""
     warn(f"{source}: no column of grades; each document is read as relevant", stacklevel=6)

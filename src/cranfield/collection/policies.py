@@ -1,4 +1,4 @@
-"""Policies of reading or judging, by the names that can be chosen; loads nothing."""
+"""Policies of reading and judging, and their values; imports no large libraries."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ OF_QRELS: dict[str, dict[str, type | None]] = {
     "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
     "xqrels": {"topic": str, "iteration": None, "doc": str, "stratum": str, "grade": int},
 }
-"""Formats of judgments only, and the columns of their lines; None is for those that are not read.
+"""Formats of judgments only, and the columns of their lines; unread columns are None.
 
 `prels` is of the Million Query and Web tracks: a document's grade, and its probability to be in the
-sample. `xqrels` is of sample_eval.pl: the stratum stands before the grade; a grade below 0 is of a
+sample. `xqrels` is of sample_eval.pl: the stratum is before the grade; a grade below 0 is for a
 document that is pooled, but not sampled.
 """
 
 OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
-"""Those of judgments of samples, and the column that each is for."""
+"""Formats of sampled judgments, and the column that each has for it."""
 
 FORMATS = ("auto", "trec", "ntcir", *OF_QRELS, "csv", "tsv", "json", "jsonl", "parquet")
 """Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
 
 SEPARATORS = ("auto", "tab", "blank")
-"""What may be between the columns of a text file; `auto` decides by line."""
+"""Separators of the columns of a text file; `auto` decides by line."""
 
 NUMBERS = ("auto", "ranks", "scores")
-"""What the number of a run of topic, document and number may be; `auto` decides by file."""
+"""Meanings of the number in runs of topic, document and number; `auto` decides by file."""
 
 OF_LINES = frozenset({"text", "trec", "ntcir"})
 """Formats of runs that may have a header."""
@@ -85,7 +85,7 @@ CHOICES: dict[str, dict[str, str]] = {
 
 
 DEEPEST = 10**9
-"""No ranking is longer."""
+"""Maximum length of a ranking."""
 
 HIGHEST = {"depth": DEEPEST, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
 """Policies that are a number from 1, or None, and the highest number."""
@@ -100,7 +100,7 @@ ABOUT_NUMBERS = {
 
 @dataclass(frozen=True)
 class Policies:
-    """How rankings meet judgments; the defaults suit a comparison of systems on one collection.
+    """Policies of judging; the defaults suit a comparison of systems on one collection.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class Policies:
             if value is None:
                 continue
             check_whole(name, value, 1, highest)
-            # Of NumPy too, but settings are written as JSON.
+            # Convert NumPy integers too, as settings are written as JSON.
             object.__setattr__(self, name, int(value))
 
     @property
@@ -138,7 +138,7 @@ class Policies:
         return "trec" if self.ties == "expected" else self.ties
 
     def require_order(self, what: str) -> None:
-        """Refuse `expected` ties for what is computed from one order of the documents."""
+        """Refuse `expected` ties for a computation from one order of the documents."""
         if self.ties == "expected":
             raise PolicyError(f"{what} require one order of tied documents, got ties='expected'")
 
@@ -171,9 +171,9 @@ rounds levels of recall to the nearest document. `trec_eval` sorts like 10 and r
 """
 
 
-def policies(compat: str | None = None, **chosen: Any) -> Policies:
-    """Start from a preset, or the defaults, and change what is given."""
+def policies(compat: str | None = None, **choices: Any) -> Policies:
+    """Return the policies of a preset, or the defaults, with some choices changed."""
     if compat is not None:
         check_choice("compat", compat, PRESETS)
     start = Policies() if compat is None else PRESETS[compat]
-    return replace(start, **{name: value for name, value in chosen.items() if value is not None})
+    return replace(start, **{name: value for name, value in choices.items() if value is not None})

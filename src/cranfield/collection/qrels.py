@@ -68,25 +68,25 @@ class Qrels(Pairs, Framed):
                     f"column {quoted(name)} must have {len(self.docs)} values, one per judgment",
                     source=self.origin.name,
                 )
-        what, keys, codes = "document judged", self.keys, self.codes
+        noun, keys, codes = "document judged", self.keys, self.codes
         if self.subtopics is not None:
             if self.subtopics.dtype != pl.String or self.subtopics.len() != len(self.docs):
                 raise InputError(
                     f"subtopics must be {len(self.docs)} texts, one per judgment",
                     source=self.origin.name,
                 )
-            # With subtopics a document may stand once in each of them.
-            names, parts = self.numbered_subtopics
-            codes = self.codes * np.int64(len(names)) + parts
+            # With subtopics a document may occur once in each.
+            names, numbers = self.numbered_subtopics
+            codes = self.codes * np.int64(len(names)) + numbers
             keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * ODD)
-            what = "document judged (for one subtopic)"
+            noun = "document judged (for one subtopic)"
         repeat = first_repeat(keys, self.docs, codes)
         if repeat is not None:
-            raise repeated(repeat, self.origin, self.topics, self.codes, self.docs, what)
+            raise repeated(repeat, self.origin, self.topics, self.codes, self.docs, noun)
 
     @cached_property
     def numbered_subtopics(self) -> tuple[pl.Series, NDArray[np.int64]]:
-        """The subtopics, and the number of that of each judgment; where there are any."""
+        """The subtopics, and the index of each judgment's subtopic."""
         if self.subtopics is None:
             raise CranfieldError("these judgments have no subtopics")
         names = self.subtopics.unique(maintain_order=True)
@@ -103,7 +103,7 @@ class Qrels(Pairs, Framed):
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
-        """Place of each topic, by code, when topics are put in order."""
+        """Place of each topic, by code, in the order of topics."""
         order = {name: place for place, name in enumerate(topic_order(self.topics))}
         return np.array([order[name] for name in self.topics], dtype=np.int64)
 
@@ -128,14 +128,14 @@ class Qrels(Pairs, Framed):
             keys=self.keys[first],
         )
 
-    def _without_check(self, **changed: Any) -> Qrels:
-        """Return judgments made of these, which have no document twice where these have none."""
+    def _without_check(self, **fields: Any) -> Qrels:
+        """Return judgments with other fields, without checking them for repeats."""
         copy = object.__new__(Qrels)
-        copy.__dict__.update(topics=self.topics, origin=Origin(self.origin.name), **changed)
+        copy.__dict__.update(topics=self.topics, origin=Origin(self.origin.name), **fields)
         return copy
 
-    def restricted(self, kept: NDArray[np.bool_]) -> Qrels:
-        """Return some of the judgments only; topics stay, also those without one left.
+    def restricted(self, mask: NDArray[np.bool_]) -> Qrels:
+        """Return the selected judgments; all topics are kept, also those without judgments.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Qrels(Pairs, Framed):
         Raises
         ------
         InputError
-            When expected at least one judgment, got none.
+            If no judgment is left.
         PolicyError
             For an array of another shape or type.
 
@@ -156,7 +156,7 @@ class Qrels(Pairs, Framed):
         >>> qrels.restricted((qrels.docs == "d2").to_numpy())
         Qrels(2 topics, 1 judgment, grades 0 to 0)
         """
-        rows = kept_rows(kept, len(self))
+        rows = kept_rows(mask, len(self))
         if not rows.size:
             raise InputError("expected at least one judgment, got none", source=self.origin.name)
         copy = self._without_check(
@@ -197,6 +197,6 @@ class Qrels(Pairs, Framed):
 def topic_order(topics: Sequence[str]) -> list[str]:
     """Sort topics: by number when all are numbers, else by the bytes of their names."""
     if all(topic.isascii() and topic.isdecimal() and len(topic) < 19 for topic in topics):
-        # A pair for each topic as its key would make garbage collectors look at all there is.
+        # Two sorts, since a pair as the key of each topic would trigger garbage collection.
         return sorted(sorted(topics), key=int)
     return sorted(topics)

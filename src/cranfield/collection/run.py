@@ -44,7 +44,7 @@ class Run(Pairs, Framed):
     origin
         Source of the rows, for messages.
     described
-        Place of its metadata, which :attr:`metadata` reads.
+        Place of the metadata, which :attr:`metadata` reads.
     unranked
         Mask of the rows whose rank is not an integer; None if each is one; shape (rows,).
     chunks
@@ -106,7 +106,7 @@ class Run(Pairs, Framed):
         copy.__dict__.update(self.__dict__, name=name)
         return copy
 
-    def restricted(self, kept: NDArray[np.bool_]) -> Run:
+    def restricted(self, mask: NDArray[np.bool_]) -> Run:
         """Return the run with some of its rows, in the same order, and the topics of these.
 
         Parameters
@@ -126,7 +126,7 @@ class Run(Pairs, Framed):
         >>> run.restricted((run.docs == "d2").to_numpy()).to_polars().rows()
         [('q1', 'd2', 1.5)]
         """
-        rows = kept_rows(kept, len(self))
+        rows = kept_rows(mask, len(self))
         codes = self.codes[rows]
         first = np.full(len(self.topics), rows.size)
         # Of several rows of a topic the last one assigned counts, which is the first one here.
@@ -170,8 +170,8 @@ class Run(Pairs, Framed):
             warn(f"{name}no document id has the chunk separator {quoted(separator)}", stacklevel=4)
             return self
         docs = self.docs.str.split_exact(separator, 1).struct.field("field_0")
-        if (bad := docs == "").any():
-            row = int(bad.arg_true()[0])
+        if (is_empty := docs == "").any():
+            row = int(is_empty.arg_true()[0])
             reason = f"expected a document before {quoted(separator)} in the id of a chunk"
             raise self.origin.wrong(reason, row, self.topics[self.codes[row]], self.docs[row])
         order = np.argsort(-self.scores, kind="stable")
@@ -213,11 +213,11 @@ class Run(Pairs, Framed):
         return frame if self.ranks is None else frame.with_columns(rank=pl.Series(self.ranks))
 
 
-def kept_rows(kept: NDArray[np.bool_], rows: int) -> Indices:
-    kept = np.asarray(kept)
-    if kept.dtype != np.bool_ or kept.shape != (rows,):
-        raise PolicyError(f"expected {rows} Boolean values, got {kept.dtype} of shape {kept.shape}")
-    return np.flatnonzero(kept)
+def kept_rows(mask: NDArray[np.bool_], rows: int) -> Indices:
+    mask = np.asarray(mask)
+    if mask.dtype != np.bool_ or mask.shape != (rows,):
+        raise PolicyError(f"expected {rows} Boolean values, got {mask.dtype} of shape {mask.shape}")
+    return np.flatnonzero(mask)
 
 
 def repeated(
@@ -226,10 +226,10 @@ def repeated(
     topics: tuple[str, ...],
     codes: Codes,
     docs: pl.Series,
-    what: str = "document",
+    noun: str = "document",
 ) -> InputError:
     """Return the error for a document that occurs twice in one topic."""
-    first, again = rows
+    first, second = rows
     line = origin.line(first)
-    reason = f"{what} twice in one topic" + (f", first in line {line}" if line else "")
-    return origin.wrong(reason, again, topics[codes[again]], docs[again])
+    reason = f"{noun} twice in one topic" + (f", first in line {line}" if line else "")
+    return origin.wrong(reason, second, topics[codes[second]], docs[second])

@@ -1,7 +1,7 @@
 """Shards: a partition of the documents, with runs judged shard by shard.
 
-The hashes of Python and polars change with the version, the machine or the process. They serve to
-look things up, and nothing that is kept may depend on them.
+The hashes of Python and polars change with the version, the machine or the process. They serve
+for look-ups only; no stored result may depend on them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.judged.coverage import Scorable, Scorer, lowest_relevant
 from cranfield.collection.judged.each_run import JudgedRun, Progress, assembled, judge_each
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judging import judge_one, read_both, telling_order
+from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.keys import Indexed, Keys
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
@@ -63,7 +63,7 @@ def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
 
 
 def _hashes(data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int, int]) -> Keys:
-    """Hash strings that stand one after the other, those of equally many words at a time."""
+    """Hash concatenated strings, those with the same number of words at a time."""
     begins = np.cumsum(lengths) - lengths
     # A word begins at each byte.
     words = np.ndarray((data.size - 7,), dtype="<u8", buffer=data.data, strides=(1,))
@@ -71,17 +71,17 @@ def _hashes(data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int,
     out = np.empty(lengths.size, dtype=np.uint64)
     for number in np.flatnonzero(np.bincount(whole)).tolist():
         rows = np.flatnonzero(whole == number)
-        at, length = begins[rows], lengths[rows]
+        positions, length = begins[rows], lengths[rows]
         state = [
             np.full(rows.size, word ^ key[half % 2], dtype=np.uint64)
             for half, word in enumerate(_START)
         ]
         for _ in range(number):
-            _absorb(state, words[at].astype(np.uint64, copy=False))
-            at = at + 8
-        rest = (length % 8).astype(np.uint64) * np.uint64(8)
-        # What belongs to the next string is cut off.
-        last = words[at] & ((np.uint64(1) << rest) - np.uint64(1))
+            _absorb(state, words[positions].astype(np.uint64, copy=False))
+            positions = positions + 8
+        bits = (length % 8).astype(np.uint64) * np.uint64(8)
+        # Mask the bytes of the next string.
+        last = words[positions] & ((np.uint64(1) << bits) - np.uint64(1))
         _absorb(state, last | ((length & 255).astype(np.uint64) << np.uint64(56)))
         state[2] ^= np.uint64(255)
         for _ in range(4):
@@ -114,9 +114,9 @@ def _mix(a: Keys, b: Keys, bits: int) -> None:
 
 
 def _turn(word: Keys, bits: int) -> None:
-    over = word >> np.uint64(64 - bits)
+    high_bits = word >> np.uint64(64 - bits)
     word <<= np.uint64(bits)
-    word |= over
+    word |= high_bits
 
 
 Shards = NDArray[np.int32]
@@ -125,7 +125,7 @@ Shards = NDArray[np.int32]
 _DOCUMENTS = Schema("list of documents", (Column("doc", ID),))
 
 MOST_SHARDS = 10_000
-"""More would each hold next to nothing of what is judged."""
+"""Maximum number of shards; with more, each would have hardly any judgments."""
 
 
 class Sharding(ABC):
@@ -144,7 +144,7 @@ class Sharding(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return what makes the partition, as plain values."""
+        """Return the settings of the partition, as plain values."""
 
     def of(self, docs: Iterable[str] | pl.Series) -> Shards:
         """Find the shard of each document.
@@ -165,8 +165,8 @@ class Sharding(ABC):
             For a value that is not a document id.
         """
         if not isinstance(docs, pl.Series):
-            listed = [docs] if isinstance(docs, str) else list(docs)
-            docs = pl.Series(listed, dtype=pl.String) if not listed else _typed({"doc": listed})
+            ids = [docs] if isinstance(docs, str) else list(docs)
+            docs = pl.Series(ids, dtype=pl.String) if not ids else _typed({"doc": ids})
         elif docs.dtype != pl.String or docs.null_count():
             docs = _typed({"doc": docs})
         return self._of(docs)
@@ -184,7 +184,7 @@ class RandomShards(Sharding):
     shards
         Number of shards S.
     seed, sampling
-        What the partition is drawn from.
+        Seed of the partition, and its number among those of the seed.
     """
 
     shards: int
@@ -204,10 +204,10 @@ class RandomShards(Sharding):
     @cached_property
     def key(self) -> tuple[int, int]:
         """The 128-bit key of the hash, in two halves."""
-        drawn = np.random.SeedSequence(
+        sequence = np.random.SeedSequence(
             int(self.seed), spawn_key=(int(self.shards), int(self.sampling))
         )
-        first, second = drawn.generate_state(2, np.uint64).tolist()
+        first, second = sequence.generate_state(2, np.uint64).tolist()
         return first, second
 
     def _of(self, docs: pl.Series) -> Shards:
@@ -295,9 +295,9 @@ class GivenShards(Indexed, Sharding):
     name: str = "shards"
 
     def _of(self, docs: pl.Series) -> Shards:
-        asked, rows = self._index.pairs(docs)
+        query_rows, rows = self._index.pairs(docs)
         out = np.full(len(docs), -1, dtype=np.int32)
-        out[asked] = self.codes[rows]
+        out[query_rows] = self.codes[rows]
         return out
 
     def describe(self) -> dict[str, Any]:
@@ -317,7 +317,7 @@ def read_shards(data: Any) -> GivenShards:
     data
         A dict `{document: shard}`, a data frame of any library, or the path of a file with named
         columns: CSV, TSV or Parquet by its suffix, compressed or not. The columns are `doc` and
-        `shard`, or other usual names for them, such as `docno`; others are not looked at.
+        `shard`, or other usual names for them, such as `docno`; others are ignored.
 
     Returns
     -------
@@ -346,7 +346,7 @@ def read_shards(data: Any) -> GivenShards:
 
 
 def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
-    """Return a partition: random for a number of shards, else the one given or read."""
+    """Return a partition: random for a number of shards, else `shards`, read if necessary."""
     if isinstance(shards, Sharding):
         return shards
     if isinstance(shards, (int, float, np.number)):
@@ -372,11 +372,11 @@ class JudgedShards(Scorable):
     shards
         The judged runs of each shard. All have the same topics and systems.
     lost
-        Excluded documents, which are in no shard: how many each system had retrieved, by system.
+        Number of retrieved documents that are in no shard and were excluded, by system.
     lost_judgments
         Number of judgments excluded for the same reason.
     rel
-        Lowest grade that makes a document relevant when topics are looked at for one; None for
+        Lowest relevant grade, by which topics without a relevant document are found; None for
         that of each measure.
     """
 
@@ -403,7 +403,7 @@ class JudgedShards(Scorable):
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by shard; NaN where a topic has no relevant document in a shard."""
-        # A copy, so that what measures keep for each other is gone when they are done.
+        # A copy, so that the views that measures share are freed afterwards.
         copies = (replace(judged, views={}) for judged in self.shards)
         by_shard = [judged.scores_by(measures) for judged in copies]
         return [
@@ -412,7 +412,7 @@ class JudgedShards(Scorable):
         ]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies, the partition, and how many cells it leaves without a score."""
+        """Return the policies, the partition, and the number of cells without a score."""
         gaps = self._gaps(measure)
         return {
             **self.shards[0].settings_for(measure),
@@ -429,13 +429,13 @@ class JudgedShards(Scorable):
         return lowest_relevant(measure) if self.rel is None else int(self.rel)
 
     def _gaps(self, measure: Scorer) -> Bools:
-        """Return the cells that no system has; shape (topics, shards)."""
+        """Return the mask of cells without a relevant document; shape (topics, shards)."""
         low = self._relevant_from(measure)
         bases = [judged.recall_base(low) for judged in self.shards]
         return np.asarray(np.concatenate(bases, axis=1) == 0)
 
     def counts(self) -> pl.DataFrame:
-        """Count what each shard has.
+        """Count the judgments and retrieved documents of each shard.
 
         Returns
         -------
@@ -479,118 +479,120 @@ def judge_shards(
     **options: Any,
 ) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
     """Turn the rankings of runs into grades, on the whole collection and on each shard of it."""
-    chosen = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
+    policy = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
     check_choice("unmapped", unmapped, UNMAPPED)
     reading = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
-    with telling_order(runs, qrels, **reading):
-        many, read = read_both(runs, qrels, **options)
-    whole = read.flat()
-    least = 0 if chosen.negative == "unjudged" else -(2**31)
-    lowest = {lowest_relevant(one) for one in measures} if rel is None else {int(rel)}
-    grades = sorted({max(grade, least) for grade in lowest or {1}})
+    with hint_at_order(runs, qrels, **reading):
+        many, qrels_read = read_inputs(runs, qrels, **options)
+    whole = qrels_read.flat()
+    lowest_judged = 0 if policy.negative == "unjudged" else -(2**31)
+    lowest = {lowest_relevant(measure) for measure in measures} if rel is None else {int(rel)}
+    grades = sorted({max(grade, lowest_judged) for grade in lowest or {1}})
     splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]
 
-    of_run = _OfRun(whole, splits, unmapped, chosen)
-    where = {"jobs": jobs, "backend": backend}
+    judge_run = _ShardJudge(whole, splits, unmapped, policy)
+    workers = {"jobs": jobs, "backend": backend}
     shared = (whole, *(part for split in splits for part in split.qrels))
-    with telling_order(runs, qrels, **reading):
-        names, found = judge_each(many, shared, of_run, progress, **where)
+    with hint_at_order(runs, qrels, **reading):
+        names, results = judge_each(many, shared, judge_run, progress, **workers)
 
-    def together(
+    def assemble(
         parts: Sequence[JudgedRun], judgments: Qrels, labels: Sequence[str] | None = None
     ) -> JudgedRuns:
-        judged = assembled(names, parts, judgments, chosen, labels=labels).read_as(many.settings)
-        highest = replace(judged.judgments, max_grade=chosen.max_grade or max(whole.max_grade, 0))
+        judged = assembled(names, parts, judgments, policy, labels=labels).read_as(many.settings)
+        highest = replace(judged.judgments, max_grade=policy.max_grade or max(whole.max_grade, 0))
         judged = replace(judged, judgments=highest, views={})
-        return judged.condensed() if chosen.unjudged == "condensed" else judged
+        return judged.condensed() if policy.unjudged == "condensed" else judged
 
-    on_all = together([part for part, _ in found], whole)
-    labels = None if chosen.topics_with_grade is None else on_all.topics
+    whole_judged = assemble([part for part, _ in results], whole)
+    labels = None if policy.topics_with_grade is None else whole_judged.topics
     sharded = []
     for s, split in enumerate(splits):
         shards = tuple(
-            together([by_sharding[s][0][k] for _, by_sharding in found], judgments, labels)
+            assemble([by_sharding[s][0][k] for _, by_sharding in results], judgments, labels)
             for k, judgments in enumerate(split.qrels)
         )
-        lost = [by_sharding[s][1] for _, by_sharding in found]
-        by_name = dict(zip(names, lost, strict=True))
+        n_lost = [by_sharding[s][1] for _, by_sharding in results]
+        by_name = dict(zip(names, n_lost, strict=True))
         sharded.append(JudgedShards(split.sharding, shards, by_name, split.unmapped, rel))
-        for _, by_sharding in found:
-            # Many partitions would otherwise be in memory twice.
+        for _, by_sharding in results:
+            # Otherwise many partitions would be in memory twice.
             by_sharding[s][0].clear()
-    return on_all, tuple(sharded)
+    return whole_judged, tuple(sharded)
 
 
 @dataclass(frozen=True, eq=False)
-class _OfRun:
-    """How a run is judged: on the whole collection, and on the shards of each partition."""
+class _ShardJudge:
+    """Judge a run on the whole collection, and on the shards of each partition."""
 
     whole: Qrels
     splits: Sequence[_Split]
     unmapped: str
-    chosen: Policies
+    policies: Policies
 
     def __call__(
         self, run: Run, stem: str | None
     ) -> tuple[JudgedRun, list[tuple[list[JudgedRun], int]]]:
-        part = judge_one(run, stem, self.whole, self.chosen)
-        top = _top(run, self.chosen)
-        return part, [_parts(top, part, one, self.unmapped, self.chosen) for one in self.splits]
+        judged_run = judge_one(run, stem, self.whole, self.policies)
+        top = _top(run, self.policies)
+        return judged_run, [
+            _parts(top, judged_run, split, self.unmapped, self.policies) for split in self.splits
+        ]
 
 
 def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:
     """Split judgments by shard, and check that each shard has a relevant document."""
     shard = sharding.of(qrels.docs)
-    lost = shard < 0
-    if unmapped == "error" and lost.any():
-        row = int(np.flatnonzero(lost)[0])
-        raise _in_no_shard(qrels, row, int(lost.sum()), "judgment")
-    number = len(sharding)
+    is_lost = shard < 0
+    if unmapped == "error" and is_lost.any():
+        row = int(np.flatnonzero(is_lost)[0])
+        raise _in_no_shard(qrels, row, int(is_lost.sum()), "judgment")
+    n_shards = len(sharding)
     for grade in grades:
         relevant = qrels.grades >= grade
-        count = np.bincount(shard[relevant & ~lost], minlength=number)
-        empty = np.flatnonzero(count == 0)
+        n_relevant = np.bincount(shard[relevant & ~is_lost], minlength=n_shards)
+        empty = np.flatnonzero(n_relevant == 0)
         if empty.size:
             documents = counted(qrels.docs.gather(np.flatnonzero(relevant)).n_unique(), "document")
             raise CranfieldError(
                 f"shard {quoted(sharding.labels[empty[0]])} has no relevant document of any topic"
-                f" ({counted(number, 'shard')}, {documents} of grade {grade} or higher);"
+                f" ({counted(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
                 " take fewer shards"
             )
     return _Split(
-        sharding, tuple(qrels.restricted(shard == k) for k in range(number)), int(lost.sum())
+        sharding, tuple(qrels.restricted(shard == k) for k in range(n_shards)), int(is_lost.sum())
     )
 
 
-def _top(run: Run, chosen: Policies) -> Run:
-    """Cut the rankings off at the depth that counts."""
-    if chosen.depth is None:
+def _top(run: Run, policy: Policies) -> Run:
+    """Cut the rankings off at the depth of the policies."""
+    if policy.depth is None:
         return run
-    ranks = order_of(run, chosen.ties).ranks_of(np.arange(len(run)))
-    return run.restricted(ranks <= chosen.depth)
+    ranks = order_of(run, policy.ties).ranks_of(np.arange(len(run)))
+    return run.restricted(ranks <= policy.depth)
 
 
 def _parts(
-    run: Run, whole: JudgedRun, split: _Split, unmapped: str, chosen: Policies
+    run: Run, whole: JudgedRun, split: _Split, unmapped: str, policy: Policies
 ) -> tuple[list[JudgedRun], int]:
-    """Judge a run on each shard; also count its documents that are in none."""
+    """Judge a run on each shard, and count its documents that are in none."""
     shard = split.sharding.of(run.docs)
-    lost = shard < 0
-    number = int(lost.sum())
-    if unmapped == "error" and number:
-        raise _in_no_shard(run, int(np.flatnonzero(lost)[0]), number, "document")
+    is_lost = shard < 0
+    n_lost = int(is_lost.sum())
+    if unmapped == "error" and n_lost:
+        raise _in_no_shard(run, int(np.flatnonzero(is_lost)[0]), n_lost, "document")
     parts = []
     for k, judgments in enumerate(split.qrels):
-        part = judge_one(run.restricted(shard == k), whole.stem, judgments, chosen)
+        part = judge_one(run.restricted(shard == k), whole.stem, judgments, policy)
         extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
         # A system that has a topic has it in every shard, also where it retrieved nothing.
-        parts.append(replace(part, has=whole.has, extra=extra))
-    return parts, number
+        parts.append(replace(part, has_topic=whole.has_topic, extra=extra))
+    return parts, n_lost
 
 
-def _in_no_shard(table: Run | Qrels, row: int, number: int, what: str) -> InputError:
+def _in_no_shard(table: Run | Qrels, row: int, count: int, noun: str) -> InputError:
     return table.origin.wrong(
-        f"{counted(number, what)} in no shard; unmapped='drop' skips such documents",
+        f"{counted(count, noun)} in no shard; unmapped='drop' skips such documents",
         row,
         table.topics[table.codes[row]],
         table.docs[row],

@@ -25,7 +25,7 @@ from cranfield.base.kinds import OneOf, Whole
 from cranfield.base.parallel import as_they_come, own_threads
 from cranfield.base.spec import parameters_of, summary_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
-from cranfield.collection.judged.each_run import Progress, of_each
+from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.policies import TIES, TieOrder
@@ -142,7 +142,7 @@ def fuse(
         raise InputError(f"fusion requires at least 2 runs, got {len(collection)}")
     _check_weights(weights, fusion)
     top = partial(top_of, depth=depth, ties=ties, scored=fusion.by_score)
-    tops = list(of_each(collection, top, progress, jobs=jobs))
+    tops = list(map_runs(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     run_weights = _run_weights(weights, names)
     topics = all_topics(tops)

@@ -47,7 +47,7 @@ __all__ = [  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    """Make the object of a measure at its first use, which loads its family."""
+    """Create the object of a measure at its first use, which loads its module."""
     if name in _TOOLS:
         return getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name)
     if name not in __all__:
@@ -56,8 +56,8 @@ def __getattr__(name: str) -> Any:
     from cranfield.measures.families import REGISTRY
 
     kind = REGISTRY[name]
-    made = globals()[name] = kind if kind.inside else kind()
-    return made
+    instance = globals()[name] = kind if kind.inside else kind()
+    return instance
 
 
 def __dir__() -> list[str]:

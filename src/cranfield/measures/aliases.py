@@ -11,39 +11,39 @@ from cranfield.base.spec import short
 from cranfield.measures.base import Measure
 
 Forms = tuple[tuple[str, str], ...]
-"""Patterns of names, and the text form of what matches."""
+"""Patterns of names, each with the text form of its matches."""
 
 _SHARP = "#♯"
-_REST = r"(?P<rest>(?:\(.*\))?(?:@[\d.]+)?)"
+_TAIL = r"(?P<tail>(?:\(.*\))?(?:@[\d.]+)?)"
 """Parameters and a cutoff."""
 
 _SIMILARITY = r"(?:cosine|cos_sim|dot|dot_score|euclidean|manhattan|maxsim)[-_]"
-"""What sentence-transformers puts before its names; its MAP is divided by min(k, RB)."""
+"""Prefixes of names of sentence-transformers, whose MAP is divided by min(k, RB)."""
 
 _PAPERS: Forms = (
     (rf"(D|DIN)[{_SHARP}]-(?P<inner>.+)", r"Sharp(\1(\g<inner>))"),
     (r"(D|DIN)-(?P<inner>.+)", r"\1(\g<inner>)"),
     (r"EC-(?P<inner>.+)", r"Classes(\g<inner>)"),
-    (rf"P\+Q[{_SHARP}]{_REST}", r"Sharp(PQ\g<rest>)"),
-    (rf"P\+Q{_REST}", r"PQ\g<rest>"),
-    (rf"(?:alpha|α)-(n?DCG){_REST}", r"alpha_\1\g<rest>"),
-    (rf"(?P<n>n?)ERR-IA{_REST}", r"\g<n>ERR_IA\g<rest>"),
+    (rf"P\+Q[{_SHARP}]{_TAIL}", r"Sharp(PQ\g<tail>)"),
+    (rf"P\+Q{_TAIL}", r"PQ\g<tail>"),
+    (rf"(?:alpha|α)-(n?DCG){_TAIL}", r"alpha_\1\g<tail>"),
+    (rf"(?P<n>n?)ERR-IA{_TAIL}", r"\g<n>ERR_IA\g<tail>"),
     (r"(?:M?AP)-IA", r"AP_IA"),
     (r"(?P<inner>\w+)-IA(?P<at>@\d+)?", r"IA(\g<inner>\g<at>)"),
     (r"IA-(?P<inner>.+)", r"IA(\g<inner>)"),
-    (rf"(?:I-rec|strec){_REST}", r"StRecall\g<rest>"),
-    (rf"Q-measure{_REST}", r"Q\g<rest>"),
-    (rf"U-measure{_REST}", r"U\g<rest>"),
-    (rf"([ROP])-measure{_REST}", r"\1Measure\g<rest>"),
-    (rf"(?:P\+|P-plus){_REST}", r"PPlus\g<rest>"),
+    (rf"(?:I-rec|strec){_TAIL}", r"StRecall\g<tail>"),
+    (rf"Q-measure{_TAIL}", r"Q\g<tail>"),
+    (rf"U-measure{_TAIL}", r"U\g<tail>"),
+    (rf"([ROP])-measure{_TAIL}", r"\1Measure\g<tail>"),
+    (rf"(?:P\+|P-plus){_TAIL}", r"PPlus\g<tail>"),
     (r"NCUgu,(?P<u>P|BR)", r"NCU(stopping='graded', utility='\g<u>')"),
     (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
     (r"SetP\(relative=True\)(?P<at>@\d+)?", r"SetRelP\g<at>"),
     (r"SetP\(rel=(?P<rel>\d+),\s*relative=True\)", r"SetRelP(rel=\g<rel>)"),
     (r"NumRet\((?P<rel>rel=\d+)\)", r"NumRelRet(\g<rel>)"),
     (r"(?:b|B)pref_(?P<form>[RN])", r"Bpref(form='\g<form>')"),
-    (rf"R-prec(?:ision)?{_REST}", r"Rprec\g<rest>"),
-    (rf"hit-rate{_REST}", r"Success\g<rest>"),
+    (rf"R-prec(?:ision)?{_TAIL}", r"Rprec\g<tail>"),
+    (rf"hit-rate{_TAIL}", r"Success\g<tail>"),
     (r"(?P<name>[a-z_]+?)_at_0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
     (r"(?P<name>[a-z_]{3,}?)_(?:cut_)?0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
     (r"(?P<name>[a-z_]+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)"),
@@ -54,7 +54,7 @@ _PAPERS: Forms = (
     (rf"{_SIMILARITY}(?P<name>ndcg|mrr|precision|recall)@(?P<k>\d+)", r"\g<name>@\g<k>"),
 )
 
-_ALIKE = {
+_SYNONYMS = {
     "RR": "recip_rank reciprocal_rank mean_reciprocal_rank",
     "AP": "average_precision mean_average_precision",
     "Rprec": "r_precision",
@@ -64,7 +64,7 @@ _ALIKE = {
 }
 
 TOOLS: dict[str, tuple[str, dict[str, str]]] = {
-    **{name: (measure, {}) for measure, names in _ALIKE.items() for name in names.split()},
+    **{name: (measure, {}) for measure, names in _SYNONYMS.items() for name in names.split()},
     "ndcg_burges": ("nDCG", {"gains": "exponential"}),
     "dcg_burges": ("DCG", {"gains": "exponential"}),
 }
@@ -179,7 +179,7 @@ NO_MEASURES = {
     **dict.fromkeys(("accuracy", "acc"), _ACCURACY),
     **dict.fromkeys(("mean_rank", "mr", "medr", "median_rank", "medianrank"), _RANK),
     "c": "Complete@k is 1 if all relevant documents are in the top k",
-    "cg": "gP@k is the gain of the top k over the most it could be, DCG@k discounts it",
+    "cg": "gP@k is the gain of the top k over the maximal gain, DCG@k discounts it",
     "rouge": (
         "RougeN, RougeL, RougeLsum, RougeS and RougeSU score summaries against reference texts"
         " (`cranfield answers --references`, evaluate_answers)"
@@ -196,21 +196,21 @@ NO_MEASURES = {
 
 def from_paper(text: str) -> str:
     """Rewrite a name of a paper; any other text is returned unchanged."""
-    return _rewritten(_PAPERS, text, re.IGNORECASE)
+    return _rewrite(_PAPERS, text, re.IGNORECASE)
 
 
 def from_ir_measures(text: str) -> str:
     """Rewrite the text of a measure of ir_measures where the same text is another measure here."""
-    found = re.fullmatch(r"SetF\((?P<before>.*)beta=(?P<beta>[\d.]+)(?P<after>.*)\)", text)
-    if found:
-        # What it calls beta weighs recall, as trec_eval's parameter does: the square of beta.
-        return f"SetF({found['before']}beta={sqrt(float(found['beta']))}{found['after']})"
+    match = re.fullmatch(r"SetF\((?P<before>.*)beta=(?P<beta>[\d.]+)(?P<after>.*)\)", text)
+    if match:
+        # Its beta is the weight of recall, as in trec_eval: the square of the beta of SetF.
+        return f"SetF({match['before']}beta={sqrt(float(match['beta']))}{match['after']})"
     text = re.sub(r"\bmax_rel=(\d+)", r"gains='graded',max_grade=\1", text)
-    return _rewritten(_IR_MEASURES, text)
+    return _rewrite(_IR_MEASURES, text)
 
 
 def program_names(program: str | None, text: str) -> list[str]:
-    """Rewrite the names of a program; the program's own name stands for all that it prints.
+    """Rewrite a name of a program; that of the program itself stands for all its measures.
 
     `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`. With any other program, and for a text
     that is not a name of the program, nothing changes.
@@ -219,13 +219,13 @@ def program_names(program: str | None, text: str) -> list[str]:
         return [text]
     text = text.strip()
     names = _ALL[program] if text == program else (text,)
-    return [_rewritten(_PROGRAMS[program], name) for name in names]
+    return [_rewrite(_PROGRAMS[program], name) for name in names]
 
 
-_TO_TOP = {"RBP", "ERR", "nERR", "EBR"}
+_USE_MAX_GAIN = {"RBP", "ERR", "nERR", "EBR"}
 """Measures of NTCIREVAL that depend on the highest gain."""
 
-_GAINED = {"Q", "OMeasure", "PMeasure", "PPlus", "NCU", "nDCG", *_TO_TOP}
+_USE_GAINS = {"Q", "OMeasure", "PMeasure", "PPlus", "NCU", "nDCG", *_USE_MAX_GAIN}
 """Measures of NTCIREVAL that depend on gains."""
 
 
@@ -237,43 +237,43 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
     >>> split_gains("ntcireval", "ERR@0010 -g 1:2:3")
     ('ERR@0010', (1.0, 2.0, 3.0))
     """
-    found = re.fullmatch(r"\s*(?P<name>[^\s()]+)\s+-g\s+(?P<gains>\S+)\s*", text)
-    if program != "ntcireval" or not found:
+    match = re.fullmatch(r"\s*(?P<name>[^\s()]+)\s+-g\s+(?P<gains>\S+)\s*", text)
+    if program != "ntcireval" or not match:
         return text, ()
     try:
-        gains = tuple(float(one) for one in found["gains"].split(":"))
+        gains = tuple(float(gain) for gain in match["gains"].split(":"))
     except ValueError:
         gains = ()
-    if not (gains and all(0 < one <= 1e15 for one in gains)):
+    if not (gains and all(0 < gain <= 1e15 for gain in gains)):
         raise MeasureError(
             "-g must be the gains of grades 1, 2, ..., numbers above 0 with colons between them,"
-            f" got {quoted(found['gains'])}"
+            f" got {quoted(match['gains'])}"
         )
-    return found["name"], gains
+    return match["name"], gains
 
 
-def with_gains(one: Measure, gains: tuple[float, ...]) -> Measure:
-    """Give a measure of NTCIREVAL the gains of grades 1, 2, ... and the highest grade."""
-    if one.name not in _GAINED:
-        return one
+def with_gains(measure: Measure, gains: tuple[float, ...]) -> Measure:
+    """Set the gains of grades 1, 2, ... and the highest grade of a measure of NTCIREVAL."""
+    if measure.name not in _USE_GAINS:
+        return measure
     linear = gains == tuple(range(1, len(gains) + 1))
     if not linear:
-        whole = max(gains) if one.name == "RBP" else 1.0
-        one = one(gains={grade: gain / whole for grade, gain in enumerate(gains, 1)})
-    if one.name in _TO_TOP and (linear or one.name != "RBP"):
-        one = one(max_grade=len(gains))
-    return one
+        divisor = max(gains) if measure.name == "RBP" else 1.0
+        measure = measure(gains={grade: gain / divisor for grade, gain in enumerate(gains, 1)})
+    if measure.name in _USE_MAX_GAIN and (linear or measure.name != "RBP"):
+        measure = measure(max_grade=len(gains))
+    return measure
 
 
-def in_any_case(program: str | None, text: str) -> str:
+def ignore_case(program: str | None, text: str) -> str:
     """Rewrite a name of a program whatever its case; any other text is returned unchanged."""
-    return _rewritten(_PROGRAMS.get(program or "", ()), text, re.IGNORECASE)
+    return _rewrite(_PROGRAMS.get(program or "", ()), text, re.IGNORECASE)
 
 
-def _rewritten(forms: Forms, text: str, flags: int = 0) -> str:
+def _rewrite(forms: Forms, text: str, flags: int = 0) -> str:
     for pattern, form in forms:
-        if found := re.fullmatch(pattern, text, flags):
-            return found.expand(form)
+        if match := re.fullmatch(pattern, text, flags):
+            return match.expand(form)
     return text
 
 
@@ -337,103 +337,105 @@ def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
         names = NICKNAMES[text]
         if text == "all_trec" and compat == "trec_eval-10":
             names += _NEW_IN_10
-        return [one for name in names for one in trec_texts(name) or []]
+        return [form for name in names for form in trec_texts(name) or []]
     if text in SINGLE:
         return [SINGLE[text]]
     try:
-        return _with_parameters(text)
+        return _parse_parameters(text)
     except MeasureError:
         raise
     except (ValueError, OverflowError):
         raise MeasureError(f"parameters of {quoted(text)} must be numbers") from None
 
 
-def _with_parameters(text: str) -> list[str] | None:
+def _parse_parameters(text: str) -> list[str] | None:
     if text in FAMILIES:
         cutoffs, number, form = FAMILIES[text]
         return [form.format(number(at)) for at in cutoffs]
-    found = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)[_.]([-+0-9.,=]+)", text)
-    if not found:
+    match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)[_.]([-+0-9.,=]+)", text)
+    if not match:
         return None
-    name, rest = found[1], found[2]
+    name, values = match[1], match[2]
     if name in FAMILIES:
         _, number, form = FAMILIES[name]
-        return [form.format(number(at)) for at in rest.split(",")]
+        return [form.format(number(at)) for at in values.split(",")]
     if name == "set_F":
         # trec_eval weighs recall by its parameter, the F-measure by the square of beta.
-        return [f"SetF(beta={sqrt(float(rest))})"]
+        return [f"SetF(beta={sqrt(float(values))})"]
     if name == "utility":
-        a, b, c, d = (float(part) for part in rest.split(","))
+        a, b, c, d = (float(part) for part in values.split(","))
         return [f"Utility(a={a}, b={b}, c={c}, d={d})"]
-    if name in {"ndcg", "ndcg_rel", "Rndcg", "G"} and "=" in rest:
-        pairs = (pair.split("=") for pair in rest.split(","))
+    if name in {"ndcg", "ndcg_rel", "Rndcg", "G"} and "=" in values:
+        pairs = (pair.split("=") for pair in values.split(","))
         gains = {int(grade): float(gain) for grade, gain in pairs}
         return [f"{SINGLE[name]}(gains={gains})"]
-    if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", rest):
+    if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", values):
         # With grades, ranx takes the grade itself as gain, and scores may be above 1.
         raise MeasureError(
-            f"{quoted(text)} is a name of ranx: RBP(p=0.{rest}) is the same for grades 0 and 1"
+            f"{quoted(text)} is a name of ranx: RBP(p=0.{values}) is the same for grades 0 and 1"
         )
     if name == "rbp":
-        p = float(rest.removeprefix("="))
+        p = float(values.removeprefix("="))
         return [f"RBP(gains='graded', p={p})"] if isfinite(p) else None
     return None
 
 
-def in_its_case(text: str) -> str:
+def restore_case(text: str) -> str:
     """Write a name of trec_eval with a number as trec_eval does: `ndcg_cut_10` for `NDCG_CUT_10`.
 
     A name without a number is returned unchanged, since it may be a measure.
     """
-    found = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
-    known = [] if not found else [one for one in FAMILIES if one.lower() == found[1].lower()]
-    return f"{known[0]}{found[2]}" if found and len(known) == 1 else text
+    match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
+    if match is None:
+        return text
+    families = [family for family in FAMILIES if family.lower() == match[1].lower()]
+    return f"{families[0]}{match[2]}" if len(families) == 1 else text
 
 
-def rounded(one: Measure, compat: str | None) -> Measure:
-    if compat and one.name in _LEVELLED:
-        return one(rounding="trec_eval-10" if compat == "trec_eval-10" else "trec_eval-9")
-    return one
+def rounded(measure: Measure, compat: str | None) -> Measure:
+    if compat and measure.name in _LEVELLED:
+        return measure(rounding="trec_eval-10" if compat == "trec_eval-10" else "trec_eval-9")
+    return measure
 
 
 _LEVELLED = ("IPrec", "AP11")
 _NAME_OF = {form: name for name, form in SINGLE.items()}
 
 
-def trec_name(one: Measure, rel: int = 1) -> str:
+def trec_name(measure: Measure, rel: int = 1) -> str:
     """Name a measure as trec_eval prints it; its own text form where trec_eval has no name.
 
     `rel` is the lowest relevant grade of all requested measures (trec_eval's -l), which is
     not part of a name.
     """
-    plain = one
-    if rel != 1 and hasattr(one, "rel"):
-        if one.rel != rel:
-            return one.label
-        plain = one(rel=1)
+    plain = measure
+    if rel != 1 and hasattr(measure, "rel"):
+        if measure.rel != rel:
+            return measure.label
+        plain = measure(rel=1)
     if plain.name in _LEVELLED:
         plain = plain(rounding="up")
-    return _NAME_OF.get(str(plain)) or _name_with_parameters(plain) or str(one)
+    return _NAME_OF.get(str(plain)) or _name_with_parameters(plain) or str(measure)
 
 
 def _name_with_parameters(plain: Measure) -> str | None:
-    known = vars(plain)
-    if plain.name == "IPrec" and known["recall"] is not None:
-        same, name = plain(recall=None), f"iprec_at_recall_{known['recall']:.2f}"
-    elif plain.name == "Rprec" and known["multiple"] is not None:
-        same, name = plain(multiple=None), f"Rprec_mult_{known['multiple']:.2f}"
+    values = vars(plain)
+    if plain.name == "IPrec" and values["recall"] is not None:
+        same, name = plain(recall=None), f"iprec_at_recall_{values['recall']:.2f}"
+    elif plain.name == "Rprec" and values["multiple"] is not None:
+        same, name = plain(multiple=None), f"Rprec_mult_{values['multiple']:.2f}"
     elif plain.name == "Utility":
-        prices = ",".join(short(known[price]) for price in "abcd")
+        prices = ",".join(short(values[price]) for price in "abcd")
         same, name = plain(a=1, b=-1, c=0, d=0), f"utility_{prices}"
     elif plain.name == "SetF":
-        same, name = plain(beta=1), f"set_F_{known['beta'] ** 2:g}"
+        same, name = plain(beta=1), f"set_F_{values['beta'] ** 2:g}"
     elif plain.cutoff is not None:
         families = {form.format(7): name for name, (_, _, form) in FAMILIES.items() if "@" in form}
-        found = families.get(str(plain(cutoff=7)))
-        return found and f"{found}_{plain.cutoff}"
-    elif isinstance(gains := getattr(known.get("gains"), "kind", None), tuple):
-        found = _NAME_OF.get(str(plain(gains="linear")))
-        return found and f"{found}_" + ",".join(f"{grade}={short(gain)}" for grade, gain in gains)
+        family = families.get(str(plain(cutoff=7)))
+        return family and f"{family}_{plain.cutoff}"
+    elif isinstance(gains := getattr(values.get("gains"), "kind", None), tuple):
+        family = _NAME_OF.get(str(plain(gains="linear")))
+        return family and f"{family}_" + ",".join(f"{grade}={short(gain)}" for grade, gain in gains)
     else:
         return None
     return name if str(same) == same.name else None

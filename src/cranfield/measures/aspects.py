@@ -24,8 +24,8 @@ all aspects (Zuccon 2016):
 
 .. math:: (1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)
 
-Where :math:`P(R \mid r)` is the gain of the document at rank r, as in RBP, and
-:math:`P(a \mid r)` how far it has the aspect a. A document that is not judged on an aspect does not
+Here :math:`P(R \mid r)` is the gain of the document at rank r, as in RBP, and
+:math:`P(a \mid r)` its degree of aspect a. A document that is not judged on an aspect does not
 have it. The judgments on aspects are given to :func:`cranfield.evaluate` by name.
 """
 
@@ -78,27 +78,28 @@ class _Compatibility(
         is_ideal = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
         grades, topics = sign * judgments.grade[is_ideal], judgments.topic[is_ideal]
         base = np.bincount(topics, minlength=judgments.topics)[:, None]
-        ideal_rank = _better(rows, sign * rows.grade, grades, topics, judgments.topics)
-        ideal_rank += _above(rows)
+        ideal_rank = _count_better(rows, sign * rows.grade, grades, topics, judgments.topics)
+        ideal_rank += _places_in_grade(rows)
         depth = np.maximum(judged.retrieved, base)
         if self.cutoff is not None:
             check_ranks(self.cutoff, self)
             depth = np.full_like(depth, self.cutoff)
-        # A document that both rankings have from rank m on adds a sum over depths m to D.
+        # A document in both rankings from rank m on adds a sum over depths m to D.
         depths = np.arange(1, int(depth.max(initial=1)) + 1)
-        upto = np.concatenate(([0.0], np.cumsum(self.p ** (depths - 1.0) / depths)))
-        end = rows.at(upto[depth])
-        met = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
-        overlap = rows.total(np.maximum(end - upto[met - 1], 0.0))
+        cumulative = np.concatenate(([0.0], np.cumsum(self.p ** (depths - 1.0) / depths)))
+        end = rows.at(cumulative[depth])
+        common_rank = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
+        overlap = rows.total(np.maximum(end - cumulative[common_rank - 1], 0.0))
         if not self.normalised:
             return ratio(overlap * (1.0 - self.p), 1.0 - self.p**depth)
-        full = np.minimum(base, depth)
-        best = (1.0 - self.p**full) / (1.0 - self.p) + base * (upto[depth] - upto[full])
-        # Rounding may leave the best ranking a trace above 1.
+        n_filled = np.minimum(base, depth)
+        tail = cumulative[depth] - cumulative[n_filled]
+        best = (1.0 - self.p**n_filled) / (1.0 - self.p) + base * tail
+        # Rounding may put the best ranking slightly above 1.
         return np.minimum(ratio(overlap, best), 1.0)
 
 
-def _better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) -> Ints:
+def _count_better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) -> Ints:
     out = np.zeros(grade.size, dtype=np.int64)
     for level in np.unique(grade):
         higher = np.bincount(topics[grades > level], minlength=number)
@@ -107,8 +108,8 @@ def _better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) ->
     return out
 
 
-def _above(rows: Rows) -> Ints:
-    """Place of each row among those of its cell and grade, from 1."""
+def _places_in_grade(rows: Rows) -> Ints:
+    """Return the place of each row among those of its cell and grade, from 1."""
     out = np.zeros(rows.grade.size, dtype=np.int64)
     for grade in np.unique(rows.grade):
         same = rows.grade == grade
@@ -197,13 +198,13 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
             if not judged.annotations.aspects:
                 raise MeasureError(NO_ASPECT.format(self))
             weights = shares(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
-        names = tuple(name for name, number in weights.given if number)
+        names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
         return self.mean(scores, np.array(weights.of(names))[:, None, None])
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
-        """Mean of scores [aspect, topic, system] with weights [aspect, 1, 1]."""
+        """Average scores [aspect, topic, system] with weights [aspect, 1, 1]."""
         raise NotImplementedError
 
 
@@ -239,8 +240,8 @@ class MultidimensionalMeasure(OverAspects):
             )
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
-        some = (scores > 0).all(axis=0)
-        return np.where(some, ratio(np.ones(some.shape), ratio(weights, scores).sum(axis=0)), 0.0)
+        mask = (scores > 0).all(axis=0)
+        return np.where(mask, ratio(np.ones(mask.shape), ratio(weights, scores).sum(axis=0)), 0.0)
 
 
 _NEEDS_OF_RBP = "judgments on relevance and on the aspect"
@@ -255,12 +256,12 @@ def first_ranks(rows: Rows) -> Ints:
     """
     if not isinstance(rows.source, tuple):
         return rows.rank
-    whole, selection = rows.source
-    ranks = first_ranks(whole)
+    source, selection = rows.source
+    ranks = first_ranks(source)
     return ranks if selection is None else ranks[selection]
 
 
-def matched(rows: Rows, other: Rows) -> Ints:
+def match_rows(rows: Rows, other: Rows) -> Ints:
     """Find the row of the same document in the same runs judged on another aspect; -1 for none."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
     at, is_found = places_in(*(table.cell << 32 | first_ranks(table) for table in (other, rows)))
@@ -309,10 +310,10 @@ class _AspectRBP(
     def _extent(self, other: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree of an aspect of each document; 0 without a judgment on it."""
         judged_rows = other.judged()
-        at = matched(rows, judged_rows)
+        at = match_rows(rows, judged_rows)
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):
-            worth = self.aspect_gains.named(grades)
+            worth = self.aspect_gains.from_mapping(grades)
         elif self.aspect_gains.kind == "graded":
             worth = np.maximum(grades, 0) / max(other.judgments.max_grade, 1)
         else:

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, MeasureError, numbers, quoted, warn
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Spec, flag, integer, optional, parameter, short, text_of
-from cranfield.collection.judged.coverage import what_of
+from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
 from cranfield.measures.spacing import MOST, evenly_spaced, few_runs
@@ -30,7 +30,7 @@ class Info:
     name, aliases
         Its name in text, and other names that are understood.
     summary
-        What it tells, in a sentence.
+        One sentence on what it measures.
     formula
         In LaTeX, in the notation of the field: RB recall base, k cutoff, g gain, r rank.
     source
@@ -41,9 +41,9 @@ class Info:
     range
         Lowest and highest possible score.
     family
-        Its place in the catalogue.
+        The group of the catalogue that lists it.
     at
-        The parameter that stands behind the @.
+        The parameter that is written after the @.
     at_wanted
         Whether that parameter is `required`, `optional` or `none`.
     lower_is_better
@@ -53,26 +53,26 @@ class Info:
     needs
         What it needs beyond binary judgments, in words.
     inputs
-        What it needs besides judgments and rankings, by name: `intents`, `lengths`, `groups`,
-        `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
+        Data that it needs besides judgments and rankings, by name: `intents`, `lengths`,
+        `groups`, `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
     scale, scale_note
-        The scale that it is on at least, for the order of rankings that it induces itself; and
-        what is known of it for the total orders of Ferrante, Ferro and Pontarollo (2019).
+        The scale that it has at least, for the order of rankings that it induces; and a note,
+        such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
-        What other tools call the same thing.
+        Names of the same measure in other tools.
     beyond_grades, beyond_length
-        What scores depend on besides the grades of a run and `inputs`, in words; and what the
-        order of rankings of several lengths or topics depends on besides.
+        Data on which scores depend besides the grades of a run and `inputs`, in words; and data
+        on which the order of rankings of several lengths or topics depends.
     monotone
         Whether no swap or replacement that betters a run ever lowers its score, as long as gains
         rise with the grade.
     counts
-        Whether of runs of one length only how many documents there are of each grade matters.
+        Whether runs of equal length with equally many documents of each grade score the same.
     one_size
         Whether scores are equally spaced only among retrieved sets of one size.
     linear
-        Whether the score is a sum over the retrieved documents of what a grade is worth at a rank,
-        whatever else is retrieved or judged, so that a document adds to it what it adds alone.
+        Whether the score is a sum over the retrieved documents of terms that depend only on grade
+        and rank, whatever else is retrieved or judged.
     expectation
         How the mean score over all orders of tied documents is computed: `documents`, `pairs` or
         `stop` of :func:`cranfield.tie_ranges`; empty if it is not available.
@@ -115,7 +115,7 @@ class Info:
 
 
 MOST_RANKS = 1 << 20
-"""Ranks down to a cutoff that a measure looks at one by one, if no documents are there, too."""
+"""The highest cutoff of a measure that sums all ranks, with or without documents."""
 
 
 def check_ranks(ranks: int, name: object) -> None:
@@ -153,15 +153,15 @@ class Measure(Spec):
     info: ClassVar[Info] = Info("")
     kind: ClassVar[str] = KINDS[0]
     reads: ClassVar[type[Any]] = JudgedRuns
-    """What it is computed from."""
+    """Class of the data that it scores."""
     scale_source: ClassVar[str] = "measure"
     """Who declared the scale: `measure`, or `user` for one passed to :func:`cranfield.define`."""
     inside: ClassVar[str] = ""
-    """Of a measure of a measure, an example of what stands inside."""
+    """Example of the inner measure, for a measure of a measure."""
     shared: ClassVar[dict[str, Any]] = {}
-    """What a class declares, by keywords, of all measures that derive from it."""
+    """Declarations, by keyword, that hold for all derived measures."""
     passes: ClassVar[bool] = True
-    """Whether it sees rankings condensed and cut off already; these may be those of one intent."""
+    """Whether it scores rankings already condensed and cut off, also those of one intent."""
 
     def __init_subclass__(cls, **shared: Any) -> None:
         super().__init_subclass__()
@@ -170,8 +170,8 @@ class Measure(Spec):
             cls.shared |= getattr(base, "shared", {})
         cls.shared |= shared
 
-    def __init__(self, /, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, /, **parameters: Any) -> None:
+        super().__init__(**parameters)
         if self.cutoff is not None and not self.takes_cutoff():
             raise MeasureError(f"{self.info.name} takes no cutoff")
 
@@ -186,7 +186,7 @@ class Measure(Spec):
         return self.values(self.cut_off(judged))
 
     def cut_off(self, judged: JudgedRuns) -> JudgedRuns:
-        """Condense rankings and cut them off, as the measure has it."""
+        """Condense rankings and cut them off, by the parameters of the measure."""
         view = judged.condensed() if self.judged_only else judged
         return view if self.cutoff is None else view.top(self.cutoff)
 
@@ -195,16 +195,18 @@ class Measure(Spec):
         raise NotImplementedError
 
     def require_readable(self, judged: Any) -> None:
-        """Refuse what the measure is not computed from."""
+        """Refuse data of a class that the measure does not score."""
         if not isinstance(judged, self.reads):
-            raise MeasureError(f"{self} is computed from {self.reads.what}, got {what_of(judged)}")
+            raise MeasureError(
+                f"{self} is computed from {self.reads.what}, got {describe_input(judged)}"
+            )
         if self.reads is JudgedRuns and judged.policies.ties == "expected":
             raise MeasureError(
                 f"{self} must be scored in one order of tied documents, got ties='expected'"
             )
 
     def require_complete(self) -> None:
-        """Refuse a measure that still lacks what has to stand behind its @."""
+        """Refuse a measure without the parameter that must follow its @."""
         if self.info.at_wanted == "required" and getattr(self, self.info.at) is None:
             example = 10 if self.info.at == "cutoff" else 0.1
             raise MeasureError(
@@ -234,7 +236,7 @@ class Measure(Spec):
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        """Names of the parameters, the most particular first."""
+        """Return the names of the parameters, those of the measure itself first."""
         last = [name for name in ("cutoff", "judged_only") if name in cls.parameters]
         own = [name for name in cls.parameters if name not in last]
         return [*own, *(name for name in last if name != "cutoff" or cls.takes_cutoff())]
@@ -259,10 +261,10 @@ class Measure(Spec):
         works = [self.info.source]
         for condition, source in self.info.parameter_sources.items():
             name, _, value = condition.partition("=")
-            chosen = getattr(self, name)
+            setting = getattr(self, name)
             # A discount is identified by its form; the base of the logarithm may vary.
-            text = repr(chosen.form) if hasattr(chosen, "form") else text_of(chosen)
-            applies = text == value if value else chosen != self.parameters[name].default
+            text = repr(setting.form) if hasattr(setting, "form") else text_of(setting)
+            applies = text == value if value else setting != self.parameters[name].default
             if applies and source not in works:
                 works.append(source)
         return "; ".join(works)
@@ -270,12 +272,12 @@ class Measure(Spec):
     @property
     def label(self) -> str:
         """Label in tables: the text by which it was requested, otherwise its text form."""
-        return str(vars(self).get("asked", self))
+        return str(vars(self).get("label", self))
 
-    def asked_for(self, text: str) -> Self:
+    def with_label(self, text: str) -> Self:
         """Return the same measure with a text that reads back as it."""
         same = copy(self)
-        vars(same)["asked"] = text
+        vars(same)["label"] = text
         return same
 
     @property
@@ -301,8 +303,8 @@ class Measure(Spec):
 
         By default all runs are scored, where only a few ranks count; a subclass may state a law.
         """
-        known = self.kind == KINDS[0] and self.info.name in HOME and self.reads is JudgedRuns
-        if not known or self.info.inputs or self.info.beyond_grades or self.deepest is None:
+        is_own = self.kind == KINDS[0] and self.info.name in HOME and self.reads is JudgedRuns
+        if not is_own or self.info.inputs or self.info.beyond_grades or self.deepest is None:
             return False
         highest = min(highest, MOST)
         return few_runs(self.deepest, highest) and _evenly_spaced(self, highest)
@@ -312,7 +314,7 @@ class Measure(Spec):
         yield max(getattr(self, "rel", 1), 1)
         kind = getattr(getattr(self, "gains", None), "kind", None)
         if isinstance(kind, tuple):
-            yield from (max(grade + more, 1) for grade, _ in kind for more in (0, 1))
+            yield from (max(grade + step, 1) for grade, _ in kind for step in (0, 1))
 
     @property
     def uses_highest_grade(self) -> bool:
@@ -353,8 +355,9 @@ class Measure(Spec):
 
     def __str__(self) -> str:
         at = getattr(self, self.info.at) if self.info.at_wanted != "none" else None
-        behind = short(at) if isinstance(at, float) else at
-        return self.called() + self.shown(self.info.at) + ("" if at is None else f"@{behind}")
+        cutoff = short(at) if isinstance(at, float) else at
+        suffix = "" if at is None else f"@{cutoff}"
+        return self.called() + self.parameter_text(self.info.at) + suffix
 
 
 @cache
@@ -380,15 +383,15 @@ def measure(name: str, **about: Any) -> Callable[[M], M]:
     aliases: tuple[str, ...] = about.pop("aliases", ())
 
     def enter(cls: M) -> M:
-        listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.entered
-        for known in () if listed else (name, *aliases):
-            if known in REGISTRY or known in ALIASES:
-                raise MeasureError(f"measure {known} already exists")
+        is_listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.entered
+        for label in () if is_listed else (name, *aliases):
+            if label in REGISTRY or label in ALIASES:
+                raise MeasureError(f"measure {label} already exists")
         ALIASES.update(dict.fromkeys(aliases, name))
         if "cutoff" not in cls.parameters:
             about["at_wanted"] = "none"
-        others = tuple(REGISTRY.other_names(name))
-        cls.info = Info(name=name, aliases=others, **{**cls.shared, **about})
+        synonyms = tuple(REGISTRY.other_names(name))
+        cls.info = Info(name=name, aliases=synonyms, **{**cls.shared, **about})
         REGISTRY[name] = cls
         return cls
 
@@ -421,7 +424,7 @@ def define(
         Whether lower scores are better. By default they are not, with a warning if the name
         suggests it.
     summary, range, aggregate, source
-        What :class:`Info` says of it.
+        Attributes of its :class:`Info`.
     scale
         The measurement scale of its scores, if you declare one: `nominal`, `ordinal`, `interval` or
         `ratio`. By default it is ordinal.
@@ -444,7 +447,7 @@ def define(
             f"{quoted(name)} is not a valid name of a measure: use letters, digits and _"
         )
     texts = (name, summary, aggregate, source)
-    if not all(isinstance(one, str) for one in texts):
+    if not all(isinstance(text, str) for text in texts):
         raise MeasureError("name, summary, aggregate and source of a measure must be strings")
     bounds = numbers(range, "the lowest and the highest score")
     if bounds.shape != (2,) or not bounds[0] < bounds[1]:

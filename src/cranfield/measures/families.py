@@ -1,7 +1,6 @@
 """The registry of measures: the modules that declare them, in the order of the catalogue.
 
-From it come the objects of :mod:`cranfield.measures` and what the grammar understands. A module is
-loaded when one of its measures is named. Measures of texts come last.
+A module is loaded when one of its measures is named. Measures of texts come last.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.spec import Registry
 
 KINDS = ("measure", "measure of a measure", "measure of texts")
-"""What a measure can be: of rankings, of another measure inside, of answers and summaries."""
+"""Kinds of measures: of rankings, of another measure, of answers and summaries."""
 
 REGISTRY: Registry[Any] = Registry(
     "measure",
@@ -29,7 +28,7 @@ REGISTRY: Registry[Any] = Registry(
     decorators="measure wrapping",
     error=MeasureError,
 )
-"""Measures by name, those of one's own last."""
+"""Measures by name; user-defined ones come last."""
 
 HOME, ALIASES = REGISTRY.homes, REGISTRY.aliases
 """The module that defines each measure, by name; and the measure that each other name means."""

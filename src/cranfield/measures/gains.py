@@ -21,7 +21,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.spacing import sums_evenly_spaced
 
 HIGHEST = 60
-"""The highest grade for which 2^grade means anything."""
+"""The highest grade for which 2^grade is computed."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Gain:
     `linear` is the grade itself, `exponential` 2^grade - 1, `binary` 1; a mapping gives the gain
     of the grades in it, and the others stay linear. Grades below 0, and below `rel` for `binary`,
     have gain 0 unless the mapping names them. Gains of whole numbers in an array of objects stay
-    exact, those of a mapping if it has fractions for gains (see :meth:`exactly`).
+    exact, those of a mapping if it has fractions for gains (see :meth:`as_fractions`).
     """
 
     kind: str | tuple[tuple[int, float], ...] = "linear"
@@ -50,30 +50,30 @@ class Gain:
                 worth[grades == grade] = gain
         return worth
 
-    def most(self, highest: int) -> float:
-        """Gain of the grade up to some highest one that has the highest: not all gains rise."""
-        return float(self.of(self.telling(highest)).max())
+    def max_gain(self, highest: int) -> float:
+        """Return the highest gain of the grades up to `highest`, as gains may fall."""
+        return float(self.of(self.candidates(highest)).max())
 
-    def telling(self, highest: int) -> NDArray[np.int64]:
-        """Grades up to some highest one, among which is that of the highest gain."""
+    def candidates(self, highest: int) -> NDArray[np.int64]:
+        """Return grades up to `highest` that include the one with the highest gain."""
         named = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
         # Of the grades that are not named, the highest one counts.
         grades = {*named, *range(highest - len(named), highest + 1)}
         return np.array(sorted(grade for grade in grades if 0 <= grade <= highest), dtype=np.int64)
 
-    def named(self, grades: NDArray[Any]) -> Any:
-        """Gain of each grade by a mapping alone, in which a grade that is not named has none."""
+    def from_mapping(self, grades: NDArray[Any]) -> Any:
+        """Return the gain of each grade in the mapping; other grades have gain 0."""
         worth = np.zeros(grades.shape, np.result_type(grades, np.float64))
         for grade, gain in self.kind if isinstance(self.kind, tuple) else ():
             worth[grades == grade] = gain
         return worth
 
-    def exactly(self) -> Gain:
-        """The same gains, those of a mapping as the fractions that they were meant to be."""
+    def as_fractions(self) -> Gain:
+        """Return the same gains, those of a mapping as exact fractions."""
         if isinstance(self.kind, str):
             return self
-        meant: Any = tuple((grade, fraction_of(gain)) for grade, gain in self.kind)
-        return Gain(meant)
+        fractions: Any = tuple((grade, fraction_of(gain)) for grade, gain in self.kind)
+        return Gain(fractions)
 
     @property
     def text(self) -> str:
@@ -91,9 +91,9 @@ Pairs = tuple[tuple[int, float], ...]
 
 
 def gain_check(
-    wanted: str, *words: str, fits: Callable[[Pairs], bool] = bool
+    description: str, *words: str, fits: Callable[[Pairs], bool] = bool
 ) -> Callable[[Any], Gain]:
-    """Return a check of gains, which are one of some words, or a mapping that fits."""
+    """Return a check of gains: one of some words, or a mapping that passes `fits`."""
 
     def check(value: Any) -> Gain:
         if isinstance(value, Gain):
@@ -101,10 +101,10 @@ def gain_check(
         if value in words:
             return Gain(value)
         if isinstance(value, Mapping) and value:
-            checked = pairs(value)
-            if fits(checked):
-                return Gain(checked)
-        raise ValueError(wanted)
+            gains = pairs(value)
+            if fits(gains):
+                return Gain(gains)
+        raise ValueError(description)
 
     return check
 
@@ -152,8 +152,8 @@ class Discount:
         if isinstance(value, str):
             text = re.sub(r"\s+", "", value)
             for form, pattern in _PATTERNS.items():
-                if found := re.fullmatch(pattern, text):
-                    base = float(found[1])
+                if match := re.fullmatch(pattern, text):
+                    base = float(match[1])
                     if isfinite(base) and base > 1:
                         return cls(form, base)
         raise ValueError(
@@ -182,8 +182,8 @@ _PATTERNS = {
 
 def _log(values: NDArray[Any], base: float) -> Floats:
     """Logarithm; exact at powers of 2 and 10, where the discounts of the papers have corners."""
-    exact = {2: np.log2, 10: np.log10}.get(int(base) if base % 1 == 0 else 0)
-    logs: Floats = exact(values) if exact else np.log(values) / log(base)
+    logarithm = {2: np.log2, 10: np.log10}.get(int(base) if base % 1 == 0 else 0)
+    logs: Floats = logarithm(values) if logarithm else np.log(values) / log(base)
     return logs
 
 
@@ -196,16 +196,17 @@ gain = gain_check(
 no_loss = gain_check(
     "'linear', 'exponential' or a mapping of grades to gains of at least 0, such as {1: 1, 2: 3}",
     *("linear", "exponential"),
-    fits=lambda checked: all(worth >= 0 for _, worth in checked),
+    fits=lambda gains: all(worth >= 0 for _, worth in gains),
 )
-"""What has a share of a gain cannot have a loss."""
+
+"""Check of gains that are not negative, for measures that need proportions of gains."""
 
 GAINS = parameter(LINEAR, gain, GAINS_DOC)
 POSITIVE_GAINS = parameter(LINEAR, no_loss, GAINS_DOC)
 
 
 class OfGains(Measure, needs="graded or binary judgments"):
-    """Measures of the gains of grades."""
+    """Base class of measures of the gains of grades."""
 
     gains: Gain = GAINS
 
@@ -219,7 +220,7 @@ class OfGains(Measure, needs="graded or binary judgments"):
             return super().evenly_spaced(highest)
         if highest > (HIGHEST if self.gains.kind == "exponential" else MOST_GRADES):
             return False
-        return gains_evenly_spaced(self.gains.exactly().of(grades_up_to(highest)), self.cutoff)
+        return gains_evenly_spaced(self.gains.as_fractions().of(grades_up_to(highest)), self.cutoff)
 
 
 MOST_GRADES = 1_000
@@ -232,17 +233,14 @@ def grades_up_to(highest: int) -> NDArray[Any]:
 
 
 def gains_evenly_spaced(gains: Iterable[Any], ranks: int | None, base: Fraction | int = 1) -> bool:
-    """Return True if sums of the gains of grades are equally spaced.
-
-    They have to be so where all documents are judged, and where others, of gain 0, are retrieved.
-    """
-    known = set(map(Fraction, gains))
-    both = (known, known | {Fraction(0)})
-    return all(sums_evenly_spaced(some, ranks, base) for some in both)
+    """Return True if sums of gains are equally spaced, with and without unjudged documents."""
+    values = set(map(Fraction, gains))
+    variants = (values, values | {Fraction(0)})
+    return all(sums_evenly_spaced(variant, ranks, base) for variant in variants)
 
 
 def gained(judged: JudgedRuns, gains: Gain) -> Rows:
-    """Judged retrieved documents whose gain is not 0, with their gains."""
+    """Return the judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
         # The gain of these is above 0 from grade 1 on, and 0 below.
         return relevant(judged, 1, gains)
@@ -256,30 +254,30 @@ def gained(judged: JudgedRuns, gains: Gain) -> Rows:
 
 
 def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
-    """Retrieved documents with grade >= rel, with their gains, which may be 0."""
+    """Return the retrieved documents with grade >= rel, with their gains, which may be 0."""
     key = ("relevant", max(rel, judged.judgments.judged_from), gains)
     rows = judged.relevant(rel)
     return judged.view(key, lambda: rows.with_gains(gains.of(rows.grade)))
 
 
 def ideal(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
-    """The ideal ranking of each topic: all judged documents with a positive gain, best first.
+    """Return the ideal ranking of each topic: judged documents with a positive gain, best first.
 
     With `rel`, documents of a lower grade have no gain.
     """
     judgments = judged.judgments
     key = ("ideal", gains, rel)
-    found: Rows | None = judgments.cached.get(key)
-    if found is None:
+    rows: Rows | None = judgments.cached.get(key)
+    if rows is None:
         worth = gains.of(judgments.grade)
         if rel is not None:
             worth[judgments.grade < max(rel, judgments.judged_from)] = 0.0
-        found = judgments.cached[key] = judgments.ideal(worth)
-    return found
+        rows = judgments.cached[key] = judgments.ideal(worth)
+    return rows
 
 
 def upto(best: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
-    """Value of a running total of the ideal ranking at a rank, or at its end; and that rank."""
+    """Return a running total of the ideal ranking at a rank or at its end, and that rank."""
     length = best.count[:, 0]
     first = np.cumsum(length) - length
     at = np.minimum(rank, length[topic])
@@ -341,4 +339,4 @@ def top_gain(
         raise MeasureError(
             f"{name}: grades must be at most {HIGHEST}, got judgments with grade {highest}"
         )
-    return gains.most(highest)
+    return gains.max_gain(highest)

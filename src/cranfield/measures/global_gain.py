@@ -1,4 +1,4 @@
-r"""D-measures: any measure, of documents whose gain is that of all intents.
+r"""D-measures: measures with the global gain of documents over all intents.
 
 The global gain of a document is :math:`GG = \sum_i Pr(i|q) \, g_i`, where :math:`g_i` is the gain
 of its grade for intent i. The measure inside then has these gains in place of those of grades, and
@@ -27,10 +27,10 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
 BLOCK = 2**20
-"""Gains by intent that are held at a time."""
+"""Number of gains by intent that are held in memory at a time."""
 
 _BY_GRADE = ("betas", "thresholds", "clicks", "by_grade")
-"""Parameters of measures that go by the grades themselves."""
+"""Parameters that use the grades themselves; their measures cannot have global gains."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         scaled = getattr(self.inner, "gain_of", None)
         top = None if scaled else self._top(judged, gains)
         key = (self.navigational_once, rel, str(self.inner) if scaled else gains, top)
-        # Of binary gains, equation (27) is the chance that the document is relevant.
+        # With binary gains, equation (27) is the probability that the document is relevant.
         local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.of
         compute = partial(globally, judged, local, rel, self.navigational_once, str(self), top)
         runs, levels = judged.view(key, compute)
@@ -90,7 +90,7 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         return out
 
     def _top(self, judged: JudgedRuns, gains: Gain) -> float | None:
-        """Return the gain at the end of the scale, where the measure inside has one of its own."""
+        """Return the gain at the end of the scale if the inner measure sets one."""
         if gains.kind == "binary" or (
             isinstance(self.inner, UnitGains) and isinstance(gains.kind, tuple)
         ):
@@ -110,24 +110,24 @@ def globally(
     name: str,
     top: float | None = None,
 ) -> tuple[JudgedRuns, LevelGain]:
-    """Put levels of global gain, 0 for none, in the place of grades; and the gain of each level.
+    """Replace grades by levels of global gain (0 for none); also return the gain of each level.
 
-    `top` is the gain at the end of the scale, by default the highest global gain that there is.
+    `top` is the gain at the end of the scale, by default the highest global gain.
     """
     intents = judged.intents(name, rel)
     judgments, documents = judged.judgments, judged.documents
-    least = max(rel, judgments.judged_from)
-    useful = np.unique(intents.answers(np.arange(judgments.topic.size), least)[0])
+    min_grade = max(rel, judgments.judged_from)
+    useful = np.unique(intents.answers(np.arange(judgments.topic.size), min_grade)[0])
     of_judgment = np.zeros(judgments.topic.size)
     parts = []
-    for part in row_slices(useful.size, intents.exists.shape[1], BLOCK):
-        some = useful[part]
-        grades = intents.grades(some)
-        worth = gains(grades) * (grades >= least) * intents.probability[judgments.topic[some]]
-        of_judgment[some] = worth.sum(axis=1)
+    for block in row_slices(useful.size, intents.exists.shape[1], BLOCK):
+        docs = useful[block]
+        grades = intents.grades(docs)
+        worth = gains(grades) * (grades >= min_grade) * intents.probability[judgments.topic[docs]]
+        of_judgment[docs] = worth.sum(axis=1)
         if navigational_once:
             of, place = np.nonzero(worth)
-            parts.append((some[of], place, worth[of, place]))
+            parts.append((docs[of], place, worth[of, place]))
     of_row = of_judgment[documents.judgment]
     if parts:
         of, place, gain = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -177,15 +177,15 @@ def _once(
 ) -> Floats:
     """Global gain of each row where navigational intents are satisfied by their first document."""
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
-    of, entry = ranges(starts, stops)
+    row, entry = ranges(starts, stops)
     at = place[entry]
-    first = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[of], at])
-    key = rows.cell[of[first]] * navigational.shape[1] + at[first]
+    first = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], at])
+    key = rows.cell[row[first]] * navigational.shape[1] + at[first]
     order = np.argsort(key, kind="stable")
     again = first[order[places(key[order]) > 1]]
     worth = gain[entry]
     worth[again] = 0.0
-    return np.bincount(of, weights=worth, minlength=rows.cell.size).astype(float)
+    return np.bincount(row, weights=worth, minlength=rows.cell.size).astype(float)
 
 
 @wrapping(

@@ -19,9 +19,9 @@ from cranfield.measures.aliases import (
     TOOLS,
     from_ir_measures,
     from_paper,
-    in_any_case,
-    in_its_case,
+    ignore_case,
     program_names,
+    restore_case,
     rounded,
     split_gains,
     trec_texts,
@@ -31,14 +31,15 @@ from cranfield.measures.base import Measure
 from cranfield.measures.families import ALIASES, REGISTRY
 
 LONGEST = 10_000
-"""Characters of a measure's text; a user browsing model of ten ranks has some 1,500."""
+"""Maximal length of a measure's text; a user browsing model of ten ranks has some 1,500."""
 
 DEEPEST = 20
-"""Measures inside each other; nothing sensible is deeper."""
+
+"""Maximal number of measures inside each other."""
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """Read one measure; it is ready to score: complete and with checked parameters.
+    """Read one measure, complete and with checked parameters.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def parse_measure(text: str | Measure) -> Measure:
     Raises
     ------
     MeasureError
-        At once, for a wrong name, parameter or value; naming the nearest right ones.
+        For an unknown name, parameter or value; the message suggests the nearest ones.
 
     Examples
     --------
@@ -104,41 +105,41 @@ def parse_measures(
     [Success@1, Success@5, Success@10]
     >>> parse_measures("P@10,nDCG@10", rel=2)
     [P(rel=2)@10, nDCG@10]
-    >>> [one.label for one in parse_measures("AP(rel=1),AP,AP(rel=3)", rel=2)]
+    >>> [measure.label for measure in parse_measures("AP(rel=1),AP,AP(rel=3)", rel=2)]
     ['AP(rel=1)', 'AP(rel=2)', 'AP(rel=3)']
     """
-    if isinstance(texts, (str, Measure)) or _of_ir_measures(texts):
+    if isinstance(texts, (str, Measure)) or _is_from_ir_measures(texts):
         texts = [texts]  # type: ignore[list-item]
     elif isinstance(texts, Mapping):
         raise MeasureError("expected measures or their texts, got a mapping")
     elif not isinstance(texts, Iterable):
         raise MeasureError(f"expected a measure or its text, got {type(texts).__name__}")
-    found: dict[Measure, None] = {}
-    alone: dict[Measure, str] = {}
+    measures: dict[Measure, None] = {}
+    first_texts: dict[Measure, str] = {}
     for text in texts:
         if isinstance(text, Measure):
             text.require_complete()
-            found.setdefault(_with_rel(text, rel))
-        elif isinstance(text, str) or _of_ir_measures(text):
-            foreign = _of_ir_measures(text)
-            given = from_ir_measures(str(text)) if foreign else str(text).strip()
-            # What is rewritten is none of the caller's texts.
-            read = _of_program if foreign else _labelled
-            for one in _split(given):
-                made = [_with_rel(each, rel) for each in read(one, compat)]
-                if len(made) == 1 and (first := alone.setdefault(made[0], one)) != one:
+            measures.setdefault(_with_rel(text, rel))
+        elif isinstance(text, str) or _is_from_ir_measures(text):
+            is_foreign = _is_from_ir_measures(text)
+            line = from_ir_measures(str(text)) if is_foreign else str(text).strip()
+            # A rewritten text is not the caller's and must not become the label.
+            reader = _read_program if is_foreign else _read_labelled
+            for name in _split(line):
+                group = [_with_rel(measure, rel) for measure in reader(name, compat)]
+                if len(group) == 1 and (first := first_texts.setdefault(group[0], name)) != name:
                     warn(
-                        f"{quoted(first)} and {quoted(one)} are the same measure; it"
+                        f"{quoted(first)} and {quoted(name)} are the same measure; it"
                         f" is reported once, as {quoted(first)}",
                         stacklevel=3,
                     )
-                for each in made:
-                    found.setdefault(each)
+                for measure in group:
+                    measures.setdefault(measure)
         else:
             raise MeasureError(f"expected a measure or its text, got {type(text).__name__}")
-    if not found:
+    if not measures:
         raise MeasureError("expected at least one measure, got none")
-    return list(found)
+    return list(measures)
 
 
 def _with_rel(measure: Measure, rel: int | None) -> Measure:
@@ -146,23 +147,23 @@ def _with_rel(measure: Measure, rel: int | None) -> Measure:
     inner = innermost(measure)
     if rel is None or "rel" not in inner.parameters or "rel" in inner.explicit:
         return measure
-    # A measure of a measure hands it on to the one inside.
+    # A measure of a measure passes it to the inner measure.
     return measure(rel=rel)
 
 
 def innermost(measure: Measure) -> Measure:
-    """Return what stands inside all measures of a measure."""
+    """Return the innermost measure."""
     while isinstance(inner := getattr(measure, "inner", None), Measure):
         measure = inner
     return measure
 
 
-def _of_ir_measures(thing: object) -> bool:
-    return type(thing).__module__.partition(".")[0] == "ir_measures"
+def _is_from_ir_measures(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] == "ir_measures"
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas, but for those inside parentheses and those that are part of a name."""
+    """Split at commas, except inside parentheses and names."""
     if "," not in text or len(text) > LONGEST or trec_texts(text) is not None:
         return [text]
     parts, start, depth = [], 0, 0
@@ -179,105 +180,105 @@ def _split(text: str) -> list[str]:
 _NCU = ("NCUgu", "NCUrb")
 
 
-def _labelled(text: str, compat: str | None) -> list[Measure]:
-    """Read a text; a measure keeps it as its label if anybody reads it as that measure."""
-    made = _of_program(text, compat)
-    if len(made) != 1 or str(made[0]) == text or not text.isprintable():
-        return made
+def _read_labelled(text: str, compat: str | None) -> list[Measure]:
+    """Read a text, which becomes the label if it stands for the same measure without compat."""
+    measures = _read_program(text, compat)
+    if len(measures) != 1 or str(measures[0]) == text or not text.isprintable():
+        return measures
     try:
-        same = compat is None or _parsed(text, None) == made
+        reads_back = compat is None or _parse(text, None) == measures
     except MeasureError:
-        same = False
-    return [made[0].asked_for(text)] if same else made
+        reads_back = False
+    return [measures[0].with_label(text)] if reads_back else measures
 
 
-def _of_program(text: str, compat: str | None) -> list[Measure]:
-    """Read a text as a program means it; in any case where that leaves one measure."""
+def _read_program(text: str, compat: str | None) -> list[Measure]:
+    """Read a text with the names of a program, ignoring case where that is unambiguous."""
     name, gains = split_gains(compat, text)
     if gains:
         forms = program_names(compat, name)
         if forms == [name]:
-            forms = [in_any_case(compat, name)]
-        return [with_gains(one, gains) for form in forms for one in _parsed(form, compat)]
+            forms = [ignore_case(compat, name)]
+        return [with_gains(measure, gains) for form in forms for measure in _parse(form, compat)]
     names = program_names(compat, text)
-    meant = in_any_case(compat, text)
-    exact = text.partition("@")[0]
-    if names != [text] or meant == text or exact in REGISTRY or exact in ALIASES:
-        return [one for name in names for one in _parsed(name, compat)]
+    spelling = ignore_case(compat, text)
+    stem = text.partition("@")[0]
+    if names != [text] or spelling == text or stem in REGISTRY or stem in ALIASES:
+        return [measure for name in names for measure in _parse(name, compat)]
     if trec_texts(text, compat) is not None:
-        return _parsed(text, compat)
-    found = _parsed(meant, compat)
+        return _parse(text, compat)
+    measures = _parse(spelling, compat)
     try:
-        plain = _parsed(text, compat)
+        plain_measures = _parse(text, compat)
     except MeasureError:
-        return found
-    for one in plain if plain != found else ():
-        for other in program_names(compat, str(one)):
-            if _parsed(other, compat) != found:
+        return measures
+    for measure in plain_measures if plain_measures != measures else ():
+        for alias in program_names(compat, str(measure)):
+            if _parse(alias, compat) != measures:
                 raise MeasureError(
-                    f"{quoted(text)} is ambiguous: {one} or, in {compat}, {found[0]};"
+                    f"{quoted(text)} is ambiguous: {measure} or, in {compat}, {measures[0]};"
                     " write it in the exact case"
                 )
-    return found
+    return measures
 
 
-def _parsed(text: str, compat: str | None) -> list[Measure]:
+def _parse(text: str, compat: str | None) -> list[Measure]:
     if len(text) > LONGEST:
         raise MeasureError(f"a measure must have at most {LONGEST:,} characters, got {len(text):,}")
     names = trec_texts(text, compat)
     if names is None and text not in REGISTRY and text not in ALIASES:
-        names = trec_texts(in_its_case(text), compat)
+        names = trec_texts(restore_case(text), compat)
     if names is None:
-        return [_read(text if text in REGISTRY else from_paper(text), text)]
-    return [rounded(_read(name, text), compat) for name in names]
+        return [_read_form(text if text in REGISTRY else from_paper(text), text)]
+    return [rounded(_read_form(name, text), compat) for name in names]
 
 
-def _read(form: str, text: str) -> Measure:
-    """Read a text form; `text` is what was given for it."""
+def _read_form(form: str, text: str) -> Measure:
+    """Read a text form; `text` is the original of the form, for messages."""
     try:
         if form.count("(") > DEEPEST:
             raise ValueError
         with catch_warnings():
-            # Of literals such as `10or`, which Python still reads.
+            # Python warns of literals such as `10or`.
             simplefilter("ignore", SyntaxWarning)
             tree = ast.parse(form, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _no_measure(text) from None
-    made = _built(tree, text)
-    made.require_complete()
-    if len(str(made)) > LONGEST:
+    measure = _build(tree, text)
+    measure.require_complete()
+    if len(str(measure)) > LONGEST:
         raise MeasureError(
             f"the text of the measure is longer than {LONGEST} characters: {quoted(text)}"
         )
-    return made
+    return measure
 
 
 def _no_measure(text: str) -> MeasureError:
-    several = [one for one in re.split(r"[\s;]+", text) if one]
-    cut = re.fullmatch(r"(?P<name>[A-Za-z]\w*)@(?P<first>\d+)(?P<more>(,\s*\d+)+)", text)
-    if cut:
-        several = [f"{cut['name']}@{k}" for k in re.findall(r"\d+", cut["first"] + cut["more"])]
-    if len(several) > 1 and all(map(_is_measure, several)):
-        form = f"separate several measures by commas: {quoted(','.join(several))}"
+    names = [n for n in re.split(r"[\s;]+", text) if n]
+    match = re.fullmatch(r"(?P<name>[A-Za-z]\w*)@(?P<first>\d+)(?P<more>(,\s*\d+)+)", text)
+    if match:
+        names = [f"{match['name']}@{k}" for k in re.findall(r"\d+", match["first"] + match["more"])]
+    if len(names) > 1 and all(map(_is_measure, names)):
+        form = f"separate several measures by commas: {quoted(','.join(names))}"
     else:
         form = "the form is Name(param=value)@cutoff"
     words = re.sub(r"(?<=[A-Za-z])[\s-]+(?=[A-Za-z])", "_", text)
     if words != text:
         if why := NO_MEASURES.get(words.partition("@")[0].lower()):
             return MeasureError(f"unknown measure {quoted(text)}: {why}")
-        like = (one for one in (words, f"{words}@10") if _is_measure(one))
-        form = next((f"did you mean {one}?" for one in like), form)
+        candidates = (n for n in (words, f"{words}@10") if _is_measure(n))
+        form = next((f"did you mean {n}?" for n in candidates), form)
     return MeasureError(f"{quoted(text)} is not a valid measure; {form}")
 
 
 def _is_measure(text: str) -> bool:
     try:
-        return bool(_parsed(text, None))
+        return bool(_parse(text, None))
     except MeasureError:
         return False
 
 
-def _built(node: ast.expr, text: str) -> Measure:
+def _build(node: ast.expr, text: str) -> Measure:
     at: Any = None
     tree = node
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
@@ -296,59 +297,59 @@ def _built(node: ast.expr, text: str) -> Measure:
         tree = tree.func
     if not isinstance(tree, ast.Name):
         raise _no_measure(text)
-    built = _with_arguments(tree.id, arguments, parameters, text)
-    return built if at is None else built @ at
+    measure = _build_call(tree.id, arguments, parameters, text)
+    return measure if at is None else measure @ at
 
 
-def _with_arguments(
+def _build_call(
     name: str, arguments: list[ast.expr], parameters: Mapping[str, Any], text: str
 ) -> Measure:
-    kind, more = _kind(name)
-    built: Measure
+    kind, presets = _find_class(name)
+    measure: Measure
     if kind.inside:
         if not arguments:
             raise MeasureError(f"{name} needs a measure inside, such as {name}({kind.inside})")
         if len(arguments) > 1:
             raise MeasureError(f"{name} takes one measure inside, got several: {quoted(text)}")
-        built = kind(_built(arguments[0], text), **parameters)
-        return built
+        measure = kind(_build(arguments[0], text), **parameters)
+        return measure
     if arguments:
         raise MeasureError(f"{quoted(text)}: parameters must be written as name=value")
-    for one in parameters:
-        if one in more:
-            raise MeasureError(f"{quoted(text)}: {name} already sets {one}={more[one]!r}")
+    for key in parameters:
+        if key in presets:
+            raise MeasureError(f"{quoted(text)}: {name} already sets {key}={presets[key]!r}")
     if "depth" in parameters and "depth" not in kind.parameters:
         raise MeasureError(
             f"{kind.info.name} has no parameter 'depth'; write it on the outer"
             f" measure, as in EU({name}, depth=1000)"
         )
-    # A call understands the parameters of other programs, too.
-    built = kind()(**more, **parameters)
-    return built
+    # A call also accepts the parameter names of other programs.
+    measure = kind()(**presets, **parameters)
+    return measure
 
 
-def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
-    """Find a measure by its name, and the parameters implied by a name of another program."""
-    if (named := ALIASES.get(name, name)) in REGISTRY:
-        return REGISTRY[named], {}
+def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
+    """Find the class of a name, and the parameters implied by a name of another program."""
+    if (full_name := ALIASES.get(name, name)) in REGISTRY:
+        return REGISTRY[full_name], {}
     why = NO_MEASURES.get(name) or NO_MEASURES.get(name.lower())
     if why:
         raise MeasureError(f"unknown measure {name}: {why}")
-    found = _in_any_case(name.lower())
-    if len(found) == 1:
-        (text, parameters), *_ = found.items()
+    matches = _find_forms(name.lower())
+    if len(matches) == 1:
+        (text, parameters), *_ = matches.items()
         return REGISTRY[text.partition("(")[0]], parameters
-    if found:
-        some = " or ".join(sorted(found))
-        raise MeasureError(f"{quoted(name)} is ambiguous: {some}; write it in the exact case")
+    if matches:
+        choices = " or ".join(sorted(matches))
+        raise MeasureError(f"{quoted(name)} is ambiguous: {choices}; write it in the exact case")
     names = (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
-    hint = did_you_mean(name, (one for one in names if one.isascii() and _is_like(name, one)))
+    hint = did_you_mean(name, (n for n in names if n.isascii() and _is_similar(name, n)))
     if at := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
-        meant = _in_any_case(at[1].lower())
-        if [REGISTRY[one.partition("(")[0]].takes_cutoff() for one in meant] == [True]:
+        forms = _find_forms(at[1].lower())
+        if [REGISTRY[n.partition("(")[0]].takes_cutoff() for n in forms] == [True]:
             hint = f"; did you mean {at[1]}@{at[2]}?"
-        elif not hint and (near := [one for one in nearest(at[1], names) if _takes_cutoff(one)]):
-            hint = f"; did you mean {near[0]}@{at[2]}?"
+        elif not hint and (suggestions := [n for n in nearest(at[1], names) if _takes_cutoff(n)]):
+            hint = f"; did you mean {suggestions[0]}@{at[2]}?"
     raise MeasureError(f"unknown measure {quoted(name)}{hint}")
 
 
@@ -356,26 +357,26 @@ def _takes_cutoff(name: str) -> bool:
     return name in REGISTRY and REGISTRY[name].takes_cutoff()
 
 
-def _is_like(name: str, known: str) -> bool:
+def _is_similar(name: str, candidate: str) -> bool:
     """Return False if a name of few letters shares too few of them to have been meant."""
     if len(name) > 4:
         return True
     from difflib import SequenceMatcher
 
-    return SequenceMatcher(None, name.lower(), known.lower()).ratio() >= 0.75
+    return SequenceMatcher(None, name.lower(), candidate.lower()).ratio() >= 0.75
 
 
-def _in_any_case(lower: str) -> dict[str, Mapping[str, str]]:
-    """Return what a name in lower case may stand for: text forms, and their parameters."""
+def _find_forms(lower: str) -> dict[str, Mapping[str, str]]:
+    """Return the text forms of a name in lower case, with their parameters."""
     names = {**ALIASES, **{name: name for name in REGISTRY.names()}}
     names |= {
         name: form.partition("@")[0] for name, (_, _, form) in FAMILIES.items() if "@" in form
     }
     names |= SINGLE
-    found: dict[str, Mapping[str, str]] = {
+    forms: dict[str, Mapping[str, str]] = {
         form: {} for name, form in names.items() if name.lower() == lower
     }
     if lower in TOOLS:
         form, parameters = TOOLS[lower]
-        found[form] = parameters
-    return found
+        forms[form] = parameters
+    return forms

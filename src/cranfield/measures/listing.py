@@ -1,4 +1,4 @@
-"""The list of measures: what is declared of each, as text and for programs."""
+"""The catalogue of measures: the declaration of each, as text and as a dictionary."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Entry:
         return text
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all declared fields as JSON can hold them."""
+        """Return all declared fields in types of JSON."""
         info = self.info
         start: dict[str, Any] = {"name": info.name, "kind": self.kind, "form": self.form}
         if self.measure is not None:
@@ -134,10 +134,10 @@ def _scale(measure: Measure) -> str:
 
 def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
     """Group the entries by family, both in order of definition."""
-    found: dict[str, list[Entry]] = {}
+    groups: dict[str, list[Entry]] = {}
     for entry in catalogue:
-        found.setdefault(entry.info.family, []).append(entry)
-    return found
+        groups.setdefault(entry.info.family, []).append(entry)
+    return groups
 
 
 def _form(kind: type[Measure]) -> str:
@@ -152,12 +152,12 @@ def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, Setti
     names = kind.parameter_names()
     if kind.kind == KINDS[1]:
         names = [name for name in names if name not in {"cutoff", "judged_only"}]
-    found = {}
+    settings = {}
     for name in names:
         parameter = kind.parameters[name]
         value = None if measure is None else text_of(getattr(measure, name))
-        found[name] = Setting(text_of(parameter.default), parameter.doc, value)
-    return found
+        settings[name] = Setting(text_of(parameter.default), parameter.doc, value)
+    return settings
 
 
 def entries_named(name: str) -> list[Entry]:
@@ -167,9 +167,9 @@ def entries_named(name: str) -> list[Entry]:
     for entry in entries():
         if name == entry.info.name or name in entry.info.aliases:
             return [entry]
-    found = []
+    matches = []
     for measure in parse_measures(name):
         kind = REGISTRY[measure.name]
         plain = str(measure) == measure.name
-        found.append(_entry(kind) if plain else _entry(kind, measure))
-    return found
+        matches.append(_entry(kind) if plain else _entry(kind, measure))
+    return matches

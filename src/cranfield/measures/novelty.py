@@ -1,11 +1,11 @@
-r"""Measures of several intents: what a document adds to those answered before it.
+r"""Measures of several intents: intent-aware measures and novelty-biased gains.
 
 An intent-aware measure is the mean of a measure over the intents of a topic, by how likely they
 are (Agrawal and others 2009; Sakai 2013, equation (26)). Intents without a relevant document do not
 count; if probabilities were given, those of the others do not add up to 1 then.
 
-A document's gain is the sum, over the intents that it is relevant to, of what another answer to
-that intent is still worth:
+A document's gain is the sum, over the intents that it is relevant to, of the value of one more
+answer to that intent:
 
 .. math:: ng(r) = \sum_i Pr(i|q) \, I_i(r) \, (1 - \alpha)^{C_i(r-1)}
 
@@ -13,7 +13,7 @@ where :math:`I_i(r)` says whether the document at rank r is relevant to intent i
 :math:`C_i(r-1)` how many above it are (Sakai 2013, equation (25); with probabilities Clarke and
 others 2011). Without a table of intents they are equally likely. Intents without a relevant
 document do not count. Every measure here is the sum of these gains by a discount of the rank,
-divided by the most that a ranking can have: that of documents that answer every intent at once
+divided by its maximum: that of documents that answer every intent at once
 (`over='perfect'`), or that of the best ranking of the judged documents. Finding the best one is
 NP-complete; as everywhere it is built greedily, one document after the other, and of documents that
 add the same the one whose id comes last is taken.
@@ -46,18 +46,18 @@ _NEEDS = "judgments by subtopic"
 
 
 class OfIntents(Measure, family=_FAMILY, inputs=("intents",), needs=_NEEDS):
-    """Measures to which a lowest grade that is relevant to an intent matters."""
+    """Base class of measures with a lowest grade that is relevant to an intent."""
 
     rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
 
 
-def expected(measured: Measure, judged: JudgedRuns, name: str) -> Floats:
-    """Mean of a measure over the intents, by how likely they are."""
+def expected(inner: Measure, judged: JudgedRuns, name: str) -> Floats:
+    """Compute the mean of a measure over the intents, weighted by their probability."""
     # Runs are split by intent after the cutoff, where nothing below it can matter.
-    if measured.cutoff is not None and not measured.judged_only:
-        judged = judged.top(measured.cutoff)
-    rel = int(getattr(measured, "rel", 1))
-    return expected_by_intent(judged, name, rel, lambda part: measured.score(part.judged))
+    if inner.cutoff is not None and not inner.judged_only:
+        judged = judged.top(inner.cutoff)
+    rel = int(getattr(inner, "rel", 1))
+    return expected_by_intent(judged, name, rel, lambda part: inner.score(part.judged))
 
 
 @wrapping(
@@ -152,10 +152,10 @@ class SubtopicRecall(OfIntents):
         rows = judged.relevant(min(self.rel, 1))
         if self.upto == "intents":
             rows = rows.where(rows.rank <= intents.count[rows.topic, 0])
-        of, place = intents.answers(rows.judgment, self.rel)
-        there = intents.exists[rows.topic[of], place]
+        row, place = intents.answers(rows.judgment, self.rel)
+        exists = intents.exists[rows.topic[row], place]
         size = intents.exists.shape[1]
-        answered = np.unique(rows.cell[of[there]] * size + place[there]) // size
+        answered = np.unique(rows.cell[row[exists]] * size + place[exists]) // size
         cells = np.bincount(answered, minlength=judged.shape[0] * judged.shape[1])
         return ratio(cells.reshape(judged.shape[::-1]).T.astype(float), intents.count)
 
@@ -177,19 +177,19 @@ class PPlusQ(OfIntents):
     gains: Gain = POSITIVE_GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
-        same: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "rel": self.rel,
             "beta": self.beta,
             "gains": self.gains,
             "cutoff": self.cutoff,
         }
-        informational, navigational = QMeasure(**same), PPlusMeasure(**same)
+        informational, navigational = QMeasure(**parameters), PPlusMeasure(**parameters)
 
-        def score(part: ByIntent) -> Floats:
+        def score(intent: ByIntent) -> Floats:
             return np.where(
-                part.navigational[:, None],
-                navigational.score(part.judged),
-                informational.score(part.judged),
+                intent.navigational[:, None],
+                navigational.score(intent.judged),
+                informational.score(intent.judged),
             )
 
         return expected_by_intent(judged, str(self), self.rel, score)
@@ -220,8 +220,8 @@ class Sharp(Wrapping):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rel = getattr(innermost(self.inner), "rel", 1)
-        same = {"cutoff": self.cutoff, "judged_only": self.judged_only}
-        recall = SubtopicRecall(rel=rel, **same).score(judged)
+        cut = {"cutoff": self.cutoff, "judged_only": self.judged_only}
+        recall = SubtopicRecall(rel=rel, **cut).score(judged)
         return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)
 
 
@@ -238,7 +238,7 @@ _DECIMALS = 12
 
 
 class _Novelty(OfIntents):
-    """Sums of novelty-biased gains, by default over that of the ranking built greedily."""
+    """Base class of sums of novelty-biased gains, by default over that of the greedy ranking."""
 
     alpha: float = parameter(
         0.5,
@@ -250,22 +250,22 @@ class _Novelty(OfIntents):
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.found(judged), self.best(judged))
+        return ratio(self.total_gain(judged), self.best(judged))
 
-    def found(self, judged: JudgedRuns) -> Floats:
+    def total_gain(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
-        of, place = intents.answers(rows.judgment, self.rel)
-        weight = intents.probability[rows.topic[of], place]
-        some = weight > 0
-        of, place, weight = of[some], place[some], weight[some]
+        row, place = intents.answers(rows.judgment, self.rel)
+        weight = intents.probability[rows.topic[row], place]
+        is_positive = weight > 0
+        row, place, weight = row[is_positive], place[is_positive], weight[is_positive]
         # In order of rank by intent, to count those before; then by row, to sum up in order.
-        key = rows.cell[of] * intents.exists.shape[1] + place
+        key = rows.cell[row] * intents.exists.shape[1] + place
         order = np.argsort(key, kind="stable")
-        before = np.empty(of.size, dtype=np.int64)
+        before = np.empty(row.size, dtype=np.int64)
         before[order] = places(key[order]) - 1
         worth = weight * (1.0 - self.alpha) ** before
-        gain = np.bincount(of, weights=worth, minlength=rows.cell.size)
+        gain = np.bincount(row, weights=worth, minlength=rows.cell.size)
         return rows.total(gain * self.discount(rows.rank))
 
     def best(self, judged: JudgedRuns) -> Floats:
@@ -292,8 +292,8 @@ def greedy(
 ) -> Rows:
     judgments = judged.judgments
     low = max(rel, judgments.judged_from)
-    of, place = intents.answers(np.arange(judgments.topic.size), low)
-    useful = np.unique(of[intents.probability[judgments.topic[of], place] > 0])
+    judged_rows, place = intents.answers(np.arange(judgments.topic.size), low)
+    useful = np.unique(judged_rows[intents.probability[judgments.topic[judged_rows], place] > 0])
     # Of documents that add the same, the one whose id comes last; the topics one after another.
     useful = useful[np.lexsort((-intents.places_of_ids(useful), judgments.topic[useful]))]
     starts = np.searchsorted(judgments.topic[useful], np.arange(judgments.topics + 1))
@@ -302,9 +302,7 @@ def greedy(
         docs = useful[starts[topic] : starts[topic + 1]]
         if docs.size:
             weight = intents.probability[topic]
-            gain = _greedy(
-                (intents.grades(docs) >= low) & (weight > 0), weight, 1.0 - alpha, cutoff
-            )
+            gain = _gains((intents.grades(docs) >= low) & (weight > 0), weight, 1.0 - alpha, cutoff)
             cells.append(np.full(gain.size, topic))
             ranks.append(np.arange(1, gain.size + 1))
             gains.append(gain)
@@ -314,14 +312,14 @@ def greedy(
     return Rows(cell, rank, np.ones(cell.size, np.int64), (judgments.topics, 1), gain)
 
 
-def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | None) -> Floats:
-    """Gains of one topic's greedy ranking; rows of `hits` are documents, best tie first."""
+def _gains(hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None) -> Floats:
+    """Return the gains of one topic's greedy ranking; `hits` has documents in order of ties."""
     size = min(len(hits), cutoff or len(hits))
     # Documents that answer the same intents are alike, so kinds of documents are chosen from.
     first, kind = _kinds(hits)
     stock = np.bincount(kind)
     answers = hits[first].astype(np.float64)
-    # Where the next document of each kind stands among the documents, for ties.
+    # Documents of each kind in order, to resolve ties.
     waiting = np.split(np.argsort(kind, kind="stable"), np.cumsum(stock)[:-1])
     worth = weight.copy()
     used = np.zeros(len(answers), dtype=np.int64)
@@ -331,15 +329,15 @@ def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | 
         tied = np.flatnonzero(gains == gains.max())
         pick = tied[0]
         if tied.size > 1:
-            pick = min(tied.tolist(), key=lambda one: int(waiting[one][used[one]]))
+            pick = min(tied.tolist(), key=lambda k: int(waiting[k][used[k]]))
         out[rank] = float((answers[pick] * worth).sum())
         used[pick] += 1
-        worth = np.where(answers[pick] > 0, worth * left, worth)
+        worth = np.where(answers[pick] > 0, worth * factor, worth)
     return out
 
 
 def _kinds(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Where each kind of rows first stands, and the kind of each row, in order of appearance."""
+    """Return the first row of each kind and the kind of each row, in order of appearance."""
     patterns = np.packbits(hits, axis=1)
     _, first, kind = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
@@ -350,8 +348,8 @@ class _Over(_Novelty, at_wanted="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        found = self.found(judged)
-        return found if self.over == "none" else ratio(found, self.perfect(judged))
+        total = self.total_gain(judged)
+        return total if self.over == "none" else ratio(total, self.perfect(judged))
 
 
 class _AlphaDCG(_Novelty, source="Clarke and others (2008)"):
@@ -440,7 +438,7 @@ class NoveltyRBP(_NRBP):
     """NRBP, divided by that of an endless list of documents that answer every intent."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.found(judged), self.perfect(judged))
+        return ratio(self.total_gain(judged), self.perfect(judged))
 
 
 @measure(
@@ -455,7 +453,7 @@ class NormalisedNRBP(_NRBP):
 
 @measure(
     "RBU",
-    summary="Rank-biased utility: what satisfies each intent, less the effort to read the list.",
+    summary="Rank-biased utility: satisfaction of each intent, less the effort to read the list.",
     formula=r"(1 - p) \sum_r p^{r-1} \Bigl( \sum_i Pr(i|q) \, R_{ir} \prod_{j<r} (1 - R_{ij})"
     r" - e \Bigr), \quad R_{ir} = \frac{2^{g_{ir}} - 1}{2^{g_{max,i}}}",
     source="Amigó and others (2018), as in the authors' program",
@@ -489,15 +487,15 @@ class RankBiasedUtility(Measure):
         intents = judged.intents(str(self), 1)
         (topics, systems), size = judged.shape, intents.exists.shape[1]
         rows = judged.relevant(1)
-        of, entry = intents.entries(rows.judgment)
-        good = intents.grade[entry] >= 1
-        of, entry = of[good], entry[good]
-        cell = rows.cell[of] * size + intents.place[entry]
+        row, entry = intents.entries(rows.judgment)
+        is_relevant = intents.grade[entry] >= 1
+        row, entry = row[is_relevant], entry[is_relevant]
+        cell = rows.cell[row] * size + intents.place[entry]
         order = np.argsort(cell, kind="stable")
         # The answers to each intent, in order of rank, as if it were a topic.
         answers = Rows(
             cell[order],
-            rows.rank[of[order]],
+            rows.rank[row[order]],
             intents.grade[entry[order]].astype(np.int64),
             (topics * size, systems),
         )
@@ -513,12 +511,12 @@ class RankBiasedUtility(Measure):
         return np.asarray(utility - self.e * (1.0 - self.p**judged.retrieved))
 
     def _highest(self, judged: JudgedRuns, intents: Intents) -> Ints:
-        """Highest grade of each intent of each topic; shape (topics, intents)."""
+        """Return the highest grade of each intent of each topic; shape (topics, intents)."""
         if self.max_grade is not None:
             highest = highest_of(judged, self.max_grade, str(self))
             return np.full(intents.exists.shape, highest, dtype=np.int64)
-        of, entry = intents.entries(np.arange(judged.judgments.topic.size))
+        judgment, entry = intents.entries(np.arange(judged.judgments.topic.size))
         out = np.zeros(intents.exists.shape, dtype=np.int64)
-        where = judged.judgments.topic[of], intents.place[entry]
+        where = judged.judgments.topic[judgment], intents.place[entry]
         np.maximum.at(out, where, intents.grade[entry])
         return out

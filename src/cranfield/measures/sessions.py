@@ -42,8 +42,8 @@ def click_u(
 ) -> float:
     r"""Compute the click-based U-measure of one session, unnormalised; 0 without clicks.
 
-    A click at rank r says that the user read the snippets of ranks 1 to r of that list, as far as
-    they were not read before, and then a share of the clicked document. Each click gains
+    A click at rank r implies that the user read the snippets of ranks 1 to r of that list, as far
+    as they were not read before, and then a proportion of the clicked document. Each click gains
 
     .. math:: g \, \max\left(0, 1 - \frac{pos}{L}\right),
 
@@ -102,31 +102,32 @@ def click_u(
     share = checked("click_u", "share", share, _SHARE, MeasureError)
     limit = checked("click_u", "limit", limit, _LIMIT, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
-    worth = _u(cell, query, rank.astype(np.int64), snippet * rank, share * length, gained, limit)
+    text = snippet * rank
+    worth = _values(cell, query, rank.astype(np.int64), text, share * length, gained, limit)
     return float(worth.sum())
 
 
-def _u(
-    cell: Ints, query: Ints, rank: Ints, text: Floats, read: Floats, gains: Floats, limit: float
+def _values(
+    cell: Ints, query: Ints, rank: Ints, text: Floats, reading: Floats, gains: Floats, limit: float
 ) -> Floats:
-    """Worth of each click; `text` is that of the snippets down to it, `read` of the document."""
+    """Worth of each click; `text` is that of the snippets down to it, `reading` of the document."""
     if not rank.size:
         return np.zeros(0)
-    # The deepest rank so far of each list: the clicks list by list, in order of time.
+    # The deepest rank so far of each list, with the clicks sorted by list and time.
     order = np.lexsort((query, cell))
     lists = (cell[order][1:] != cell[order][:-1]) | (query[order][1:] != query[order][:-1])
     offset = np.cumsum(np.append(0, lists), dtype=np.int64) << 32
     deepest = np.maximum.accumulate(offset | rank[order]) - offset
     before = np.append(0, deepest[:-1])
     before[1:][lists] = 0
-    new = deepest > before
+    is_deeper = deepest > before
     # Where a click goes deeper, it is itself the deepest, and so was the last one that did.
-    last = np.maximum.accumulate(np.where(new, np.arange(rank.size), 0))
-    so_far = np.append(0.0, text[order][last][:-1])
-    so_far[before == 0] = 0.0
-    fresh = np.empty(rank.size)
-    fresh[order] = np.where(new, text[order] - so_far, 0.0)
-    pos = scan(fresh + read, places(cell), np.add)
+    last_deeper = np.maximum.accumulate(np.where(is_deeper, np.arange(rank.size), 0))
+    before_text = np.append(0.0, text[order][last_deeper][:-1])
+    before_text[before == 0] = 0.0
+    new_text = np.empty(rank.size)
+    new_text[order] = np.where(is_deeper, text[order] - before_text, 0.0)
+    pos = scan(new_text + reading, places(cell), np.add)
     return np.asarray(gains * np.maximum(0.0, 1.0 - pos / limit))
 
 
@@ -146,10 +147,10 @@ class ClickU(Measure):
     """Click-based U-measure, unnormalised; 0 for a session without clicks.
 
     Text read up to a click: the snippets of its list down to its rank, as far as they were not read
-    before, and a share F of each clicked document. As in the figure, a document that is clicked
-    again is read again and gains again; with `once=True` it is not.
+    before, and a proportion F of each clicked document. As in the figure, a document that is
+    clicked again is read again and gains again; with `once=True` it is not.
 
-    It reads clicks, so :func:`cranfield.evaluate_sessions` computes it.
+    It needs clicks, so :func:`cranfield.evaluate_sessions` computes it.
 
     Examples
     --------
@@ -191,22 +192,22 @@ class ClickU(Measure):
                     " for all as ClickU(length=...)"
                 )
             length = np.where(np.isnan(length), self.length, length)
-        own = isinstance(self.snippet, str)
-        text: Floats = clicks.text if own else np.multiply(clicks.rank, self.snippet, dtype=float)
+        is_own = isinstance(self.snippet, str)
+        text: Floats = (
+            clicks.text if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
+        )
         if np.isnan(text).any():
             raise MeasureError(f"{self} needs the snippets of the log, but some are missing")
-        read = np.where(counts, self.F * length, 0.0)
+        reading = np.where(counts, self.F * length, 0.0)
         flat = np.full(counts.size, self.gain)
         gains = np.where(counts, flat if self.gains is None else self.gains.of(clicks.grade), 0.0)
-        worth = _u(clicks.cell, clicks.query, clicks.rank, text, read, gains, self.L)
+        worth = _values(clicks.cell, clicks.query, clicks.rank, text, reading, gains, self.L)
         topics, systems = judged.shape
         total = np.bincount(clicks.cell, weights=worth, minlength=topics * systems)
         return total.astype(float).reshape(systems, topics).T
 
 
 _BASE = number(1, open_low=True)
-
-# It is an alias of scaled DCG, SDCG, as well; the field means session DCG by it.
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +216,8 @@ class Lists:
 
     cell: Ints  # the (system, session) of each list, as one number
     query: Ints  # number of its query, from 1
-    before: Ints  # how many documents of the concatenated ranking stand before it
-    length: Ints  # how many documents it has
+    before: Ints  # number of documents before it in the concatenated ranking
+    length: Ints  # number of its documents
 
 
 def lists_of(queries: Rows) -> tuple[Lists, Ints]:
@@ -269,7 +270,7 @@ class SessionDiscounted(
         return out
 
     def sum(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
-        """Sum of discounted gains; with `once` repeated documents have no gain."""
+        """Sum discounted gains; with `once`, repeated documents have no gain."""
         rows = judged.judged()
         worth = self.gains.of(rows.grade)
         if once:
@@ -278,9 +279,9 @@ class SessionDiscounted(
         lists, of_row = lists_of(queries)
         # Every retrieved document has a query, so each key is found.
         at = np.searchsorted((queries.cell << 32) | queries.rank, (rows.cell << 32) | rows.rank)
-        mine = of_row[at]
-        within = rows.rank - lists.before[mine]
-        return rows.total(worth / self.discount(lists.query[mine], rows.rank, within))
+        list_index = of_row[at]
+        within = rows.rank - lists.before[list_index]
+        return rows.total(worth / self.discount(lists.query[list_index], rows.rank, within))
 
 
 @measure(
@@ -344,7 +345,7 @@ class NormalisedSessionDCG(SessionDiscounted):
     gain again.
 
     Scores are at most 1 with `variant='kanoulas'`. With ranks that start again in each list and a
-    single ideal list they can be above 1: that is the flaw that the later definition mends.
+    single ideal list they can be above 1, a flaw that the later definition mends.
 
     Examples
     --------
@@ -371,10 +372,10 @@ class NormalisedSessionDCG(SessionDiscounted):
             first_query = np.ones_like(best.rank)
             ideal_sum = best.total(best.gains / self.discount(first_query, best.rank, best.rank))
             return ratio(self.sum(judged, once=True), ideal_sum)
-        return ratio(self.sum(judged), self._repeated(judged))
+        return ratio(self.sum(judged), self._sum_repeated(judged))
 
-    def _repeated(self, judged: JudgedRuns) -> Floats:
-        """Sum over ideal lists, one for each list of the session."""
+    def _sum_repeated(self, judged: JudgedRuns) -> Floats:
+        """Sum discounted gains over ideal lists, one for each list of the session."""
         best = ideal(judged, self.gains)
         lists, _ = lists_of(judged.queries(str(self)))
         length, before = lists.length, lists.before
@@ -386,15 +387,15 @@ class NormalisedSessionDCG(SessionDiscounted):
         topic = lists.cell % judged.shape[0]
         n_relevant = best.count[:, 0]
         lengths = np.minimum(length, n_relevant[topic])
-        each = np.repeat(np.arange(lengths.size), lengths)
-        within = np.arange(each.size) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-        gains = best.gains[(np.cumsum(n_relevant) - n_relevant)[topic[each]] + within - 1]
-        worth = gains / self.discount(lists.query[each], before[each] + within, within)
-        return Rows(lists.cell[each], within, within, judged.shape).total(worth)
+        list_index = np.repeat(np.arange(lengths.size), lengths)
+        within = np.arange(list_index.size) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+        gains = best.gains[(np.cumsum(n_relevant) - n_relevant)[topic[list_index]] + within - 1]
+        worth = gains / self.discount(lists.query[list_index], before[list_index] + within, within)
+        return Rows(lists.cell[list_index], within, within, judged.shape).total(worth)
 
 
 def _log(values: NDArray[Any], base: float) -> Floats:
-    """Logarithm, exact where base and value are powers of 2."""
+    """Compute the logarithm, exact where base and value are powers of 2."""
     out: Floats = np.log2(values) / np.log2(base)
     return out
 

@@ -27,8 +27,8 @@ from cranfield.measures.grammar import parse_measure
 class Wrapping(Measure):
     """Measure around another measure: `Name(inner, option=value)`.
 
-    What is behind an `@` goes to the measure inside, and so do parameters that are not the
-    wrapping's own.
+    The value after an `@` goes to the inner measure, as do parameters that are not those of the
+    outer measure.
     """
 
     kind = KINDS[1]
@@ -38,46 +38,45 @@ class Wrapping(Measure):
     inner: Measure
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
-        known = self.option_names()
+        names = self.option_names()
         for name in options:
-            if name not in known:
-                have = ", ".join(known) or "none"
+            if name not in names:
+                choices = ", ".join(names) or "none"
                 raise MeasureError(
-                    f"{self.about.name} has no parameter {quoted(name)} (it has: {have})"
+                    f"{self.about.name} has no parameter {quoted(name)} (it has: {choices})"
                 )
         if not isinstance(inner, (str, Measure)):
             kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
             raise MeasureError(f"{self.about.name}: expected a measure or its text, got {kind}")
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.reads is not JudgedRuns:
-            reads, wanted = self.inner.reads.what, JudgedRuns.what
             raise MeasureError(
-                f"{self.about.name}: {inner} is computed from {reads}; expected a measure of"
-                f" {wanted}"
+                f"{self.about.name}: {inner} is computed from {self.inner.reads.what}; expected a"
+                f" measure of {JudgedRuns.what}"
             )
         vars(self)["explicit"] = frozenset(options)
-        for name in known:
+        for name in names:
             self._set(name, options.get(name, self.parameters[name].default))
         vars(self).update(cutoff=self.inner.cutoff, judged_only=self.inner.judged_only)
         self.check(self.inner)
         vars(self)["info"] = self.declared()
 
     def declared(self) -> Info:
-        """Declaration; subclasses change the parts that depend on the inner measure."""
-        inside, own = self.inner.info, self.about
+        """Return the declaration; subclasses change what depends on the inner measure."""
+        inner, outer = self.inner.info, self.about
         return replace(
-            own,
-            range=inside.range,
-            lower_is_better=inside.lower_is_better,
-            aggregate=inside.aggregate,
-            at=inside.at,
-            at_wanted=inside.at_wanted,
-            inputs=tuple(dict.fromkeys((*own.inputs, *inside.inputs))),
-            others=own.others or inside.others,
+            outer,
+            range=inner.range,
+            lower_is_better=inner.lower_is_better,
+            aggregate=inner.aggregate,
+            at=inner.at,
+            at_wanted=inner.at_wanted,
+            inputs=tuple(dict.fromkeys((*outer.inputs, *inner.inputs))),
+            others=outer.others or inner.others,
         )
 
     def check(self, inner: Measure) -> None:
-        """Refuse a measure that makes no sense inside; a hook for subclasses."""
+        """Refuse an inner measure that the outer one cannot use; a hook for subclasses."""
 
     @classmethod
     def option_names(cls) -> list[str]:
@@ -100,11 +99,11 @@ class Wrapping(Measure):
         """Return the measure with other parameters, its own or those of the measure inside."""
         if at:
             return super().__call__(*at)
-        own = set(self.option_names())
-        inside = {name: value for name, value in parameters.items() if name not in own}
-        chosen = {name: value for name, value in parameters.items() if name in own}
-        inner = self.inner(**inside) if inside else self.inner
-        return type(self)(inner, **{**self.options(), **chosen})
+        names = set(self.option_names())
+        inner_parameters = {name: value for name, value in parameters.items() if name not in names}
+        options = {name: value for name, value in parameters.items() if name in names}
+        inner = self.inner(**inner_parameters) if inner_parameters else self.inner
+        return type(self)(inner, **{**self.options(), **options})
 
     @property
     def source(self) -> str:
@@ -120,12 +119,12 @@ class Wrapping(Measure):
         return {name: getattr(self, name) for name in self.option_names()}
 
     def __str__(self) -> str:
-        shown = [
+        settings = [
             f", {name}={text_of(value)}"
             for name, value in sorted(self.options().items())
             if value != self.parameters[name].default
         ]
-        return f"{self.about.name}({self.inner}{''.join(shown)})"
+        return f"{self.about.name}({self.inner}{''.join(settings)})"
 
 
 W = TypeVar("W", bound=type[Wrapping])
@@ -144,7 +143,7 @@ def wrapping(name: str, **about: Any) -> Callable[[W], W]:
 _FAMILY = "risk"
 _ALPHA = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
 _ROUNDING = 1e-12
-"""Differences that vary by less than this share of the largest are equal."""
+"""Differences that vary by less than this fraction of the largest are equal."""
 _INFINITE = (float("-inf"), float("inf"))
 
 
@@ -154,26 +153,26 @@ def _label(value: Any) -> str:
     raise ValueError("the name of a system")
 
 
-def weighed(values: Floats, baseline: Floats, alpha: float) -> Floats:
-    """Differences to a baseline, losses weighed with 1 + alpha."""
+def weigh_losses(values: Floats, baseline: Floats, alpha: float) -> Floats:
+    """Compute differences to a baseline, losses weighted with 1 + alpha."""
     difference = values - baseline
     return np.asarray(np.where(difference < 0, 1.0 + alpha, 1.0) * difference)
 
 
 def standard_error(differences: Floats) -> Floats:
-    """Standard error of each system's mean; NaN is a missing difference.
+    """Compute the standard error of each system's mean; NaN is a missing difference.
 
     0 where all differences are equal but for rounding.
     """
-    there = np.isfinite(differences)
-    count = there.sum(axis=0)
-    known = np.where(there, differences, 0.0)
-    centred = np.where(there, known - known.sum(axis=0) / np.maximum(count, 1), 0.0)
-    largest = np.abs(known).max(axis=0, initial=0.0)
+    is_scored = np.isfinite(differences)
+    count = is_scored.sum(axis=0)
+    values = np.where(is_scored, differences, 0.0)
+    centred = np.where(is_scored, values - values.sum(axis=0) / np.maximum(count, 1), 0.0)
+    largest = np.abs(values).max(axis=0, initial=0.0)
     with np.errstate(over="ignore"):
-        square = (centred**2).sum(axis=0) / np.maximum(count - 1, 1)
-    same = np.abs(centred).max(axis=0, initial=0.0) <= _ROUNDING * largest
-    return np.asarray(np.where(same, 0.0, np.sqrt(square / np.maximum(count, 1))))
+        variance = (centred**2).sum(axis=0) / np.maximum(count - 1, 1)
+    is_equal = np.abs(centred).max(axis=0, initial=0.0) <= _ROUNDING * largest
+    return np.asarray(np.where(is_equal, 0.0, np.sqrt(variance / np.maximum(count, 1))))
 
 
 class _Risk(
@@ -204,14 +203,14 @@ class _Risk(
         return replace(super().declared(), range=_INFINITE)
 
     def differences(self, judged: JudgedRuns) -> Floats:
-        """Weighed differences to the baseline; NaN where the baseline has no score."""
+        """Compute weighted differences to the baseline; NaN where it has no score."""
         if self.baseline not in judged.systems:
-            known = ", ".join(quoted(name) for name in judged.systems[:5])
-            raise MeasureError(f"{self}: unknown baseline; expected one of: {known}")
+            systems = ", ".join(quoted(name) for name in judged.systems[:5])
+            raise MeasureError(f"{self}: unknown baseline; expected one of: {systems}")
         values = self.inner.score(judged)
-        at = judged.systems.index(self.baseline)
-        baseline = np.where(judged.scored[:, [at]], values[:, [at]], np.nan)
-        return weighed(values, baseline, self.alpha)
+        column = judged.systems.index(self.baseline)
+        baseline = np.where(judged.scored[:, [column]], values[:, [column]], np.nan)
+        return weigh_losses(values, baseline, self.alpha)
 
 
 @wrapping(
@@ -249,7 +248,7 @@ class RiskReward(_Risk):
 class StandardisedRisk(_Risk):
     """T_risk: terms by topic whose mean is the statistic.
 
-    0 where all topics have the same weighed difference to the baseline.
+    0 where all topics have the same weighted difference to the baseline.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -273,8 +272,8 @@ class StandardisedRisk(_Risk):
 class ByClasses(Wrapping):
     """The version of a measure by equivalence classes.
 
-    Of the documents of a class, which say the same thing, the first that is retrieved counts, with
-    its own grade; later ones are judged and not relevant. The recall base is the number of classes
+    Documents of a class have the same content: the first that is retrieved counts, with its own
+    grade; later ones are judged and not relevant. The recall base is the number of classes
     with a relevant document, and the ideal ranking has the highest grade of each.
     """
 

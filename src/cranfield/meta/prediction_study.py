@@ -18,7 +18,7 @@ from cranfield.meta.measure_studies.correlations import agreement
 from cranfield.meta.study import Study, names_with_value, prefix
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.significance.differences import coded
+from cranfield.significance.differences import encode_scores
 from cranfield.significance.models.anova import factorial
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.factors import tukey_pairs
@@ -349,7 +349,7 @@ def _evaluate(
     for j, system in enumerate(data.systems):
         values = np.vstack([signs[:, None] * data.predictions[:, j], data.scores[j]])
         # Values that are equal within rounding are tied.
-        levels = np.stack([coded(row) for row in values]).astype(np.float64)
+        levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
         ranks = rankdata(levels, method=ties, axis=1)
         methods = ("pearson", "spearman", "tau")
         by_method = [agreement(values, levels, method, {})[:-1, -1] for method in methods]

@@ -23,7 +23,7 @@ from cranfield.result import Column, Columns, readable
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import ROUNDING, TINY, fieller_interval, t_quantile
-from cranfield.significance.prepare import LARGEST
+from cranfield.significance.prepare import MAX_SCORE
 from cranfield.significance.registry import find_test
 from cranfield.tabular import Table, shown_p
 
@@ -137,8 +137,8 @@ def outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
 
 def check_size(values: Floats) -> None:
     """Refuse scores whose squares would be infinite."""
-    if np.nanmax(np.abs(values), initial=0.0) > LARGEST:
-        raise CranfieldError(f"scores must be finite and at most {LARGEST:g}")
+    if np.nanmax(np.abs(values), initial=0.0) > MAX_SCORE:
+        raise CranfieldError(f"scores must be finite and at most {MAX_SCORE:g}")
 
 
 ROLES = ("baseline", "advanced")

@@ -115,7 +115,7 @@ def _without_cutoff(measure: str | Measure) -> Measure:
     if isinstance(measure, Measure) or "@" in measure:
         raise PolicyError(f"{measure} has a cutoff; the study sets them")
     try:
-        return parse_measure(f"{measure}@1")(cutoff=None).asked_for(measure)
+        return parse_measure(f"{measure}@1")(cutoff=None).with_label(measure)
     except MeasureError:
         # Parsing the unchanged text may give a clearer message.
         as_measure(measure, 1)

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.kinds import Numbers, Share, Whole
 from cranfield.collection.policies import DEEPEST
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 
 MOST_REPEATS = 10**6
 """Maximum number of repeats."""
 
 Repeats = Annotated[int, Whole(1, MOST_REPEATS)]
-Resamples = Annotated[int, Whole(1, MOST_RESAMPLES)]
+Resamples = Annotated[int, Whole(1, MAX_RESAMPLES)]
 Seed = Annotated[int, Whole(0, called="the seed")]
 Rel = Annotated[int, Whole(1)]
 Proportion = Annotated[float, Share()]

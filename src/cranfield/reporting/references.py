@@ -25,7 +25,7 @@ from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.registry import CORRECTIONS, find_test
 
 SOFTWARE = ("trec_eval", "ir_measures")
-"""Programs that are cited by their name."""
+"""Programs that are cited by name."""
 
 _NAME = r"(?:(?:De|[vV]an|de|Spärck) )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _CITED = re.compile(
@@ -52,7 +52,7 @@ class Entry:
 
     @property
     def year(self) -> str:
-        """Year, with a letter where an author has several works of one year."""
+        """Year, with a letter if an author has several works of that year."""
         letter = self.key[-1] if self.key[-1:].isalpha() and self.key[-2:-1].isdigit() else ""
         return self.fields.get("year", "") + letter
 
@@ -61,13 +61,13 @@ class Entry:
         return self.fields.get("keywords") == "software"
 
     def to_bibtex(self, used_for: str = "") -> str:
-        """Return BibTeX; the field `annote` says what the work is used for."""
+        """Return BibTeX; the field `annote` names the uses of the work."""
         fields = {**self.fields, **({"annote": used_for} if used_for else {})}
         lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"]) + "\n"
 
     def to_text(self, *, markdown: bool = False) -> str:
-        """Return one reference of a list, in plain text or Markdown."""
+        """Return the reference in plain text or Markdown."""
         fields = {name: _plain(value) for name, value in self.fields.items()}
         star = "*" if markdown else ""
         *others, last = fields.get("author", "").split(" and ")
@@ -112,19 +112,19 @@ def cited_in(source: str) -> tuple[list[Entry], list[str]]:
         authors = [_ascii(name) for name in re.split(r", | and ", _OTHERS.sub("", names))]
         abridged = bool(_OTHERS.search(names))
         for year in years.split(", "):
-            matches = [one for one in entries().values() if _is(one, authors, abridged, year)]
+            matches = [work for work in entries().values() if _fits(work, authors, abridged, year)]
             if len(matches) > 1 and abridged:
                 # "and others" rarely stands for a single author, who would be named.
-                several = [one for one in matches if len(one.families) > len(authors) + 1]
+                several = [work for work in matches if len(work.families) > len(authors) + 1]
                 matches = several or matches
-            works |= {one.key: one for one in matches}
+            works |= {work.key: work for work in matches}
             if not matches:
                 missing.append(f"{names} ({year})")
     works |= {name: entries()[name] for name in SOFTWARE if name in source}
     return list(works.values()), missing
 
 
-def _is(entry: Entry, authors: Sequence[str], abridged: bool, year: str) -> bool:
+def _fits(entry: Entry, authors: Sequence[str], abridged: bool, year: str) -> bool:
     families = [_ascii(name) for name in entry.families]
     return (
         year in {entry.year, entry.fields.get("year")}
@@ -134,9 +134,9 @@ def _is(entry: Entry, authors: Sequence[str], abridged: bool, year: str) -> bool
 
 
 def _ascii(text: str) -> str:
-    """Remove accents, which not every citation has."""
-    apart = unicodedata.normalize("NFKD", text.replace("’", "'"))
-    return "".join(char for char in apart if not unicodedata.combining(char))
+    """Remove accents, which some citations omit."""
+    decomposed = unicodedata.normalize("NFKD", text.replace("’", "'"))
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
 def _plain(text: str) -> str:
@@ -160,7 +160,7 @@ RESULTS = {
         "Ferrante, Ferro and Pontarollo (2019); Ferrante, Ferro and Fuhr (2021)",
     ),
 }
-"""Name and source of results that are not of a study, by class."""
+"""Name and source of results other than studies, by class."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class References:
     entries
         The works, ordered by authors and year; programs are last.
     used_for
-        What each work is cited for, by key.
+        Names for which each work is cited, by key.
     missing
         Names without a known source.
     """
@@ -184,20 +184,21 @@ class References:
     @property
     def keys(self) -> tuple[str, ...]:
         """Keys of the entries, as LaTeX cites them."""
-        return tuple(one.key for one in self.entries)
+        return tuple(work.key for work in self.entries)
 
     def to_bibtex(self) -> str:
-        """Return BibTeX; the field `annote`, which most styles ignore, says what a work is for."""
+        """Return BibTeX; the field `annote`, which most styles ignore, names the uses of a work."""
         return "\n".join(
-            one.to_bibtex(bibtex(", ".join(self.used_for.get(one.key, ())))) for one in self.entries
+            work.to_bibtex(bibtex(", ".join(self.used_for.get(work.key, ()))))
+            for work in self.entries
         )
 
     def to_text(self) -> str:
         """Return a list of references, one per line."""
-        return "".join(f"{one.to_text()}\n" for one in self.entries)
+        return "".join(f"{work.to_text()}\n" for work in self.entries)
 
     def _repr_html_(self) -> str:
-        return f"<ul>{''.join(f'<li>{html(one.to_text())}</li>' for one in self.entries)}</ul>"
+        return f"<ul>{''.join(f'<li>{html(work.to_text())}</li>' for work in self.entries)}</ul>"
 
     def __str__(self) -> str:
         return self.to_bibtex()
@@ -206,12 +207,12 @@ class References:
         return f"References({', '.join(self.keys)})"
 
 
-def cite(*things: Any) -> References:
+def cite(*subjects: Any) -> References:
     r"""Collect the works to cite for results, measures and tests, and the library itself.
 
     Parameters
     ----------
-    things
+    subjects
         Evaluations, scores, measures, comparisons, analyses of variance and results of studies;
         names of measures, tests, corrections and studies, such as `discriminative-power`; keys,
         such as `ferrante2021`; or lists of these.
@@ -224,7 +225,7 @@ def cite(*things: Any) -> References:
     Warns
     -----
     CranfieldWarning
-        For things without a known source, such as your own measures.
+        For subjects without a known source, such as your own measures.
 
     Examples
     --------
@@ -252,9 +253,10 @@ def cite(*things: Any) -> References:
     """
     used: dict[str, dict[str, None]] = {"cranfield": {}}
     missing = []
-    for name, source in _sources(things):
-        by_key = source.startswith(KEY)
-        works, unknown = ([entries()[source.removeprefix(KEY)]], []) if by_key else cited_in(source)
+    for name, source in _sources(subjects):
+        works, unknown = cited_in(source)
+        if source.startswith(KEY):
+            works, unknown = [entries()[source.removeprefix(KEY)]], []
         for work in works:
             used.setdefault(work.key, {}).update({name: None} if name else {})
         missing += [f"{citation}, for {name}" for citation in unknown]
@@ -270,77 +272,79 @@ def cite(*things: Any) -> References:
     )
 
 
-def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    for thing in things:
-        if isinstance(thing, str):
-            yield from _named(thing)
-        elif isinstance(thing, Measure):
-            yield str(thing), thing.source
-        elif isinstance(thing, Evaluation):
-            yield from _sources(thing.measures)
-            if thing.compat:
-                yield thing.compat, "trec_eval"
-        elif isinstance(thing, Scores):
-            yield from _measured(thing.measure)
-        elif isinstance(thing, PairwiseComparison):
-            yield from _measured(thing.measure)
-            yield from _tested(thing.test)
-            yield from _corrected(thing.correction)
-        elif isinstance(thing, AnovaTable):
+def _sources(subjects: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    for subject in subjects:
+        kind = type(subject)
+        if isinstance(subject, str):
+            yield from _name_sources(subject)
+        elif isinstance(subject, Measure):
+            yield str(subject), subject.source
+        elif isinstance(subject, Evaluation):
+            yield from _sources(subject.measures)
+            if subject.compat:
+                yield subject.compat, "trec_eval"
+        elif isinstance(subject, Scores):
+            yield from _measure_source(subject.measure)
+        elif isinstance(subject, PairwiseComparison):
+            yield from _measure_source(subject.measure)
+            yield from _test_source(subject.test)
+            yield from _correction_source(subject.correction)
+        elif isinstance(subject, AnovaTable):
             yield "size of effects", "Rutherford (2011)"
-        elif isinstance(thing, Result) and thing.reference:
-            yield f"study {thing.name}", thing.reference
-            yield from _parts(thing)
-        elif type(thing).__module__.startswith("cranfield.") and type(thing).__name__ in RESULTS:
-            yield RESULTS[type(thing).__name__]
-            yield from _parts(thing)
-        elif isinstance(thing, Iterable):
-            yield from _sources(thing.values() if isinstance(thing, Mapping) else thing)
+        elif isinstance(subject, Result) and subject.reference:
+            yield f"study {subject.name}", subject.reference
+            yield from _result_sources(subject)
+        elif (
+            type(subject).__module__.startswith("cranfield.") and type(subject).__name__ in RESULTS
+        ):
+            yield RESULTS[type(subject).__name__]
+            yield from _result_sources(subject)
+        elif isinstance(subject, Iterable):
+            yield from _sources(subject.values() if isinstance(subject, Mapping) else subject)
         else:
-            raise PolicyError(f"{type(thing).__name__} has no sources to cite")
+            raise PolicyError(f"{kind.__name__} has no sources to cite")
 
 
-def _parts(study: Any) -> Iterator[tuple[str, str]]:
+def _result_sources(study: Any) -> Iterator[tuple[str, str]]:
     """Yield name and source of the measures, tests and corrections of a result of a study."""
     for name in (getattr(study, "measure", None), *getattr(study, "measures", ())):
-        yield from _measured("" if name is None else str(name))
+        yield from _measure_source("" if name is None else str(name))
     for choice in getattr(study, "tests", ()):
-        # Text such as "t+holm", or a pair of test and correction.
+        # A choice is text such as "t+holm", or a pair of test and correction.
         test, correction = choice.partition("+")[::2] if isinstance(choice, str) else choice
-        yield from _tested(test)
-        # A test without a correction has its default.
-        yield from _corrected(correction or find_test(test).info.corrections[0])
+        yield from _test_source(test)
+        yield from _correction_source(correction or find_test(test).info.corrections[0])
     if isinstance(getattr(study, "test", None), str):
-        yield from _tested(study.test)
-        if (own := getattr(study, "correction", None)) is not None:
-            yield from _corrected(own)
+        yield from _test_source(study.test)
+        if (correction := getattr(study, "correction", None)) is not None:
+            yield from _correction_source(correction)
 
 
-def _tested(test: str) -> Iterator[tuple[str, str]]:
+def _test_source(test: str) -> Iterator[tuple[str, str]]:
     info = find_test(test).info
     yield info.name, info.source
 
 
-def _corrected(correction: str) -> Iterator[tuple[str, str]]:
+def _correction_source(correction: str) -> Iterator[tuple[str, str]]:
     name = CORRECTIONS.find(correction)
     if source := CORRECTIONS[name].source:
         yield name, source
 
 
-def _studied(name: str) -> Iterator[tuple[str, str]]:
+def _study_source(name: str) -> Iterator[tuple[str, str]]:
     study = STUDIES.find(name)
     yield f"study {study}", STUDIES[study].reference
 
 
-def _measured(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the source of a measure by the name that scores have, which may be unknown."""
+def _measure_source(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the source of a measure by the name of scores, which may be unknown."""
     if not name:
         return
     try:
         measure = parse_measure(name)
         yield str(measure), measure.source
     except CranfieldError:
-        # Studies name measures without the cutoff that they need.
+        # Studies name measures without their required cutoff.
         kind = REGISTRY.get(name)
         if kind is None:
             yield name, ""
@@ -348,11 +352,11 @@ def _measured(name: str) -> Iterator[tuple[str, str]]:
             yield name, kind.info.source if kind.inside else kind().source
 
 
-def _named(name: str) -> list[tuple[str, str]]:
-    """Return the sources of a name: of a key, a study, a test, a correction, else a measure."""
+def _name_sources(name: str) -> list[tuple[str, str]]:
+    """Return the sources of a name: a key, study, test, correction or measure."""
     if name in entries():
         return [("", f"{KEY}{name}")]
-    for sources in (_studied, _tested, _corrected):
+    for sources in (_study_source, _test_source, _correction_source):
         try:
             return list(sources(name))
         except PolicyError:

@@ -19,16 +19,16 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import by_system, long_table
 
 RELSTRING = 10
-"""Ranks that trec_eval's relstring shows."""
+"""Number of ranks in trec_eval's relstring."""
 
 
 def trec_lines(
     evaluation: Evaluation, *, by_topic: bool, runid: bool, relstring: bool = False, rel: int = 1
 ) -> Iterator[str]:
-    """Yield the lines that trec_eval prints: measure, topic, value, one run after the other.
+    """Yield the lines that trec_eval prints: measure, topic, value, run after run.
 
-    `runid` prints the name of a single system too; the lowest relevant grade `rel` that all
-    measures were requested is removed from their names.
+    With `runid` the name of a single system is printed too; the lowest relevant grade `rel` of all
+    measures is removed from their names.
     """
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
@@ -56,7 +56,7 @@ def _topic_lines(
         return
     label = plain(evaluation.topics[topic])
     for (measure, name), scores in zip(names.items(), evaluation.values(), strict=True):
-        # trec_eval prints these for all topics together only.
+        # trec_eval prints these only for all topics together.
         if measure.info.aggregate == "geometric" or name == "num_q":
             continue
         if name == "recall_5" and strings is not None:
@@ -66,12 +66,12 @@ def _topic_lines(
 
 
 def _trec_line(name: str, topic: str, value: float, count: bool) -> str:
-    shown = f"{value:.0f}" if count and not math.isnan(value) else f"{value:6.4f}"
-    return f"{name:<22s}\t{topic}\t{shown}"
+    number = f"{value:.0f}" if count and not math.isnan(value) else f"{value:6.4f}"
+    return f"{name:<22s}\t{topic}\t{number}"
 
 
 def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[str]]:
-    """Write the top of each ranking as trec_eval's relstring does: a character a document.
+    """Write the top of each ranking like trec_eval's relstring, a character for each document.
 
     A digit is the grade, `>` a grade above 9, `-` a document without judgment, `.` one that is
     pooled but not judged.
@@ -87,10 +87,10 @@ def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[s
 
 
 def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
-    several = len(evaluation.systems) > 1
+    has_several = len(evaluation.systems) > 1
     overall = {measure: scores.overall() for measure, scores in evaluation.items()}
     for system, name in enumerate(evaluation.systems):
-        start = f"{plain(name)}\t" if several else ""
+        start = f"{plain(name)}\t" if has_several else ""
         if by_topic:
             for t, topic in enumerate(evaluation.topics):
                 for measure, scores in evaluation.items():
@@ -98,13 +98,13 @@ def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) ->
                     if not np.isnan(value):
                         yield f"{start}{plain(topic)}\t{measure}\t{value:.{places}f}"
         for measure, values in overall.items():
-            # Of several systems, `system measure value` would read like `topic measure value`.
-            middle = "all\t" if by_topic or several else ""
+            # Without `all`, `system measure value` would read like `topic measure value`.
+            middle = "all\t" if by_topic or has_several else ""
             yield f"{start}{middle}{measure}\t{values[system]:.{places}f}"
 
 
 def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
-    """Yield the `evaluation.prototext` that TIRA shows: the scores of one system over topics.
+    """Yield lines of an `evaluation.prototext` for TIRA: the scores of a single system.
 
     Raises
     ------
@@ -112,9 +112,9 @@ def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
         The evaluation has several systems.
     """
     if len(evaluation.systems) > 1:
-        many = len(evaluation.systems)
+        n_systems = len(evaluation.systems)
         raise PolicyError(
-            f"expected the scores of one system for an evaluation.prototext, got {many}"
+            f"expected the scores of one system for an evaluation.prototext, got {n_systems}"
         )
     for measure, scores in evaluation.items():
         key = json.dumps(str(measure), ensure_ascii=False)
@@ -122,7 +122,7 @@ def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
 
 
 def scores_csv(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
-    """CSV: by topic measure, topic, system, score; else a row a system and a column a measure."""
+    """Write CSV: measure, topic, system, score; or, for means, a row for each system."""
     return scores_frame(scores, by_topic=by_topic).write_csv()
 
 
@@ -137,7 +137,7 @@ def scores_json(
     about: Mapping[str, object] | None = None,
     notes: Sequence[str] | None = None,
 ) -> str:
-    """JSON: how scores were made, measures, and for each system its values; no score is null."""
+    """Write JSON: settings, measures, and the values of each system; missing scores are null."""
     content = dict(about or {"settings": next(iter(scores.values())).settings})
     content |= scores_content(scores, by_topic=by_topic)
     if notes is not None:
@@ -157,6 +157,6 @@ def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str,
                 for t, topic in enumerate(first.topics)
             }
         systems[name] = entry
-    lower = [name for name, one in scores.items() if one.lower_is_better]
+    lower = [name for name, table in scores.items() if table.lower_is_better]
     directions = {"lower is better": lower} if lower else {}
     return {"measures": list(scores), **directions, "topics": len(first.topics), "systems": systems}

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from cranfield.base.text import counted
 from cranfield.reporting.page.html import label
-from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.tabular import shown_p
 
 
-def shared_lines(found: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], list[str]]:
-    """Split lines by measure into those of one measure, and those that all measures share.
+def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], list[str]]:
+    """Split lines by measure into those of a single measure, and those that all measures share.
 
     Lines that differ only in the name of the measure are equal.
 
@@ -27,19 +27,19 @@ def shared_lines(found: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str
     >>> shared_lines(lines)
     ({'AP': ['one tie'], 'RR': []}, ['the measure is ordinal'])
     """
-    if len(found) < 2:
-        return {name: [*lines] for name, lines in found.items()}, []
-    general = {name: [_general(name, line) for line in lines] for name, lines in found.items()}
+    if len(lines) < 2:
+        return {name: [*own] for name, own in lines.items()}, []
+    general = {name: [_generalise(name, line) for line in own] for name, own in lines.items()}
     first, *others = general.values()
     common = [line for line in dict.fromkeys(first) if all(line in other for other in others)]
-    own = {
-        name: [line for line, said in zip(lines, general[name], strict=True) if said not in common]
-        for name, lines in found.items()
+    unshared = {
+        name: [line for line, text in zip(own, general[name], strict=True) if text not in common]
+        for name, own in lines.items()
     }
-    return own, common
+    return unshared, common
 
 
-def _general(name: str, line: str) -> str:
+def _generalise(name: str, line: str) -> str:
     return re.sub(rf"(?<![\w@]){re.escape(name)}(?![\w@(])", "the measure", line) if name else line
 
 
@@ -50,8 +50,8 @@ BETTER, WORSE, SAME, DIFFERENT, NONE = (
     "different, means equal",
     "not compared",
 )
-"""Verdicts on a system compared with another one. Tests of other statistics than the mean can find
-systems with equal means significantly different."""
+"""Verdicts on a system compared with another. Systems with equal means can be significantly
+different by tests of other statistics than the mean."""
 
 
 def by_pair(comparison: PairwiseComparison) -> NDArray[Any]:
@@ -80,9 +80,9 @@ def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
 def against(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
     """Return the verdict on each system against a baseline, by default the first; empty for it."""
     base = baseline or comparison.baselines[0]
-    chosen = comparison.second == comparison.systems.index(base)
+    is_base = comparison.second == comparison.systems.index(base)
     out = [""] * len(comparison.systems)
-    for system, word in zip(comparison.first[chosen], by_pair(comparison)[chosen], strict=True):
+    for system, word in zip(comparison.first[is_base], by_pair(comparison)[is_base], strict=True):
         out[system] = SAME if word == NONE else word
     return out
 
@@ -92,20 +92,20 @@ def group_letters(comparison: PairwiseComparison) -> list[str] | None:
     if comparison.baselines or comparison.alternative != "two-sided":
         return None
     groups = comparison.groups()
-    return [shortened(groups[name]) for name in comparison.systems]
+    return [shorten_letters(groups[name]) for name in comparison.systems]
 
 
-def lead(one: PairwiseComparison, name: str) -> str:
+def lead(pairs: PairwiseComparison, name: str) -> str:
     """Return the sentence on the top group, or on systems that are better than the baseline."""
-    if one.baselines:
-        return " ".join(_baseline_sentence(name, one, baseline) for baseline in one.baselines)
-    return _top_sentence(name, one)
+    if pairs.baselines:
+        return " ".join(_baseline_sentence(name, pairs, baseline) for baseline in pairs.baselines)
+    return _top_sentence(name, pairs)
 
 
-def listing(names: Sequence[str], most: int | None = 5) -> str:
-    """List names as in a sentence; at most the first few."""
-    if most is not None and len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+def listing(names: Sequence[str], limit: int | None = 5) -> str:
+    """Join names as in a sentence, up to a limit."""
+    if limit is not None and len(names) > limit:
+        return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
@@ -113,61 +113,65 @@ def listed(names: Sequence[str]) -> str:
     return listing([label(name) for name in names], 3)
 
 
-def _mean(one: PairwiseComparison, k: int) -> str:
-    if one.mean_of == "mean":
-        return f"{one.means[k]:.{one.places}f}"
-    places = 2 if one.mean_of == "mean rank" else one.places
-    return f"{one.mean_of} {one.means[k]:.{places}f}"
+def _mean(pairs: PairwiseComparison, k: int) -> str:
+    if pairs.mean_of == "mean":
+        return f"{pairs.means[k]:.{pairs.places}f}"
+    places = 2 if pairs.mean_of == "mean rank" else pairs.places
+    return f"{pairs.mean_of} {pairs.means[k]:.{places}f}"
 
 
-def _top_sentence(name: str, one: PairwiseComparison) -> str:
-    if one.alternative != "two-sided":
-        first, second = (label(one.systems[k]) for k in (one.first[0], one.second[0]))
-        verb = "is" if one.count() else "is not"
-        tested = one.tested_verdict
-        return f"On {name} {first} {verb} significantly {tested} than {second}; {_not_tested(one)}."
-    best = int(one.order[0])
-    equal = [one.systems[k] for k in one.order if one.means[k] == one.means[best]]
-    if len(one.systems) == 2:
-        first, second = (f"{label(one.systems[k])} ({_mean(one, k)})" for k in one.order)
-        if one.count() and len(equal) == 1:
+def _top_sentence(name: str, pairs: PairwiseComparison) -> str:
+    if pairs.alternative != "two-sided":
+        first, second = (label(pairs.systems[k]) for k in (pairs.first[0], pairs.second[0]))
+        verb = "is" if pairs.count() else "is not"
+        tested = pairs.tested_verdict
+        return (
+            f"On {name} {first} {verb} significantly {tested} than {second}; {_not_tested(pairs)}."
+        )
+    best = int(pairs.order[0])
+    equal = [pairs.systems[k] for k in pairs.order if pairs.means[k] == pairs.means[best]]
+    if len(pairs.systems) == 2:
+        first, second = (f"{label(pairs.systems[k])} ({_mean(pairs, k)})" for k in pairs.order)
+        if pairs.count() and len(equal) == 1:
             return f"On {name} {first} is significantly better than {second}."
-        verb = "are" if one.count() else "are not"
-        means = ", with equal means" if one.count() else ""
+        verb = "are" if pairs.count() else "are not"
+        means = ", with equal means" if pairs.count() else ""
         return f"On {name} {first} and {second} {verb} significantly different{means}."
-    number = counted(len(one.systems), "system")
-    shown = f"best: {listed(equal)}, {_mean(one, best)}"
-    top = one.top_group
+    number = counted(len(pairs.systems), "system")
+    top_line = f"best: {listed(equal)}, {_mean(pairs, best)}"
+    top = pairs.top_group
     if len(top) == 1:
-        return f"Of {number}, one stands alone at the top on {name} ({shown})."
-    if len(top) == len(one.systems):
-        return f"None of the {number} is significantly different from the best on {name} ({shown})."
-    return f"Of {number}, {len(top):,} share the top group on {name} ({shown})."
+        return f"Of {number}, one stands alone at the top on {name} ({top_line})."
+    if len(top) == len(pairs.systems):
+        return (
+            f"None of the {number} is significantly different from the best on {name} ({top_line})."
+        )
+    return f"Of {number}, {len(top):,} share the top group on {name} ({top_line})."
 
 
-def _not_tested(one: PairwiseComparison) -> str:
-    other = "worse" if one.tested_verdict == "better" else "better"
+def _not_tested(pairs: PairwiseComparison) -> str:
+    other = "worse" if pairs.tested_verdict == "better" else "better"
     return f"whether one is {other} was not tested"
 
 
-def _baseline_sentence(name: str, one: PairwiseComparison, baseline: str) -> str:
-    words = [word for word in against(one, baseline) if word]
+def _baseline_sentence(name: str, pairs: PairwiseComparison, baseline: str) -> str:
+    words = [word for word in against(pairs, baseline) if word]
     number = {
         "significantly better": words.count(BETTER),
         "significantly worse": words.count(WORSE),
         "significantly different with an equal mean": words.count(DIFFERENT),
         "not significantly different": words.count(SAME),
     }
-    if one.alternative != "two-sided":
-        tested = f"significantly {one.tested_verdict}"
-        verdicts = f"{_number_are(number[tested])} {tested}; {_not_tested(one)}"
+    if pairs.alternative != "two-sided":
+        tested = f"significantly {pairs.tested_verdict}"
+        verdicts = f"{_number_are(number[tested])} {tested}; {_not_tested(pairs)}"
     else:
         verdicts = ", ".join(
             f"{_number_are(count)} {verdict}"
             for verdict, count in number.items()
             if count or verdict in ("significantly better", "significantly worse")
         )
-    mean = _mean(one, one.systems.index(baseline))
+    mean = _mean(pairs, pairs.systems.index(baseline))
     systems = f"{counted(len(words), 'system')} compared with the baseline {label(baseline)}"
     return f"{systems} ({mean}) on {name}: {verdicts}."
 
@@ -180,13 +184,13 @@ def _is(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def test_sentence(one: PairwiseComparison) -> str:
-    found, every = one.count(), len(one)
-    side = "" if one.alternative == "two-sided" else f", one-sided ({one.alternative})"
-    if every == 1:
-        p = shown_p(float(one.adjusted_pvalues[0]))
-        return f"{one.title}{side}: p = {p}, alpha = {one.alpha:g}."
+def test_sentence(pairs: PairwiseComparison) -> str:
+    n_significant, n_pairs = pairs.count(), len(pairs)
+    side = "" if pairs.alternative == "two-sided" else f", one-sided ({pairs.alternative})"
+    if n_pairs == 1:
+        p = shown_p(float(pairs.adjusted_pvalues[0]))
+        return f"{pairs.title}{side}: p = {p}, alpha = {pairs.alpha:g}."
     return (
-        f"{one.title}{side}: {found:,} of {counted(every, 'pair')} {_is(found)} significantly"
-        f" different (alpha {one.alpha:g})."
+        f"{pairs.title}{side}: {n_significant:,} of {counted(n_pairs, 'pair')}"
+        f" {_is(n_significant)} significantly different (alpha {pairs.alpha:g})."
     )

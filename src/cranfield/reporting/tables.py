@@ -1,4 +1,4 @@
-"""Tables for papers, of evaluations, comparisons, analyses of variance and studies."""
+"""Tables of evaluations, comparisons, analyses of variance and studies, for papers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cranfield.reporting.terminal import unit_table
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.compared_pairs import ALPHABET, letter, shortened
+from cranfield.significance.comparison.compared_pairs import ALPHABET, letter, shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.tabular import NO_VALUE, Cell, Table, from_frame
@@ -34,9 +34,9 @@ from cranfield.tabular import NO_VALUE, Cell, Table, from_frame
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of the scores of each system by measure, with a legend and the comparisons' notes.
+    """Marks of the scores of each system by measure, with a legend and notes of the comparisons.
 
-    Names are the letters of systems, if marks refer to systems.
+    `names` are the letters of systems, if marks refer to systems.
     """
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -46,69 +46,71 @@ class Marks:
 
 
 def marks_of(
-    found: Mapping[str, PairwiseComparison], kind: str, levels: Sequence[float] | None = None
+    comparisons: Mapping[str, PairwiseComparison],
+    kind: str,
+    levels: Sequence[float] | None = None,
 ) -> Marks:
-    if kind == "none" or not found:
+    if kind == "none" or not comparisons:
         return Marks()
-    first = next(iter(found.values()))
+    first = next(iter(comparisons.values()))
     levels = levels or (first.alpha,)
     names: list[str] = []
     if kind != "symbols":
-        for one in found.values():
-            one.require_all_pairs("letters")
+        for pairs in comparisons.values():
+            pairs.require_all_pairs("letters")
     if kind == "symbols":
-        by_measure = {name: _symbols(one, levels) for name, one in found.items()}
+        by_measure = {name: _symbols(pairs, levels) for name, pairs in comparisons.items()}
         meaning = _legend(first.baselines, levels)
     elif kind == "groups":
-        by_measure = {name: group_letters(one) or [] for name, one in found.items()}
+        by_measure = {name: group_letters(pairs) or [] for name, pairs in comparisons.items()}
         meaning = f"systems that share a letter are not significantly different (p > {levels[0]:g})"
     else:
         names = [letter(k) for k in range(len(first.systems))]
-        by_measure = {name: _beaten(one, names) for name, one in found.items()}
+        by_measure = {name: _beaten(pairs, names) for name, pairs in comparisons.items()}
         meaning = f"raised letters: systems that are significantly worse (p ≤ {levels[0]:g})"
-    alone = ", each measure by itself" if len(found) > 1 else ""
-    topics = sorted({one.topics for one in found.values()})
-    tested = " or ".join(map(str, topics))
-    legend = [meaning, f"{first.method}{alone}, {tested} topic{'s' * (topics != [1])}"]
+    separate = ", each measure by itself" if len(comparisons) > 1 else ""
+    counts = sorted({pairs.topics for pairs in comparisons.values()})
+    topics = f"{' or '.join(map(str, counts))} topic{'s' * (counts != [1])}"
+    legend = [meaning, f"{first.method}{separate}, {topics}"]
     remarks = dict.fromkeys(
         f"{name}: {note}" if name and name not in note else note
-        for name, one in found.items()
-        for note in one.notes
+        for name, pairs in comparisons.items()
+        for note in pairs.notes
     )
     return Marks(by_measure, names, legend, list(remarks))
 
 
 def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
     if len(baselines) == 1:
-        by_level = [f"{s} p ≤ {one:g}" for s, one in zip(SYMBOLS, levels, strict=False)]
+        by_level = [f"{s} p ≤ {level:g}" for s, level in zip(SYMBOLS, levels, strict=False)]
         return f"significantly different from {baselines[0]}: {', '.join(by_level)}"
-    named = [f"{s} {one}" for s, one in zip(SYMBOLS, baselines, strict=False)]
+    named = [f"{s} {name}" for s, name in zip(SYMBOLS, baselines, strict=False)]
     return f"significantly different (p ≤ {levels[0]:g}) from {', '.join(named)}"
 
 
-def _symbols(found: PairwiseComparison, levels: Sequence[float]) -> list[str]:
-    marks = [""] * len(found.systems)
-    for place, baseline in enumerate(found.baselines):
-        k = found.systems.index(baseline)
-        for pair in np.flatnonzero((found.first == k) | (found.second == k)):
-            ends = {int(found.first[pair]), int(found.second[pair])}
-            reached = int((found.adjusted_pvalues[pair] <= np.asarray(levels)).sum())
-            if reached:
-                # One baseline has a symbol a level, several have one each.
-                symbol = SYMBOLS[reached - 1 if len(found.baselines) == 1 else place]
+def _symbols(comparison: PairwiseComparison, levels: Sequence[float]) -> list[str]:
+    marks = [""] * len(comparison.systems)
+    for place, baseline in enumerate(comparison.baselines):
+        k = comparison.systems.index(baseline)
+        for pair in np.flatnonzero((comparison.first == k) | (comparison.second == k)):
+            ends = {int(comparison.first[pair]), int(comparison.second[pair])}
+            n_levels = int((comparison.adjusted_pvalues[pair] <= np.asarray(levels)).sum())
+            if n_levels:
+                # With a single baseline symbols mark levels, otherwise they mark baselines.
+                symbol = SYMBOLS[n_levels - 1 if len(comparison.baselines) == 1 else place]
                 marks[(ends - {k}).pop()] += symbol
     return marks
 
 
-def beats(found: PairwiseComparison) -> NDArray[np.bool_]:
-    """Return whether the system of a row is significantly better than that of a column."""
-    return np.asarray(verdicts_of(found) == BETTER)
+def beats(comparison: PairwiseComparison) -> NDArray[np.bool_]:
+    """Return True where the system of a row is significantly better than that of a column."""
+    return np.asarray(verdicts_of(comparison) == BETTER)
 
 
-def _beaten(found: PairwiseComparison, names: Sequence[str]) -> list[str]:
-    between = "" if len(names) <= len(ALPHABET) else ","
-    beaten = ([names[k] for k in np.flatnonzero(row).tolist()] for row in beats(found))
-    return [shortened(between.join(letters)) for letters in beaten]
+def _beaten(comparison: PairwiseComparison, names: Sequence[str]) -> list[str]:
+    separator = "" if len(names) <= len(ALPHABET) else ","
+    rows = ([names[k] for k in np.flatnonzero(row).tolist()] for row in beats(comparison))
+    return [shorten_letters(separator.join(letters)) for letters in rows]
 
 
 def evaluation_table(
@@ -122,28 +124,28 @@ def evaluation_table(
     places: int | None = None,
 ) -> Table:
     marks = marks or Marks()
-    first = _checked(scores)
-    overall = {name: one.overall() for name, one in scores.items()}
+    first = _check_systems(scores)
+    overall = {name: column.overall() for name, column in scores.items()}
     order = _order(scores, overall, sort)
-    several = len(order) > 1
+    has_several = len(order) > 1
     columns: list[list[str | Cell]] = [list(first.systems)]
-    for name, one in scores.items():
-        shown = _shown(one, overall[name], percent, places)
-        ranks = _ranks(shown, one.lower_is_better)
-        raised = marks.by_measure.get(name, [""] * len(shown))
+    for name, measure_scores in scores.items():
+        texts = _format_values(measure_scores, overall[name], percent, places)
+        ranks = _ranks(texts, measure_scores.lower_is_better)
+        symbols = marks.by_measure.get(name, [""] * len(texts))
         column: list[str | Cell] = []
-        for text, mark, rank in zip(shown, raised, ranks, strict=True):
-            bold, underline = best and rank == 0 and several, second and rank == 1
+        for text, mark, rank in zip(texts, symbols, ranks, strict=True):
+            bold, underline = best and rank == 0 and has_several, second and rank == 1
             column.append(Cell(text, mark, bold, underline) if text else NO_VALUE)
         columns.append(column)
     if marks.names:
         columns.insert(0, list(marks.names))
-    counts = sorted({len(one.topics) for one in scores.values()})
+    counts = sorted({len(table.topics) for table in scores.values()})
     # A test may have reduced the topics of some measures.
     topics = (
         f"{counts[0]} to {counts[-1]} topics" if len(counts) > 1 else counted(counts[0], "topic")
     )
-    lower = [name or "scores" for name, one in scores.items() if one.lower_is_better]
+    lower = [name or "scores" for name, table in scores.items() if table.lower_is_better]
     words = ["the best of each measure in bold"] * best + ["second best underlined"] * second
     return Table(
         f"{counted(len(order), 'system')}, {topics}",
@@ -157,30 +159,30 @@ def evaluation_table(
             *marks.legend,
         ],
         remarks=marks.remarks,
-        faces=", ".join(words) if several else "",
+        faces=", ".join(words) if has_several else "",
     )
 
 
 def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    first = _checked(scores)
-    for name, one in scores.items():
-        if one.topics != first.topics:
+    first = _check_systems(scores)
+    for name, table in scores.items():
+        if table.topics != first.topics:
             raise CranfieldError(
                 f"the topics of {quoted(name)} are not those of the other measures"
             )
     title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
-    made = unit_table(scores, places=places, bold=False)
-    return replace(made, title=title, head=["Topic", "System", *scores])
+    units = unit_table(scores, places=places, bold=False)
+    return replace(units, title=title, head=["Topic", "System", *scores])
 
 
-def _checked(scores: Mapping[str, Scores]) -> Scores:
+def _check_systems(scores: Mapping[str, Scores]) -> Scores:
     """Check that all scores are of the same systems; return those of the first measure."""
     if not scores:
         raise CranfieldError("expected the scores of at least one measure")
     first = next(iter(scores.values()))
-    for name, one in scores.items():
-        one.flat("scores by shard have no table of systems and measures")
-        if one.systems != first.systems:
+    for name, table in scores.items():
+        table.flat("scores by shard have no table of systems and measures")
+        if table.systems != first.systems:
             raise CranfieldError(
                 f"the systems of {quoted(name)} are not those of the other measures"
             )
@@ -190,13 +192,13 @@ def _checked(scores: Mapping[str, Scores]) -> Scores:
 def _gaps(scores: Mapping[str, Scores]) -> list[str]:
     """Return notes on means over fewer topics."""
     notes = []
-    for name, one in scores.items():
-        missing = np.isnan(one.values).sum(axis=0)
-        lacking = int((missing > 0).sum())
-        if lacking:
-            systems = "1 system lacks" if lacking == 1 else f"{lacking:,} systems lack"
-            most = f"up to {missing.max():,} of {len(one.topics):,}"
-            notes.append(f"{name}: {systems} scores ({most} topics); means are over the others")
+    for name, table in scores.items():
+        missing = np.isnan(table.values).sum(axis=0)
+        n_systems = int((missing > 0).sum())
+        if n_systems:
+            systems = "1 system lacks" if n_systems == 1 else f"{n_systems:,} systems lack"
+            limit = f"up to {missing.max():,} of {len(table.topics):,}"
+            notes.append(f"{name}: {systems} scores ({limit} topics); means are over the others")
     return notes
 
 
@@ -206,29 +208,30 @@ def _order(
     if sort is None:
         return [*range(next(iter(overall.values())).size)]
     try:
-        one = scores[sort]
+        column = scores[sort]
     except KeyError:
         raise PolicyError(
             f"unknown measure {quoted(sort)} to sort by; expected one of: {', '.join(scores)}"
         ) from None
-    return [*map(int, best_first(one.overall(), one.lower_is_better))]
+    return [*map(int, best_first(column.overall(), column.lower_is_better))]
 
 
-def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
+def _format_values(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
     """Format the values; NaN is empty, and sums of whole numbers have no decimals."""
-    known = values[~np.isnan(values)]
-    if scores.aggregate == "sum" and (known == np.round(known)).all():
-        return ["" if np.isnan(one) else f"{one:,.0f}" for one in values]
+    present = values[~np.isnan(values)]
+    if scores.aggregate == "sum" and (present == np.round(present)).all():
+        return ["" if np.isnan(value) else f"{value:,.0f}" for value in values]
     factor = 100 if percent and scores.aggregate != "sum" else 1
-    least = max(0, decimals(values) - (2 if factor > 1 else 0)) if places is None else places
-    return ["" if np.isnan(one) else f"{factor * one:.{least}f}" for one in values]
+    if places is None:
+        places = max(0, decimals(values) - (2 if factor > 1 else 0))
+    return ["" if np.isnan(value) else f"{factor * value:.{places}f}" for value in values]
 
 
-def _ranks(shown: Sequence[str], lower_is_better: bool) -> list[int | None]:
+def _ranks(texts: Sequence[str], lower_is_better: bool) -> list[int | None]:
     """Rank the formatted values from 0, so that equal texts have equal ranks; None if missing."""
-    numbers = [float(one.replace(",", "")) if one else None for one in shown]
-    order = sorted({one for one in numbers if one is not None}, reverse=not lower_is_better)
-    return [None if one is None else order.index(one) for one in numbers]
+    numbers = [float(text.replace(",", "")) if text else None for text in texts]
+    order = sorted({value for value in numbers if value is not None}, reverse=not lower_is_better)
+    return [None if value is None else order.index(value) for value in numbers]
 
 
 def table(
@@ -255,27 +258,27 @@ def table(
         A :class:`PairwiseComparison`: its ranking with groups, or its pairs. The table of an
         analysis of variance. A polars data frame, such as the tables of a study, unchanged.
     baseline, test, correction
-        Where one of them is given, an evaluation is tested too, as by :func:`cranfield.compare`,
-        each measure by itself. Tests and corrections have their defaults there.
+        If one of them is set, an evaluation is also tested, as by :func:`cranfield.compare`, each
+        measure by itself. The others have their defaults there.
     alpha
-        Significance level. With one baseline there may be several, each with a symbol of its own.
+        Significance level. With a single baseline there may be several, each with its own symbol.
     marks
-        What is raised behind a score: `symbols` that it differs from the baseline, letters of the
+        Marks behind a score: `symbols` for significant differences from a baseline, letters of the
         systems `beaten` (significantly different, with a worse mean), letters of `groups` of
-        systems that do not differ, or `none`. By default symbols where there is a baseline, and
-        letters of the systems beaten where there is a test without one.
+        systems that are not significantly different, or `none`. By default symbols if there is a
+        baseline, and letters of the systems beaten for a test without one.
     sort
-        The measure by which the systems of an evaluation are ordered, the best first.
+        Measure by which the systems of an evaluation are ordered, the best first.
     best, second
-        Whether the best value of each measure is bold, and the second best underlined. Values that
-        look the same are treated the same.
+        Whether the best value of each measure is bold, and the second best underlined. Values with
+        equal text are treated alike.
     percent
         Whether means are shown times 100.
     places
-        Decimals that are shown; by default four, or more where all values are small, and two less
-        of percentages.
+        Number of decimals; by default four, or more if all values are small, and two less for
+        percentages.
     options
-        Of the test: `alternative`, `missing`, `exact`, `threshold`, `resamples`, `seed`, `jobs`.
+        Test options: `alternative`, `missing`, `exact`, `threshold`, `resamples`, `seed`, `jobs`.
 
     Raises
     ------
@@ -317,7 +320,7 @@ def table(
     """
     _check_names(options)
     tests: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
-    tested = [name for name, value in tests.items() if value is not None]
+    test_names = [name for name, value in tests.items() if value is not None]
     if not isinstance(results, (Scores, Mapping)):
         looks = {
             "alpha": alpha != 0.05,
@@ -327,41 +330,44 @@ def table(
             "second": second,
             "percent": percent,
         }
-        return _ready(results, places, [*tested, *(k for k, v in looks.items() if v), *options])
+        return _result_table(
+            results, places, [*test_names, *(k for k, v in looks.items() if v), *options]
+        )
     scores = {results.measure: results} if isinstance(results, Scores) else results
-    if not all(isinstance(one, Scores) for one in scores.values()):
+    if not all(isinstance(value, Scores) for value in scores.values()):
         raise PolicyError("expected Scores by measure; cf.read_scores creates them")
     _check_options(places, best=best, second=second, percent=percent)
     if not (baseline is None or isinstance(baseline, (str, list, tuple))):
         raise PolicyError(f"baseline must be the name of a system, got {baseline!r}")
-    made = Marks()
-    if marks != "none" and (tested or marks is not None):
+    score_marks = Marks()
+    if marks != "none" and (test_names or marks is not None):
         baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
         levels = levels_of(alpha)
         kind = kind_of(marks, baselines, levels)
         comparisons = {
-            name: compare(one, alpha=levels[0], **tests, **options) for name, one in scores.items()
+            name: compare(value, alpha=levels[0], **tests, **options)
+            for name, value in scores.items()
         }
-        made = marks_of(comparisons, kind, levels)
-        # What was tested is what is shown, also where missing scores were imputed or excluded.
-        scores = {name: one.scores for name, one in comparisons.items()}
+        score_marks = marks_of(comparisons, kind, levels)
+        # The table shows the tested scores, in which missing ones may be imputed or excluded.
+        scores = {name: comparison.scores for name, comparison in comparisons.items()}
     elif options:
         raise PolicyError(f"{next(iter(options))} requires a test, such as test='t'")
     return evaluation_table(
-        scores, made, sort=sort, best=best, second=second, percent=percent, places=places
+        scores, score_marks, sort=sort, best=best, second=second, percent=percent, places=places
     )
 
 
 OPTIONS = ("alternative", "missing", "exact", "exact_n", "threshold", "resamples", "seed", "jobs")
 
 
-MOST_PLACES = 17
-"""Decimals of a float that mean anything."""
+MAX_PLACES = 17
+"""Maximum number of significant decimals of a float."""
 
 
 def _check_options(places: int | None, **flags: bool) -> None:
     if places is not None:
-        check_whole("places", places, 0, MOST_PLACES)
+        check_whole("places", places, 0, MAX_PLACES)
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise PolicyError(f"{name} must be True or False, got {value!r}")
@@ -371,14 +377,15 @@ def _check_names(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in OPTIONS:
             parameters = inspect.signature(table).parameters.values()
-            known = [*(one.name for one in parameters if one.kind is one.KEYWORD_ONLY), *OPTIONS]
-            otherwise = f"expected one of: {', '.join(known)}"
-            hint = did_you_mean(name, known, 1, otherwise=otherwise, shown="{}=…".format)
+            own = [param.name for param in parameters if param.kind is param.KEYWORD_ONLY]
+            names = [*own, *OPTIONS]
+            otherwise = f"expected one of: {', '.join(names)}"
+            hint = did_you_mean(name, names, 1, otherwise=otherwise, show="{}=…".format)
             raise ArgumentError(f"unknown option {name!r}{hint}")
 
 
-def _ready(results: Any, places: int | None, options: Sequence[str]) -> Table:
-    """Return the table of results that need no test; they take no options of one."""
+def _result_table(results: Any, places: int | None, options: Sequence[str]) -> Table:
+    """Return the table of results without scores; refuse options of tests and of scores."""
     if not isinstance(results, (PairwiseComparison, AnovaTable, pl.DataFrame)):
         raise PolicyError(
             "expected an evaluation, scores, a comparison, an analysis of variance or a"
@@ -400,12 +407,12 @@ __all__ = ["evaluation_table", "table", "topics_table"]
 
 
 def study_tables(*studies: Any) -> tuple[Table, ...]:
-    """Make the tables of studies, as the command `cranfield study` shows them.
+    """Make the tables of studies, as shown by the command `cranfield study`.
 
     Parameters
     ----------
     studies
-        What functions of `cranfield.meta`, and :func:`cranfield.meta.study_scales`, found.
+        Results of functions of `cranfield.meta`.
 
     Returns
     -------

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    """Return a table of the overall values; the best by the first measure first."""
-    several = list(scores.values())
-    overall = [score.overall() for score in several]
-    systems = several[0].systems
+    """Return a table of the overall values, ordered by the first measure."""
+    tables = list(scores.values())
+    overall = [score.overall() for score in tables]
+    systems = tables[0].systems
     if len(systems) == 1 and len(overall) > 4:
-        rows = [[m, shown_value(v[0], places)] for m, v in zip(scores, overall, strict=True)]
+        rows = [[m, format_value(v[0], places)] for m, v in zip(scores, overall, strict=True)]
         return Table("", ["measure", systems[0]], rows)
-    bold = [best(v, score.lower_is_better) for v, score in zip(overall, several, strict=True)]
+    bold = [best(v, score.lower_is_better) for v, score in zip(overall, tables, strict=True)]
     columns = [
-        [Cell(shown_value(v, places), bold=bool(top)) for v, top in zip(*column, strict=True)]
+        [Cell(format_value(v, places), bold=bool(top)) for v, top in zip(*column, strict=True)]
         for column in zip(overall, bold, strict=True)
     ]
-    order = best_first(overall[0], several[0].lower_is_better)
+    order = best_first(overall[0], tables[0].lower_is_better)
     cells = [[systems[i], *(column[i] for column in columns)] for i in order]
     return Table("", ["system", *scores], cells)
 
@@ -38,22 +38,22 @@ def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
 def unit_table(
     scores: Mapping[str, Scores], *, places: int = 4, unit: str = "topic", bold: bool = True
 ) -> Table:
-    """Return a table of the scores, a row a topic and system, with the overall values last."""
-    several = list(scores.values())
-    units, systems = several[0].topics, several[0].systems
-    overall = [score.overall() for score in several]
+    """Return a table with a row for each topic and system, and the overall values last."""
+    tables = list(scores.values())
+    units, systems = tables[0].topics, tables[0].systems
+    overall = [score.overall() for score in tables]
 
     def row(topic: str, system: int, values: Sequence[Floats]) -> list[str]:
-        return [topic, systems[system], *(shown_value(v[system], places) for v in values)]
+        return [topic, systems[system], *(format_value(v[system], places) for v in values)]
 
-    every = range(len(systems))
+    indices = range(len(systems))
     rows: list[list[str | Cell]] = [
-        [*row(topic, i, [score.values[t] for score in several])]
+        [*row(topic, i, [score.values[t] for score in tables])]
         for t, topic in enumerate(units)
-        for i in every
+        for i in indices
     ]
     start = len(rows)
-    rows += [[Cell(cell, bold=bold) for cell in row("all", i, overall)] for i in every]
+    rows += [[Cell(cell, bold=bold) for cell in row("all", i, overall)] for i in indices]
     return Table("", [unit, "system", *scores], rows, left=(0, 1), rules=(start,))
 
 
@@ -66,23 +66,23 @@ def coverage_table(coverage: Coverage) -> Table:
     return Table("Coverage of the judgments", frame.columns, rows)
 
 
-def shown_value(value: float, places: int) -> str:
+def format_value(value: float, places: int) -> str:
     return NO_VALUE.text if isnan(value) else f"{value:.{places}f}"
 
 
-def drawn(table: Table, *, on_terminal: bool) -> str:
-    """Draw a table: in the terminal's width and colours, or as wide as it needs to be.
+def draw_table(table: Table, *, on_terminal: bool) -> str:
+    """Draw a table with the width and colours of the terminal, or as wide as its cells.
 
-    Most tables are wide enough for their cells; they are drawn without Rich, which is slow to load.
+    Most tables outside of a terminal are drawn without Rich, which is slow to load.
     """
-    # A file or a pipe has no width, so that nothing is cut off.
-    widest = 60 + 24 * (1 + len(table.head) - len(table.left))
+    # A file or a pipe has no width; this limit cuts no cells off.
+    max_width = 60 + 24 * (1 + len(table.head) - len(table.left))
     head, *rows = [[as_cell(cell).text for cell in row] for row in (table.head, *table.rows)]
     lines = text_table(head, rows, left=table.left, between="   ").splitlines()
     width = max(map(len, lines))
-    fits = width + 2 <= widest and len(table.title) <= width
+    fits = width + 2 <= max_width and len(table.title) <= width
     if on_terminal or not fits or not all(line.isascii() for line in [*lines, table.title]):
-        return drawn_by_rich(rich_table(table), None if on_terminal else widest)
+        return draw_with_rich(rich_table(table), None if on_terminal else max_width)
     body = [f" {line}" for line in lines]
     for place in sorted(table.rules, reverse=True):
         body.insert(1 + place, "")
@@ -111,7 +111,7 @@ def rich_table(table: Table) -> RichTable:
     return table_of_rich
 
 
-def drawn_by_rich(table: RichTable, width: int | None) -> str:
+def draw_with_rich(table: RichTable, width: int | None) -> str:
     from rich.console import Console
 
     console = Console(file=StringIO(), force_terminal=width is None, width=width)

@@ -49,7 +49,7 @@ QUERIES: Types = {**_OF_LISTS, "text": pl.String, "start": pl.Float64}
 
 
 def first_of_each(frame: pl.DataFrame, *columns: str) -> pl.Series:
-    """Return which rows are the first with their values in some columns."""
+    """Return a mask of the first rows with their values in some columns."""
     return frame.select(pl.struct(columns).is_first_distinct()).to_series()
 
 
@@ -182,28 +182,28 @@ class Sessions:
         """
         judgments = read_qrels(qrels)
         code_of = {name: code for code, name in enumerate(judgments.topics)}
-        chosen = [
+        pairs = [
             (name, code_of[topic])
-            for name, topic, now in zip(self.names, self.topics, self.current, strict=True)
-            if topic in code_of and (now is not None or not current)
+            for name, topic, query in zip(self.names, self.topics, self.current, strict=True)
+            if topic in code_of and (query is not None or not current)
         ]
-        if not chosen:
+        if not pairs:
             first = next((topic for topic in self.topics if topic is not None), None)
-            have = "no session has a topic" if first is None else f"sessions have {quoted(first)}"
+            hint = "no session has a topic" if first is None else f"sessions have {quoted(first)}"
             raise InputError(
-                f"no session has a judged topic ({have},"
+                f"no session has a judged topic ({hint},"
                 f" judgments have {quoted(judgments.topics[0])})",
                 source=self.source,
             )
         by_topic = np.argsort(judgments.codes, kind="stable")
         size = np.bincount(judgments.codes, minlength=len(judgments.topics))
         start = np.cumsum(size) - size
-        topic = np.array([code for _, code in chosen])
+        topic = np.array([code for _, code in pairs])
         codes = np.repeat(np.arange(topic.size, dtype=np.int32), size[topic])
         within = places(codes) - 1
         rows = by_topic[start[topic][codes] + within]
         return Qrels(
-            topics=tuple(name for name, _ in chosen),
+            topics=tuple(name for name, _ in pairs),
             codes=codes,
             docs=judgments.docs.gather(rows),
             grades=judgments.grades[rows],
@@ -215,11 +215,11 @@ class Sessions:
     def concatenated(
         self, *, depth: int | None = None, duplicates: str = "first", until_click: bool = False
     ) -> ConcatenatedSessions:
-        """Put the result lists of each session one after the other; see :func:`concatenated`."""
+        """Concatenate the result lists of each session; see :func:`concatenated`."""
         return concatenated(self, depth=depth, duplicates=duplicates, until_click=until_click)
 
     def followed_by(self, runs: Any, **options: Any) -> Sessions:
-        """Let systems answer the query that each session ends with; see :func:`followed_by`."""
+        """Append rankings of runs to the sessions; see :func:`followed_by`."""
         return followed_by(self, runs, **options)
 
     def to_polars(self) -> pl.DataFrame:
@@ -279,7 +279,7 @@ class ConcatenatedSessions(Sequence[Run]):
         Data frame of the documents in order: `system`, `session` (as indices), `rank` in the whole
         list, `query`, `doc`.
     removed
-        Number of documents removed as an earlier list has them.
+        Number of documents removed because they are in an earlier list.
     cut
         Number of documents below the depth, or below the lowest click.
     settings
@@ -309,18 +309,18 @@ class ConcatenatedSessions(Sequence[Run]):
 
     def _run(self, system: int) -> Run:
         rows = self.rows.filter(pl.col("system") == system)
-        own, codes = np.unique(rows["session"].to_numpy(), return_inverse=True)
+        session_codes, codes = np.unique(rows["session"].to_numpy(), return_inverse=True)
         ranks = rows["rank"].to_numpy()
         values = {
             "name": self.sessions.systems[system],
-            "topics": tuple(self.sessions.names[i] for i in own.tolist()),
+            "topics": tuple(self.sessions.names[i] for i in session_codes.tolist()),
             "codes": codes.astype(np.int32),
             "docs": rows["doc"].rechunk(),
             "scores": -ranks.astype(np.float64),
             "ranks": ranks.astype(np.int32),
         }
         run = object.__new__(Run)
-        # Not checked: a document may be there twice, unlike in a run that is read.
+        # Not checked, since here a document may occur twice.
         run.__dict__.update(values, origin=Origin(self.sessions.source))
         return run
 
@@ -358,21 +358,21 @@ class ConcatenatedSessions(Sequence[Run]):
             policies["intents"] = self._intents(read_intents(policies["intents"]))
         if policies.get("lengths") is not None:
             policies["lengths"] = read_lengths(policies["lengths"])
-        own = self.sessions.qrels(qrels)
-        judged = judge(list(self), own, **policies)
+        session_qrels = self.sessions.qrels(qrels)
+        judged = judge(list(self), session_qrels, **policies)
         queries = self._queries(judged)
         if judged.policies.depth is not None:
             queries = queries.where(queries.rank <= judged.policies.depth)
 
         def with_queries(runs: JudgedRuns) -> JudgedRuns:
-            aspects = {name: with_queries(one) for name, one in runs.annotations.aspects.items()}
+            aspects = {name: with_queries(view) for name, view in runs.annotations.aspects.items()}
             annotations = replace(runs.annotations, queries=queries, aspects=aspects)
             return replace(runs, annotations=annotations, views={})
 
         judged = with_queries(judged)
-        clicks = clicks_of(self.sessions, own, judged, policies.get("lengths"))
-        known = replace(judged.annotations, clicks=clicks, settings=self.settings)
-        judged = replace(judged, annotations=known, views={}).read_as(self.sessions.runs_read)
+        clicks = clicks_of(self.sessions, session_qrels, judged, policies.get("lengths"))
+        extended = replace(judged.annotations, clicks=clicks, settings=self.settings)
+        judged = replace(judged, annotations=extended, views={}).read_as(self.sessions.runs_read)
         if not condense:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
@@ -383,10 +383,10 @@ class ConcatenatedSessions(Sequence[Run]):
         rows: dict[str, list[int]] = {}
         for row, topic in enumerate(table.topics):
             rows.setdefault(topic, []).append(row)
-        chosen = [(name, row) for name, topic in pairs for row in rows.get(topic or "", [])]
-        at = np.array([row for _, row in chosen], dtype=np.int64)
+        session_rows = [(name, row) for name, topic in pairs for row in rows.get(topic or "", [])]
+        at = np.array([row for _, row in session_rows], dtype=np.int64)
         return IntentTable(
-            tuple(name for name, _ in chosen),
+            tuple(name for name, _ in session_rows),
             tuple(table.intents[row] for row in at),
             table.probabilities[at],
             table.navigational[at],
@@ -394,7 +394,7 @@ class ConcatenatedSessions(Sequence[Run]):
         )
 
     def _queries(self, judged: JudgedRuns) -> Rows:
-        """Query of each document, in the order of the judged runs."""
+        """Return the query of each document, in the order of the judged runs."""
         place = {name: i for i, name in enumerate(judged.topics)}
         topic_of = np.array([place.get(name, -1) for name in self.sessions.names], dtype=np.int64)
         topic = topic_of[self.rows["session"].to_numpy()]
@@ -427,7 +427,7 @@ def concatenated(
     Parameters
     ----------
     sessions
-        Sessions, as :func:`read_sessions` makes them.
+        Sessions, as returned by :func:`read_sessions`.
     depth
         l: documents of each list that count; None for all.
     duplicates
@@ -501,8 +501,8 @@ def clicks_of(
     clicks = clicks[order]
     length: Floats = np.full(clicks.height, np.nan)
     if lengths is not None:
-        known, rows = lengths.rows_of(clicks["doc"])
-        length[known] = lengths.values[rows]
+        has_length, rows = lengths.rows_of(clicks["doc"])
+        length[has_length] = lengths.values[rows]
     return Clicks(
         cell[order],
         clicks["query"].to_numpy(),
@@ -518,8 +518,8 @@ def _grades(clicks: pl.DataFrame, names: tuple[str, ...], qrels: Qrels) -> Ints:
     """Return the grade of each clicked document; 0 without a judgment."""
     grades = qrels.flat().to_polars().select("topic", "doc", "grade")
     named = clicks.select(pl.Series("topic", names).gather(clicks["session"]), "doc")
-    joined = named.join(grades, on=["topic", "doc"], how="left", maintain_order="left")
-    return joined["grade"].fill_null(0).cast(pl.Int64).to_numpy()
+    table = named.join(grades, on=["topic", "doc"], how="left", maintain_order="left")
+    return table["grade"].fill_null(0).cast(pl.Int64).to_numpy()
 
 
 def followed_by(
@@ -578,38 +578,38 @@ def followed_by(
     collection = read_runs(runs, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     if not len(collection):
         raise InputError("expected at least one run, got none")
-    read = list(collection)
+    run_list = list(collection)
     place = {name: i for i, name in enumerate(sessions.names)}
-    answers = [_answers(run, place, system, ties) for system, run in enumerate(read)]
+    answers = [_answers(run, place, system, ties) for system, run in enumerate(run_list)]
     answered = {i for frame in answers for i in frame["session"].unique().to_list()}
-    indices = [i for i, now in enumerate(sessions.current) if now is not None or i in answered]
-    last = np.zeros(len(sessions.names), dtype=np.int64)
+    indices = [i for i, query in enumerate(sessions.current) if query is not None or i in answered]
+    last_query = np.zeros(len(sessions.names), dtype=np.int64)
     np.maximum.at(
-        last, sessions.queries["session"].to_numpy(), sessions.queries["query"].to_numpy()
+        last_query, sessions.queries["session"].to_numpy(), sessions.queries["query"].to_numpy()
     )
-    next_ = pl.Series("query", last + 1)
+    next_query = pl.Series("query", last_query + 1)
     results = pl.concat(answers)
-    results = results.with_columns(query=next_.gather(results["session"]))
+    results = results.with_columns(query=next_query.gather(results["session"]))
     current = pl.DataFrame(
         {
             "session": pl.Series(indices, dtype=pl.Int64),
-            "query": next_.gather(indices),
+            "query": next_query.gather(indices),
             "text": pl.Series([sessions.current[i] for i in indices], dtype=pl.String),
         }
     ).with_columns(start=pl.lit(None, pl.Float64))
-    systems = pl.DataFrame({"system": pl.Series(range(len(read)), dtype=pl.Int64)})
+    systems = pl.DataFrame({"system": pl.Series(range(len(run_list)), dtype=pl.Int64)})
 
-    def repeated(frame: pl.DataFrame) -> pl.DataFrame:
+    def repeat_rows(frame: pl.DataFrame) -> pl.DataFrame:
         return systems.join(frame.drop("system", strict=False), how="cross")
 
-    def renumbered(frame: pl.DataFrame) -> pl.DataFrame:
-        inside = frame.filter(pl.col("session").is_in(indices))
-        new = inside["session"].replace_strict(indices, range(len(indices)), return_dtype=pl.Int64)
-        return inside.with_columns(session=new)
+    def renumber(frame: pl.DataFrame) -> pl.DataFrame:
+        part = frame.filter(pl.col("session").is_in(indices))
+        code = pl.col("session").replace_strict(indices, range(len(indices)), return_dtype=pl.Int64)
+        return part.with_columns(code)
 
-    def joined(history: pl.DataFrame, more: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame:
-        results = pl.concat([repeated(history).select(*schema), more.select(*schema)])
-        return renumbered(results).sort(*LISTS, maintain_order=True)
+    def join_rows(history: pl.DataFrame, extra: pl.DataFrame, schema: Types) -> pl.DataFrame:
+        results = pl.concat([repeat_rows(history).select(*schema), extra.select(*schema)])
+        return renumber(results).sort(*LISTS, maintain_order=True)
 
     return replace(
         sessions,
@@ -618,37 +618,37 @@ def followed_by(
         topics=tuple(sessions.topics[i] for i in indices),
         systems=tuple(
             distinct_names(
-                [run.name for run in read],
+                [run.name for run in run_list],
                 [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped],
                 stacklevel=3,
             )
         ),
         current=(None,) * len(indices),
-        queries=joined(sessions.queries, repeated(current), QUERIES),
-        results=joined(sessions.results, results, RESULTS),
-        clicks=renumbered(repeated(sessions.clicks)).select(*CLICKS),
-        lost_clicks=sessions.lost_clicks * len(read),
+        queries=join_rows(sessions.queries, repeat_rows(current), QUERIES),
+        results=join_rows(sessions.results, results, RESULTS),
+        clicks=renumber(repeat_rows(sessions.clicks)).select(*CLICKS),
+        lost_clicks=sessions.lost_clicks * len(run_list),
     )
 
 
 def _answers(run: Run, place: dict[str, int], system: int, ties: str) -> pl.DataFrame:
-    known = np.array([place.get(name, -1) for name in run.topics], dtype=np.int64)
-    if (known < 0).all():
+    session_codes = np.array([place.get(name, -1) for name in run.topics], dtype=np.int64)
+    if (session_codes < 0).all():
         raise InputError(
             f"no topic of the run is a session (topics are such as {quoted(run.topics[0])},"
             f" sessions such as {quoted(next(iter(place), ''))})",
             source=run.name,
         )
-    if (known < 0).any():
-        first = quoted(run.topics[int(np.argmax(known < 0))])
-        number = counted(int((known < 0).sum()), "topic")
+    if (session_codes < 0).any():
+        first = quoted(run.topics[int(np.argmax(session_codes < 0))])
+        number = counted(int((session_codes < 0).sum()), "topic")
         warnings.warn(
             CranfieldWarning(f"{run.name}: {number} without a session, such as {first}, excluded"),
             stacklevel=3,
         )
     order = order_of(run, ties)
     rows = order.rows
-    session = known[run.codes[rows]]
+    session = session_codes[run.codes[rows]]
     frame = pl.DataFrame(
         {
             "system": np.full(rows.size, system, dtype=np.int64),

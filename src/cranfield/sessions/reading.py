@@ -141,9 +141,9 @@ def read_xml(source: Source) -> LogRows:
     """
     reader = _Reader(source)
     reader.parse()
-    if not reader.read.names:
+    if not reader.rows.names:
         raise InputError("has no session", source=source.name)
-    return reader.read
+    return reader.rows
 
 
 class _Reader(XmlReader):
@@ -151,18 +151,18 @@ class _Reader(XmlReader):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.read = LogRows()
+        self.rows = LogRows()
         self.path: list[str] = []
         self.text: list[str] | None = None
-        self.seen: set[object] = set()
+        self.keys: set[object] = set()
         self.query = 0
         self.item: dict[str, str] = {}
 
-    def check_new(self, what: str, *key: object) -> None:
+    def check_new(self, noun: str, *key: object) -> None:
         """Refuse a key that occurs twice."""
-        if key in self.seen:
-            raise self.wrong(f"{what} {quoted(key[-1])} occurs twice")
-        self.seen.add(key)
+        if key in self.keys:
+            raise self.wrong(f"{noun} {quoted(key[-1])} occurs twice")
+        self.keys.add(key)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         parent = self.path[-1] if self.path else ""
@@ -170,21 +170,21 @@ class _Reader(XmlReader):
         if tag == "session":
             name = self.required(attributes, "num", tag)
             self.check_new("session", "session", name)
-            self.read.names.append(name)
-            self.read.topics.append(None)
-            self.read.current.append(None)
+            self.rows.names.append(name)
+            self.rows.topics.append(None)
+            self.rows.current.append(None)
             self.query = 0
-        elif not self.read.names:
+        elif not self.rows.names:
             return
         elif tag in _PARTS and (other := _ITEMS.intersection(self.path[:-1])):
             raise self.wrong(f"{tag} must not be inside a {min(other)}")
         elif tag == "topic" and parent == "session":
-            self.read.topics[-1] = attributes.get("num", "").strip() or None
+            self.rows.topics[-1] = attributes.get("num", "").strip() or None
         elif tag == "interaction":
             self.query = self.whole(attributes.get("num", str(self.query + 1)), "query number")
             self.check_new("query", "query", self.session, self.query)
             self.item = {"start": attributes.get("starttime", "")}
-            self.read.queries.append(
+            self.rows.queries.append(
                 (self.session, self.query, "", self.time(attributes.get("starttime", "")))
             )
         elif tag == "result":
@@ -200,7 +200,7 @@ class _Reader(XmlReader):
 
     def end(self, tag: str) -> None:
         self.path.pop()
-        if not self.read.names:
+        if not self.rows.names:
             # Elements before the first session belong to none.
             return
         parent = self.path[-1] if self.path else ""
@@ -218,10 +218,10 @@ class _Reader(XmlReader):
 
     def add_query(self, text: str, parent: str) -> None:
         if parent == "currentquery":
-            self.read.current[-1] = text
+            self.rows.current[-1] = text
         elif parent == "interaction":
-            session, query, _, start = self.read.queries[-1]
-            self.read.queries[-1] = (session, query, text, start)
+            session, query, _, start = self.rows.queries[-1]
+            self.rows.queries[-1] = (session, query, text, start)
 
     def add_result(self) -> None:
         rank, doc = self.whole(self.item["rank"], "rank"), self.item.get("doc", "").strip()
@@ -229,7 +229,7 @@ class _Reader(XmlReader):
             raise self.wrong(f"result {rank} has no document")
         self.check_new("rank", "rank", self.session, self.query, rank)
         texts = self.item.get("title", ""), self.item.get("snippet", "")
-        self.read.results.append((self.session, self.query, rank, doc, *texts))
+        self.rows.results.append((self.session, self.query, rank, doc, *texts))
 
     def add_click(self) -> None:
         rank, doc = self.item.get("rank", "").strip(), self.item.get("doc", "").strip()
@@ -237,11 +237,11 @@ class _Reader(XmlReader):
             raise self.wrong("a click names neither a rank nor a document")
         start, end = self.time(self.item["starttime"]), self.time(self.item["endtime"])
         place = self.whole(rank, "rank") if rank else None
-        self.read.clicks.append((self.session, self.query, place, doc, start, end))
+        self.rows.clicks.append((self.session, self.query, place, doc, start, end))
 
     @property
     def session(self) -> int:
-        return len(self.read.names) - 1
+        return len(self.rows.names) - 1
 
     def required(self, attributes: dict[str, str], name: str, tag: str) -> str:
         value = attributes.get(name, "").strip()
@@ -249,10 +249,10 @@ class _Reader(XmlReader):
             raise self.wrong(f"a {tag} has no {name}")
         return value
 
-    def whole(self, text: str, what: str) -> int:
+    def whole(self, text: str, noun: str) -> int:
         text = text.strip()
         if not _WHOLE.fullmatch(text) or int(text) < 1:
-            raise self.wrong(f"{what} {quoted(text)} is not a whole number from 1")
+            raise self.wrong(f"{noun} {quoted(text)} is not a whole number from 1")
         return int(text)
 
     def time(self, text: str) -> float:
@@ -323,9 +323,9 @@ def read_sessions(
                 "has its own clicks and cannot be combined with a table of clicks",
                 source=source.name,
             )
-        sessions = _of_xml(read_xml(source), source.name, topics)
+        sessions = _from_xml(read_xml(source), source.name, topics)
     else:
-        sessions = _of_table(data, clicks, topics, on_duplicate)
+        sessions = _from_table(data, clicks, topics, on_duplicate)
     for problem in _problems(sessions):
         warnings.warn(CranfieldWarning(f"{sessions.source}: {problem}"), stacklevel=2)
     return sessions
@@ -351,7 +351,7 @@ def read_session_topics(data: Any) -> dict[str, str]:
     {'1': '1', '2': '6'}
     """
     table = read_table(data, TOPICS)
-    return _one_topic(table.frame, table.source)
+    return _topic_map(table.frame, table.source)
 
 
 def _is_xml(source: Source) -> bool:
@@ -361,7 +361,7 @@ def _is_xml(source: Source) -> bool:
         return stream.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
-def _one_topic(frame: pl.DataFrame, source: str) -> dict[str, str]:
+def _topic_map(frame: pl.DataFrame, source: str) -> dict[str, str]:
     pairs = frame.select("session", "topic").unique(maintain_order=True)
     topics: dict[str, str] = {}
     for session, topic in pairs.iter_rows():
@@ -375,22 +375,22 @@ def _one_topic(frame: pl.DataFrame, source: str) -> dict[str, str]:
     return topics
 
 
-def _of_xml(read: LogRows, source: str, topics: Any) -> Sessions:
+def _from_xml(log: LogRows, source: str, topics: Any) -> Sessions:
     own_topics = {} if topics is None else read_session_topics(topics)
-    queries = pl.DataFrame(read.queries, schema=_without_system(QUERIES), orient="row")
-    results = pl.DataFrame(read.results, schema=_without_system(RESULTS), orient="row")
+    queries = pl.DataFrame(log.queries, schema=_without_system(QUERIES), orient="row")
+    results = pl.DataFrame(log.results, schema=_without_system(RESULTS), orient="row")
     schema = {**_without_system(CLICKS), "doc": pl.String}
-    rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in read.clicks]
+    rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in log.clicks]
     clicks = pl.DataFrame(rows, schema=schema, orient="row")
     # A click that names its document only is one on the highest rank of it.
     place = results.group_by("session", "query", "doc").agg(pl.col("rank").min().alias("highest"))
     clicks = clicks.join(place, on=["session", "query", "doc"], how="left", maintain_order="left")
     clicks = clicks.with_columns(pl.coalesce("rank", "highest").alias("rank"))
     return _sessions(
-        names=read.names,
-        topics=[own_topics.get(*pair) for pair in zip(read.names, read.topics, strict=True)],
+        names=log.names,
+        topics=[own_topics.get(*pair) for pair in zip(log.names, log.topics, strict=True)],
         systems=[LOG],
-        current=read.current,
+        current=log.current,
         frames=[
             frame.with_columns(system=pl.lit(0, pl.Int64)) for frame in (queries, results, clicks)
         ],
@@ -402,10 +402,10 @@ def _without_system(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {name: dtype for name, dtype in schema.items() if name != "system"}
 
 
-def _of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
+def _from_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_results(data)
     source, frame = table.source, table.frame.with_columns(pl.col("system").fill_null(LOG))
-    topic_of = _one_topic(frame, source) if "topic" in table.names else {}
+    topic_of = _topic_map(frame, source) if "topic" in table.names else {}
     topic_of |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()
@@ -421,28 +421,28 @@ def _of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Session
         raise InputError(
             "query numbers must be written in one way, such as 1, not 01", source=source
         )
-    if (first := min(keys["number"])) > 1:
+    if (first_number := min(keys["number"])) > 1:
         warn(
             f"{source}: query numbers are read as positions in the session, and no session begins"
-            f" before {first}; if they are ids, number the queries of each session from 1",
+            f" before {first_number}; if they are ids, number the queries of each session from 1",
             stacklevel=3,
         )
-    results = _coded(frame, keys, names, systems)
+    results = _encode(frame, keys, names, systems)
     if "rank" not in table.names:
         results = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(
             rank=pl.int_range(pl.len(), dtype=pl.Int64).over(LISTS) + 1
         )
-    first = first_of_each(results, *LISTS, "rank")
-    twice = (~first).arg_true()
-    if len(twice) and on_duplicate == "first":
+    is_first = first_of_each(results, *LISTS, "rank")
+    repeats = (~is_first).arg_true()
+    if len(repeats) and on_duplicate == "first":
         warn(
-            f"{source}: {counted(len(twice), 'result')} at a repeated rank of one list excluded;"
+            f"{source}: {counted(len(repeats), 'result')} at a repeated rank of one list excluded;"
             " the first is kept",
             stacklevel=3,
         )
-        results = results.filter(first)
-    elif len(twice):
-        row = results.row(int(twice[0]), named=True)
+        results = results.filter(is_first)
+    elif len(repeats):
+        row = results.row(int(repeats[0]), named=True)
         raise InputError(
             f"rank {row['rank']} twice in query {row['query']} of session"
             f" {quoted(names[row['session']])}",
@@ -475,21 +475,21 @@ def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str
             source=table.source,
         )
     frame = table.frame.with_columns(pl.col("system").fill_null(systems[0]))
-    return _coded(frame, keys, names, systems)
+    return _encode(frame, keys, names, systems)
 
 
-def _coded(
+def _encode(
     frame: pl.DataFrame, keys: pl.DataFrame, names: list[str], systems: list[str]
 ) -> pl.DataFrame:
     """Replace names of systems and sessions by indices, and queries by numbers."""
     numbered = frame.join(keys, on=LISTS, how="left", maintain_order="left")
-    coded = {
+    codes = {
         name: numbered[name].replace_strict(
             labels, range(len(labels)), default=None, return_dtype=pl.Int64
         )
         for name, labels in (("system", systems), ("session", names))
     }
-    return numbered.drop("number").with_columns(**coded, query=numbered["number"])
+    return numbered.drop("number").with_columns(**codes, query=numbered["number"])
 
 
 def _sessions(

@@ -410,7 +410,7 @@ class Schema:
         have = ", ".join(quoted(name) for name in names[:12]) or "none"
         hint = self._of_head(names) or self.hint.format(name=column.name)
         if not usual:
-            hint = did_you_mean(column.name, map(str, names), shown=quoted) + hint
+            hint = did_you_mean(column.name, map(str, names), show=quoted) + hint
         return f"has no {column.name} column{usual}; columns: {have}{hint}"
 
     def _headless(self, names: Sequence[object]) -> str:

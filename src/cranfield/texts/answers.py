@@ -1,4 +1,4 @@
-"""Answers with the gold nuggets that each one has."""
+"""Answers and the gold nuggets that they contain."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ ANSWERS = Schema(
 
 
 _PARTS = ("weight", "vital_length", "vital", "length", "position")
-"""What measures may need to be known of nuggets and answers."""
+"""Attributes of nuggets and answers that measures may require."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedAnswers(Scorable):
-    """Answers of all systems, side by side, as lists of the nuggets that they have.
+    """Answers of all systems, as lists of their nuggets.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class JudgedAnswers(Scorable):
 
     @property
     def full(self) -> Floats:
-        """1 for each match with full support, else 0; what measures of matched nuggets count."""
+        """1 for each match with full support, else 0."""
         return (self.support >= 1).astype(np.float64)
 
     def of_matches(self, values: Floats) -> Floats:
@@ -126,7 +126,7 @@ class JudgedAnswers(Scorable):
         return values[self.nugget]
 
     def require(self, measure: object, *parts: str) -> None:
-        """Refuse a measure that needs more than is known.
+        """Refuse a measure that requires attributes without values.
 
         Parameters
         ----------
@@ -138,14 +138,14 @@ class JudgedAnswers(Scorable):
         for part in parts:
             check_choice("a part", part, _PARTS)
             if part == "length":
-                what = "the length of each answer"
+                requirement = "the length of each answer"
                 cells = np.flatnonzero(self.answered & np.isnan(self.length))
             elif part == "position":
-                what = "the position of each nugget"
+                requirement = "the position of each nugget"
                 cells = self.cell[np.isnan(self.position) & (self.full > 0)]
             else:
-                called = {"vital": "importance", "vital_length": "vital string length"}
-                what = f"the {called.get(part, part)} of each nugget"
+                labels = {"vital": "importance", "vital_length": "vital string length"}
+                requirement = f"the {labels.get(part, part)} of each nugget"
                 topics = self.nuggets.topic[np.isnan(getattr(self.nuggets, part))]
                 cells = topics * len(self.systems)
             if cells.size:
@@ -153,7 +153,7 @@ class JudgedAnswers(Scorable):
                 place = f"topic {quoted(self.topics[topic])}"
                 if part in {"length", "position"}:
                     place += f" and system {quoted(self.systems[system])}"
-                raise MeasureError(f"{measure} needs {what}; {place} lacks it")
+                raise MeasureError(f"{measure} needs {requirement}; {place} lacks it")
 
     def __repr__(self) -> str:
         matches = f"{len(self.cell):,} match{'' if len(self.cell) == 1 else 'es'}"
@@ -162,7 +162,7 @@ class JudgedAnswers(Scorable):
 
 
 def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> JudgedAnswers:
-    """Read which gold nuggets the answers have.
+    """Read the matches of answers and gold nuggets.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
         `{system: {topic: answer}}`, where an answer is a list of nuggets, a mapping
         `{nugget: position}`, or `{"nuggets": ..., "length": ..., "text": ...}`. Or a list of files.
     nuggets
-        What :func:`read_nuggets` takes.
+        Gold nuggets, as for :func:`read_nuggets`.
     name
         The system, where the table has no such column; by default the name of the file. It is
         refused where the answers name their systems.
@@ -205,7 +205,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     JudgedAnswers(1 topic, 2 systems, 3 matches)
     """
     gold = read_nuggets(nuggets)
-    return judged_of([_table(one, name) for one in _files(answers)], gold)
+    return judged_of([_table(file, name) for file in _files(answers)], gold)
 
 
 def _table(data: Any, name: str | None) -> Table:
@@ -232,20 +232,20 @@ def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     for system, topics in pairs_of(data, "system", "topic: answer", "answers"):
         for topic, answer in topics.items():
             row: dict[str, Any] = {"system": system, "topic": topic}
-            found = answer
+            nuggets = answer
             if isinstance(answer, Mapping) and {"nuggets", "length", "text"} & answer.keys():
                 row |= {name: answer.get(name) for name in ("length", "text")}
-                found = answer.get("nuggets", ())
+                nuggets = answer.get("nuggets", ())
             yield {**row, "nugget": None}
-            if isinstance(found, Mapping):
-                for nugget, value in found.items():
-                    more = value if isinstance(value, Mapping) else {"position": value}
-                    yield {**row, **more, "nugget": nugget}
-            elif isinstance(found, (list, tuple, set, frozenset)):
-                yield from ({**row, "nugget": nugget} for nugget in found)
+            if isinstance(nuggets, Mapping):
+                for nugget, value in nuggets.items():
+                    fields = value if isinstance(value, Mapping) else {"position": value}
+                    yield {**row, **fields, "nugget": nugget}
+            elif isinstance(nuggets, (list, tuple, set, frozenset)):
+                yield from ({**row, "nugget": nugget} for nugget in nuggets)
             else:
                 raise InputError(
-                    f"system {quoted(system)} has {type(found).__name__} instead of nuggets",
+                    f"system {quoted(system)} has {type(nuggets).__name__} instead of nuggets",
                     source="answers",
                     topic=str(topic),
                 )
@@ -257,7 +257,7 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     systems: dict[str, int] = {}
     lengths: dict[tuple[int, int], float] = {}
     matches: dict[tuple[int, int, int], tuple[float, float]] = {}
-    others: dict[str, None] = {}
+    unknown_topics: dict[str, None] = {}
     for table in tables:
         for row, cells in enumerate(table.rows()):
             topic, nugget, system, position, support, length, text = cells
@@ -265,15 +265,15 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
             if isnan(length) and text is not None:
                 length = float(text_length(text))
             if topic not in topics and nugget is None:
-                others[topic] = None
+                unknown_topics[topic] = None
                 continue
             if nugget is not None and (topic, nugget) not in places:
                 raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
             t = topics[topic]
-            known = lengths.setdefault((t, s), nan)
+            old = lengths.setdefault((t, s), nan)
             if not isnan(length):
-                if not isnan(known) and known != length:
-                    raise table.wrong(row, f"conflicting lengths {known:g} and {length:g}", topic)
+                if not isnan(old) and old != length:
+                    raise table.wrong(row, f"conflicting lengths {old:g} and {length:g}", topic)
                 lengths[t, s] = length
             if nugget is not None:
                 place = places[topic, nugget]
@@ -282,10 +282,10 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                         row, f"nugget {quoted(nugget)} is matched twice by {quoted(system)}", topic
                     )
                 matches[t, s, place] = (position, 1.0 if isnan(support) else support)
-    if others:
+    if unknown_topics:
         warn(
-            f"{tables[0].source}: answers to {counted(len(others), 'topic')} without"
-            f" nuggets are skipped ({some_of(map(quoted, others), 3)})",
+            f"{tables[0].source}: answers to {counted(len(unknown_topics), 'topic')} without"
+            f" nuggets are skipped ({some_of(map(quoted, unknown_topics), 3)})",
             stacklevel=3,
         )
     shape = (len(gold.topics), len(systems))
@@ -295,7 +295,7 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     warn_missing(lengths, gold.topics, tuple(systems))
     keys = np.array(list(matches), dtype=np.int64).reshape(-1, 3)
     values = np.array(list(matches.values()), dtype=np.float64).reshape(-1, 2)
-    # A pair without support is not a match; the answer itself is kept.
+    # A pair without support is not a match, but the answer is kept.
     keep = values[:, 1] > 0
     keys, values = keys[keep], values[keep]
     return JudgedAnswers(
@@ -315,7 +315,7 @@ def _list(cell: Any) -> list[Any] | None:
 
 
 FAILED = "failed"
-"""What AutoNuggetizer writes where its model gave no label."""
+"""Label of AutoNuggetizer where its model returned none."""
 
 
 ASSIGNMENTS = Schema(
@@ -374,12 +374,12 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     """
     tables: list[Table] = []
     gold: list[dict[str, Any]] = []
-    used = False
-    first: dict[str, Counter[tuple[str, Any]]] = {}
+    is_name_used = False
+    first_nuggets: dict[str, Counter[tuple[str, Any]]] = {}
     answered: set[tuple[str, str]] = set()
     failed = 0
-    for one in _files(data):
-        table = read_table(one, ASSIGNMENTS)
+    for file in _files(data):
+        table = read_table(file, ASSIGNMENTS)
         if "candidate_text" in table.names:
             raise InputError(
                 "has nuggets assigned to retrieved documents, not to answers: write each as a"
@@ -387,27 +387,28 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 source=table.source,
             )
         rows: list[dict[str, Any]] = []
-        for row, (topic, run, given, text, _) in enumerate(table.rows()):
-            system = run or name or stem_of(one)
-            used |= run is None
+        for row, (topic, run, labels, text, _) in enumerate(table.rows()):
+            system = run or name or stem_of(file)
+            is_name_used |= run is None
             if (topic, system) in answered:
                 raise table.wrong(row, f"a second answer of {quoted(system)}", topic)
             answered.add((topic, system))
-            nuggets, lost = _nuggets(given, partial(table.wrong, row, topic=topic))
+            nuggets, lost = _nuggets(labels, partial(table.wrong, row, topic=topic))
             failed += lost
             listed = Counter((nugget, importance) for nugget, importance, _ in nuggets)
-            if topic not in first:
-                first[topic] = listed
+            if topic not in first_nuggets:
+                first_nuggets[topic] = listed
                 gold += [{"topic": topic, "nugget": n, "importance": i} for n, i, _ in nuggets]
-            elif first[topic] != listed:
-                other = quoted(next(iter((listed - first[topic]) or (first[topic] - listed)))[0])
+            elif first_nuggets[topic] != listed:
+                change = (listed - first_nuggets[topic]) or (first_nuggets[topic] - listed)
+                other = quoted(next(iter(change))[0])
                 reason = f"its nuggets differ from those of the topic's first answer: {other}"
                 raise table.wrong(row, reason, topic)
-            whole = {"topic": topic, "system": system, "text": text}
-            rows.append({**whole, "nugget": None})
-            rows += [{**whole, "nugget": nugget, "support": of} for nugget, _, of in nuggets]
+            cells = {"topic": topic, "system": system, "text": text}
+            rows.append({**cells, "nugget": None})
+            rows += [{**cells, "nugget": name, "support": degree} for name, _, degree in nuggets]
         tables.append(columns_of_records(rows, ANSWERS, table.source).table(ANSWERS))
-    check_name_used(name, used)
+    check_name_used(name, is_name_used)
     if failed:
         warn(
             f"{tables[-1].source}: {counted(failed, 'label')} with value 'failed'"
@@ -418,15 +419,16 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
 
 
 def _files(data: Any) -> list[Any]:
-    """Return the files of a list of files, or else the data alone."""
-    listed = isinstance(data, (list, tuple)) and data
-    return [*data] if listed and all(isinstance(one, (str, PathLike)) for one in data) else [data]
+    """Return the files of a list of files, or a list of the data."""
+    if isinstance(data, (list, tuple)) and data:
+        return [*data] if all(isinstance(file, (str, PathLike)) for file in data) else [data]
+    return [data]
 
 
 def _nuggets(
     listed: list[Any], wrong: Callable[[str], InputError]
 ) -> tuple[list[tuple[str, Any, Any]], int]:
-    """Take the nuggets of an answer with their labels, and count the labels that failed."""
+    """Read the nuggets of an answer with their labels, and count the failed labels."""
     nuggets: list[tuple[str, Any, Any]] = []
     times: Counter[str] = Counter()
     failed = 0

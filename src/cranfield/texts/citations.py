@@ -1,4 +1,4 @@
-"""Answers as sentences with citations, and how well each citation supports its sentence."""
+"""Answers as sentences with citations, and the support of each citation."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from cranfield.texts.gold import (
 )
 
 
-def _columns_of_runs(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
+def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
     """Make columns of answers of TREC RAG, a row for each citation, and the answer of each row.
 
     Sentences are numbered from 1. Returns None for other JSON.
     """
     records = data if isinstance(data, list) else [data]
-    if not all(isinstance(one, Mapping) and isinstance(one.get("answer"), list) for one in records):
+    if not all(isinstance(r, Mapping) and isinstance(r.get("answer"), list) for r in records):
         return None
     columns: dict[str, list[Any]] = {"topic": [], "sentence": [], "system": [], "citation": []}
     rows: list[int] = []
     for row, record in enumerate(records):
-        known = {**record, **(record.get("metadata") or {})}
-        topic = next((known[name] for name in _OF_ANSWER if known.get(name) is not None), None)
+        fields = {**record, **(record.get("metadata") or {})}
+        topic = next((fields[name] for name in _OF_ANSWER if fields.get(name) is not None), None)
         references = record.get("references") or []
         for number, sentence in enumerate(record["answer"], 1):
             cited = sentence.get("citations") if isinstance(sentence, Mapping) else None
             if not isinstance(cited, list):
                 reason = f"answer {row + 1}: expected text and citations in sentence {number}"
                 raise InputError(reason, source=source, topic=str(topic))
-            docs = [_cited(one, references) for one in cited]
+            docs = [_find_document(item, references) for item in cited]
             if None in docs:
-                wrong = f"citation {quoted(cited[docs.index(None)])} of sentence {number}"
-                reason = f"answer {row + 1}: {wrong} is not among its references"
+                problem = f"citation {quoted(cited[docs.index(None)])} of sentence {number}"
+                reason = f"answer {row + 1}: {problem} is not among its references"
                 raise InputError(reason, source=source, topic=str(topic))
             for doc in docs or [None]:
-                cells = (topic, number, known.get("run_id"), doc)
+                cells = (topic, number, fields.get("run_id"), doc)
                 for column, cell in zip(columns.values(), cells, strict=True):
                     column.append(cell)
                 rows.append(row)
@@ -66,11 +66,11 @@ _OF_ANSWER = ("topic_id", "narrative_id", "qid", "query_id", "topic")
 """Names of the topic of an answer."""
 
 
-def _cited(citation: Any, references: Any) -> Any:
-    """Return a cited document, which is given by its place among the references, or by its id."""
+def _find_document(citation: Any, references: Any) -> Any:
+    """Return a cited document, identified by its place among the references, or by its id."""
     if isinstance(citation, int) and not isinstance(citation, bool):
-        listed = isinstance(references, list) and 0 <= citation < len(references)
-        return references[citation] if listed else None
+        is_listed = isinstance(references, list) and 0 <= citation < len(references)
+        return references[citation] if is_listed else None
     return citation if isinstance(citation, str) else None
 
 
@@ -85,7 +85,7 @@ _CITATIONS = Schema(
     called="citations",
     otherwise="csv",
     numbered=True,
-    nested=_columns_of_runs,
+    nested=_read_answers,
 )
 
 _JUDGED = replace(
@@ -102,7 +102,7 @@ _JUDGED = replace(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedCitations(Scorable):
-    """Sentences of all answers, side by side, and their citations.
+    """Sentences of all answers and their citations.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class JudgedCitations(Scorable):
     place
         Place of the citation in its sentence, from 1.
     support
-        How well the citation alone supports the sentence, from 0 to 1; NaN where not given.
+        Support of the sentence by the citation alone, from 0 to 1; NaN if missing.
     without
         Whether the other citations of the sentence support it: 1, 0, or NaN where not given.
     """
@@ -149,11 +149,11 @@ class JudgedCitations(Scorable):
         """Number of citations of each sentence; shape (sentences,)."""
         return np.bincount(self.sentence, minlength=len(self.cell))
 
-    def lacking(self, measure: object, what: str, sentence: int) -> MeasureError:
-        """Make the error of a measure that needs more than is known of a sentence."""
+    def missing_error(self, measure: object, fact: str, sentence: int) -> MeasureError:
+        """Return the error of a measure that requires a missing value of a sentence."""
         topic, system = divmod(int(self.cell[sentence]), len(self.systems))
         return MeasureError(
-            f"{measure} needs {what}; a sentence of topic {quoted(self.topics[topic])} and system"
+            f"{measure} needs {fact}; a sentence of topic {quoted(self.topics[topic])} and system"
             f" {quoted(self.systems[system])} lacks it"
         )
 
@@ -164,7 +164,7 @@ class JudgedCitations(Scorable):
 
 
 def read_citations(data: Any, *, name: str | None = None, support: Any = None) -> JudgedCitations:
-    """Read citations that were judged.
+    """Read judged citations.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     ------
     InputError
         Naming the file, the line and the reason: a document that a sentence cites twice, a second
-        row of a sentence without citations, an unknown label, a citation that nothing is said of.
+        row of a sentence without citations, an unknown label, a citation without support.
 
     Warns
     -----
@@ -207,10 +207,10 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     """
     if isinstance(data, Mapping):
         data = list(_flat(data))
-    paths = isinstance(data, (list, tuple)) and all(
-        isinstance(one, (str, PathLike)) for one in data
+    is_paths = isinstance(data, (list, tuple)) and all(
+        isinstance(item, (str, PathLike)) for item in data
     )
-    files = [*data] if paths and data else [data]
+    files = [*data] if is_paths and data else [data]
     degrees = None if support is None else _degrees(read_table(support, _JUDGED))
     tables = []
     for file in files:
@@ -218,9 +218,9 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
         check_systems(table)
         unnamed = table.frame["system"].is_null().all()
         check_name_used(name, bool(unnamed))
-        known = table.frame["support"].is_not_null()
+        labels = table.frame["support"].is_not_null()
         cited = table.frame["citation"].is_not_null()
-        if degrees is None and cited.any() and not known.any() and "support" not in table.names:
+        if degrees is None and cited.any() and not labels.any() and "support" not in table.names:
             raise InputError(
                 "has citations, but not their support: give a table of support after it, with"
                 " topic, sentence (its number from 1), citation and support",
@@ -228,11 +228,11 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
             )
         system = pl.col("system").fill_null(name or stem_of(file))
         table = replace(table, frame=table.frame.with_columns(system))
-        tables.append(table if degrees is None else _supported(table, *degrees))
+        tables.append(table if degrees is None else _add_support(table, *degrees))
     if len(tables) > 1:
-        whole = pl.concat([table.frame for table in tables])
-        tables = [Table(whole, "citations", tables[0].names, None)]
-    return _made(tables[0], "")
+        frame = pl.concat([table.frame for table in tables])
+        tables = [Table(frame, "citations", tables[0].names, None)]
+    return _build_citations(tables[0], "")
 
 
 def _degrees(support: Table) -> tuple[dict[tuple[str, str, str, str | None], float], str]:
@@ -248,7 +248,7 @@ def _degrees(support: Table) -> tuple[dict[tuple[str, str, str, str | None], flo
     return degrees, support.source
 
 
-def _supported(
+def _add_support(
     table: Table, degrees: Mapping[tuple[str, str, str, str | None], float], source: str
 ) -> Table:
     """Fill in the support of the citations of a run."""
@@ -280,15 +280,15 @@ def _supported(
 def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     for system, topics in pairs_of(data, "system", "topic: sentences", "citations"):
         for topic, sentences in topics.items():
-            for k, supports in enumerate(_listed(sentences, topic), 1):
+            for k, supports in enumerate(_check_list(sentences, topic), 1):
                 row = {"system": system, "topic": topic, "sentence": k}
-                cited = list(enumerate(_listed(supports, topic), 1))
+                cited = list(enumerate(_check_list(supports, topic), 1))
                 yield from ({**row, "citation": c, "support": value} for c, value in cited)
                 if not cited:
                     yield row
 
 
-def _listed(value: Any, topic: Any) -> list[Any]:
+def _check_list(value: Any, topic: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         raise InputError(
             f"{type(value).__name__} instead of a list of sentences, each a list of supports",
@@ -298,16 +298,16 @@ def _listed(value: Any, topic: Any) -> list[Any]:
     return list(value)
 
 
-def _made(table: Table, stem: str) -> JudgedCitations:
+def _build_citations(table: Table, stem: str) -> JudgedCitations:
     topics: dict[str, int] = {}
     systems: dict[str, int] = {}
     sentences: dict[tuple[int, int, str], int] = {}
     joint: list[float] = []
     cited: list[set[str]] = []
-    bare: list[bool] = []
+    is_bare: list[bool] = []
     citations: list[tuple[int, int, float, float]] = []
     for row, cells in enumerate(table.rows()):
-        topic, label, system, citation, support, whole, others = cells
+        topic, label, system, citation, support, joint_value, without = cells
         key = (
             topics.setdefault(topic, len(topics)),
             systems.setdefault(system or stem, len(systems)),
@@ -317,15 +317,15 @@ def _made(table: Table, stem: str) -> JudgedCitations:
         if place == len(joint):
             joint.append(nan)
             cited.append(set())
-            bare.append(False)
-        if not isnan(whole):
-            if not isnan(joint[place]) and joint[place] != whole:
+            is_bare.append(False)
+        if not isnan(joint_value):
+            if not isnan(joint[place]) and joint[place] != joint_value:
                 raise table.wrong(
                     row, f"conflicting values of joint for sentence {quoted(label)}", topic
                 )
-            joint[place] = whole
+            joint[place] = joint_value
         doc = citation or ""
-        if bare[place] or (not doc and cited[place]):
+        if is_bare[place] or (not doc and cited[place]):
             raise table.wrong(
                 row,
                 f"sentence {quoted(label)} has a row without citation, but also other rows",
@@ -334,14 +334,14 @@ def _made(table: Table, stem: str) -> JudgedCitations:
         if not doc:
             if not isnan(support):
                 raise table.wrong(row, "has support, but no citation", topic)
-            bare[place] = True
+            is_bare[place] = True
             continue
         if doc in cited[place]:
             raise table.wrong(row, f"sentence {quoted(label)} cites {quoted(doc)} twice", topic)
         if isnan(support):
             raise table.wrong(row, f"citation {quoted(doc)} has no support label", topic)
         cited[place].add(doc)
-        citations.append((place, len(cited[place]), support, others))
+        citations.append((place, len(cited[place]), support, without))
     numbers = np.array(citations, dtype=np.float64).reshape(-1, 4)
     warn_missing({key[:2] for key in sentences}, tuple(topics), tuple(systems))
     return JudgedCitations(

@@ -1,4 +1,4 @@
-"""Gold nuggets: what a good answer to each topic says."""
+"""Gold nuggets: the facts of a good answer to each topic."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST = 1e15
 """The largest weight, length or position; sums and products of such stay finite."""
 
 _IMPORTANCE = {"vital": 1.0, "okay": 0.0, "ok": 0.0}
-"""Labels of a nugget: must an answer have it?"""
+"""Labels of the importance of a nugget."""
 
 _SUPPORT = {
     **dict.fromkeys(("support", "full", "fullsupport", "fs", "supported"), 1.0),
@@ -109,7 +109,7 @@ def stem_of(data: Any) -> str:
 def warn_missing(
     answered: Collection[tuple[int, int]], topics: Sequence[str], systems: Sequence[str]
 ) -> None:
-    """Warn of answers that are not there, by the indices of topic and system of those that are."""
+    """Warn of missing answers; `answered` has indices of topic and system."""
     missing = [
         (topic, system)
         for s, system in enumerate(systems)
@@ -149,7 +149,7 @@ NUGGETS = Schema(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nuggets:
-    """The gold nuggets of all topics, side by side.
+    """The gold nuggets of all topics.
 
     Attributes
     ----------
@@ -160,11 +160,11 @@ class Nuggets:
     topic
         Index of the topic of each nugget; shape (nuggets,).
     weight
-        Weight of each nugget, from 0; NaN where none is given.
+        Weight of each nugget, from 0; NaN if missing.
     vital_length
-        Characters of its vital string; NaN where none is given.
+        Characters of its vital string; NaN if missing.
     vital
-        1 for a vital nugget, 0 for one that is okay, NaN where nothing is said.
+        1 for a vital nugget, 0 for an okay nugget, NaN without a label.
     """
 
     topics: tuple[str, ...]
@@ -208,9 +208,9 @@ def read_nuggets(data: Any) -> Nuggets:
     -------
     Nuggets
         Where there are votes and no weights, the weight of a nugget is its number of vital votes
-        over the most that a nugget of the topic has (Lin and Demner-Fushman 2006), so one assessor
-        gives 1 to vital nuggets and 0 to the others, as in TREC. With several assessors, a nugget
-        is vital if more than half of them say so.
+        over the maximum of the topic's nuggets (Lin and Demner-Fushman 2006), so with one assessor
+        vital nuggets have weight 1 and others 0, as in TREC. With several assessors, a nugget is
+        vital if more than half of them label it so.
 
     Raises
     ------
@@ -255,60 +255,60 @@ def nuggets_of(table: Table) -> Nuggets:
     for row, (topic, nugget, weight, length, vote, assessor) in enumerate(table.rows()):
         topics.setdefault(topic, len(topics))
         name = (topic, nugget)
-        by = assessor or ""
-        if (name, by) in voters:
-            who = f" by assessor {quoted(by)}" if by else ""
-            raise table.wrong(row, f"nugget {quoted(nugget)} occurs twice{who}", topic)
-        voters.add((name, by))
+        voter = assessor or ""
+        if (name, voter) in voters:
+            suffix = f" by assessor {quoted(voter)}" if voter else ""
+            raise table.wrong(row, f"nugget {quoted(nugget)} occurs twice{suffix}", topic)
+        voters.add((name, voter))
         if name not in first:
             first[name] = len(weights)
             weights.append(weight)
             lengths.append(length)
             votes.append([])
         place = first[name]
-        for what, given, known in (("weight", weight, weights), ("length", length, lengths)):
-            if not isnan(given) and not isnan(known[place]) and given != known[place]:
-                raise table.wrong(row, f"nugget {quoted(nugget)} has a second {what}", topic)
-            if not isnan(given):
-                known[place] = given
+        for label, value, values in (("weight", weight, weights), ("length", length, lengths)):
+            if not isnan(value) and not isnan(values[place]) and value != values[place]:
+                raise table.wrong(row, f"nugget {quoted(nugget)} has a second {label}", topic)
+            if not isnan(value):
+                values[place] = value
         if not isnan(vote):
             votes[place].append(vote)
     topic_of = np.array([topics[topic] for topic, _ in first], dtype=np.int64)
-    yes = np.array([sum(one) for one in votes])
-    asked = np.array([len(one) for one in votes])
-    most = np.zeros(len(topics))
-    np.maximum.at(most, topic_of, yes)
-    pyramid = yes / np.where(most > 0, most, 1.0)[topic_of]
-    weighed = np.array(weights)
-    voted = np.where(asked > 0, pyramid, np.nan)
-    made = Nuggets(
+    yes = np.array([sum(ballot) for ballot in votes])
+    n_votes = np.array([len(ballot) for ballot in votes])
+    max_yes = np.zeros(len(topics))
+    np.maximum.at(max_yes, topic_of, yes)
+    pyramid = yes / np.where(max_yes > 0, max_yes, 1.0)[topic_of]
+    explicit = np.array(weights)
+    vote_weights = np.where(n_votes > 0, pyramid, np.nan)
+    nuggets = Nuggets(
         topics=tuple(topics),
         ids=tuple(nugget for _, nugget in first),
         topic=topic_of,
-        weight=np.where(np.isnan(weighed), voted, weighed),
+        weight=np.where(np.isnan(explicit), vote_weights, explicit),
         vital_length=np.array(lengths),
-        vital=np.where(asked > 0, (yes > asked / 2).astype(float), np.nan),
+        vital=np.where(n_votes > 0, (yes > n_votes / 2).astype(float), np.nan),
     )
-    _check_whole_topics(made, table.source)
-    return made
+    _check_whole_topics(nuggets, table.source)
+    return nuggets
 
 
 def _check_whole_topics(nuggets: Nuggets, source: str) -> None:
     """Refuse a topic in which only some nuggets have a weight, a length or a label."""
-    for what, values in (
+    for label, values in (
         ("weight", nuggets.weight),
         ("vital string length", nuggets.vital_length),
         ("importance", nuggets.vital),
     ):
-        lacks = np.isnan(values)
-        some = nuggets.total(lacks.astype(float)) * nuggets.total((~lacks).astype(float)) > 0
-        bad = np.flatnonzero(lacks & some[nuggets.topic])
-        if bad.size:
+        missing = np.isnan(values)
+        is_partial = nuggets.total(missing * 1.0) * nuggets.total(~missing * 1.0) > 0
+        rows = np.flatnonzero(missing & is_partial[nuggets.topic])
+        if rows.size:
             raise InputError(
                 (
-                    f"nugget {quoted(nuggets.ids[bad[0]])} has no {what}, but other"
+                    f"nugget {quoted(nuggets.ids[rows[0]])} has no {label}, but other"
                     " nuggets of its topic have one"
                 ),
                 source=source,
-                topic=nuggets.topics[nuggets.topic[bad[0]]],
+                topic=nuggets.topics[nuggets.topic[rows[0]]],
             )

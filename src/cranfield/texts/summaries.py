@@ -41,11 +41,11 @@ def _by_topic(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Make columns of `{topic: text}` or `{topic: [text, ...]}`."""
     columns: dict[str, list[Any]] = {"topic": [], "text": []}
     for topic, value in data.items():
-        several = value if isinstance(value, (list, tuple)) else [value]
-        if not several:
+        texts = value if isinstance(value, (list, tuple)) else [value]
+        if not texts:
             raise InputError("has no reference text", source=source, topic=str(topic))
-        columns["topic"] += [topic] * len(several)
-        columns["text"] += several
+        columns["topic"] += [topic] * len(texts)
+        columns["text"] += texts
     return columns
 
 
@@ -87,24 +87,24 @@ def unicode_words(text: str) -> list[str]:
     ['съешь', 'ещё', '我', '爱', 'bm25']
     """
     words: list[str] = []
-    in_word = follows = False
+    in_word = is_text = False
     for character in normalize("NFC", text).lower():
         kind = category(character)[0]
         if kind == "M":
             # A mark belongs to the character before it.
-            if follows:
+            if is_text:
                 words[-1] += character
             continue
-        follows = kind in "LN"
-        if not follows:
+        is_text = kind in "LN"
+        if not is_text:
             in_word = False
             continue
-        alone = _WITHOUT_SPACES.match(character) is not None
-        if in_word and not alone:
+        is_single = _WITHOUT_SPACES.match(character) is not None
+        if in_word and not is_single:
             words[-1] += character
         else:
             words.append(character)
-        in_word = not alone
+        in_word = not is_single
     return words
 
 
@@ -129,7 +129,7 @@ class JudgedSummaries(Scorable):
     references
         For each topic its reference texts.
     settings
-        How the texts were cut.
+        Settings of the tokeniser.
     """
 
     what = "summaries and reference texts"
@@ -141,13 +141,13 @@ class JudgedSummaries(Scorable):
     settings: dict[str, Any] = field(default_factory=dict)
 
     def settings_for(self, measure: Any) -> dict[str, Any]:
-        """Return how texts became tokens."""
+        """Return the settings of the tokeniser."""
         return dict(self.settings)
 
     def each(
         self, score: Callable[[Sentences, Sentences], float], average: bool
     ) -> NDArray[np.float64]:
-        """Score each text against each reference of its topic; the best or the mean of them."""
+        """Score each text against the references of its topic; return the best or the mean."""
         out = np.zeros((len(self.topics), len(self.systems)))
         for (topic, system), text in self.texts.items():
             scores = [score(text, reference) for reference in self.references[topic]]
@@ -217,23 +217,23 @@ def judge_summaries(
         gold.setdefault(topic, []).append(text)
     topics = {topic: k for k, topic in enumerate(gold)}
     rows = _texts(texts, _TEXTS)
-    every = [(topic, text) for topic, text, _ in rows if topic in gold]
-    every += [(topic, text) for topic, several in gold.items() for text in several]
-    tokeniser = _default(every) if tokeniser is None else tokeniser
-    cut = tokeniser_of(tokeniser)
+    all_texts = [(topic, text) for topic, text, _ in rows if topic in gold]
+    all_texts += [(topic, text) for topic, group in gold.items() for text in group]
+    tokeniser = _default(all_texts) if tokeniser is None else tokeniser
+    tokenise = tokeniser_of(tokeniser)
     words: dict[str, int] = {}
 
     ignored: dict[str, str] = {}
     wordless: list[str] = []
 
-    def numbered(text: str, topic: str) -> Sentences:
-        lines = [_cut(cut, line) for line in text.split("\n")]
+    def encode(text: str, topic: str) -> Sentences:
+        lines = [_tokenise(tokenise, line) for line in text.split("\n")]
         if any(map(str.isalnum, text)) and not any(lines):
             reason = f"expected words, but the tokeniser found none in {quoted(text)}"
-            raise InputError(reason + (_ADVICE if cut is alphanumeric else ""), topic=topic)
+            raise InputError(reason + (_ADVICE if tokenise is alphanumeric else ""), topic=topic)
         if text.strip() and not any(lines):
             wordless.append(quoted(topic))
-        if cut is alphanumeric and (letters := _OTHER.search(text.lower())):
+        if tokenise is alphanumeric and (letters := _OTHER.search(text.lower())):
             ignored.setdefault(topic, letters[0])
         return tuple(
             tuple(words.setdefault(word, len(words)) for word in line) for line in lines if line
@@ -241,26 +241,24 @@ def judge_summaries(
 
     systems: dict[str, int] = {}
     sentences: dict[tuple[int, int], Sentences] = {}
-    others: dict[str, None] = {}
+    unknown_topics: dict[str, None] = {}
     check_name_used(name, not all(system for _, _, system in rows))
     for topic, text, named_system in rows:
         system = named_system or name or stem_of(texts)
         s = systems.setdefault(system, len(systems))
         if topic not in topics:
-            others[topic] = None
+            unknown_topics[topic] = None
         elif (topics[topic], s) in sentences:
             raise InputError(f"a second text of {quoted(system)}", source="summaries", topic=topic)
         else:
-            sentences[topics[topic], s] = numbered(text, topic)
-    if others:
+            sentences[topics[topic], s] = encode(text, topic)
+    if unknown_topics:
         warn(
-            f"texts of {counted(len(others), 'topic')} without references are skipped"
-            f" ({some_of(map(quoted, others), 3)})",
+            f"texts of {counted(len(unknown_topics), 'topic')} without references are skipped"
+            f" ({some_of(map(quoted, unknown_topics), 3)})",
             stacklevel=2,
         )
-    numbers = tuple(
-        tuple(numbered(text, topic) for text in several) for topic, several in gold.items()
-    )
+    numbers = tuple(tuple(encode(text, topic) for text in group) for topic, group in gold.items())
     if wordless:
         texts_are = f"{counted(len(wordless), 'text')} without letters and digits"
         warn(f"{texts_are} counted as empty (topic {some_of(wordless, 3)})", stacklevel=3)
@@ -305,8 +303,8 @@ def tokeniser_of(tokeniser: str | Tokeniser) -> Tokeniser:
     return TOKENISERS[tokeniser]
 
 
-def _cut(cut: Tokeniser, line: str) -> list[str]:
-    words: Any = cut(line)
+def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
+    words: Any = tokenise(line)
     if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
         raise PolicyError("the tokeniser must return a list of words")
     return list(words)

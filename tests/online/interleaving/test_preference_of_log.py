@@ -21,7 +21,7 @@ from cranfield.online import (
     simulated_user,
 )
 from cranfield.online.log.query_log import QueryLog, log_from_tables
-from cranfield.significance.corrections.pvalue_corrections import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 
 
 def small_log(**columns: Any) -> QueryLog:
@@ -120,7 +120,7 @@ def test_matrix_is_its_pairs_and_their_correction() -> None:
     one = preference_by_credits(credits[:, [1, 3]], users, unit="user", resamples=50)
     assert found.pairs[4].to_polars().equals(one.to_polars())
     raw = [pair.pvalue for pair in found.pairs]
-    assert found.pvalues.tolist() == adjusted(raw, "holm").tolist()
+    assert found.pvalues.tolist() == adjust_pvalues(raw, "holm").tolist()
     np.testing.assert_array_equal(found.delta, -found.delta.T)
     assert found.delta[1, 3] == one.delta
     assert (found.significant == found.significant.T).all()

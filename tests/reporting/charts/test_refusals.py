@@ -45,7 +45,7 @@ def evaluation() -> cf.Evaluation:
 
 
 REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
-    (lambda ends: charts.hasse_chart(*ends), (8,), "more than 128"),
+    (lambda ends: charts.hasse_chart(*ends), (8,), "at most 128"),
     (lambda ends: charts.hasse_chart(*ends), (0,), "length of a run"),
     (lambda ends: charts.hasse_chart(*ends), (2, "a"), "highest grade"),
     (lambda length: charts.spacing_chart("P", length), 13, "4,096"),

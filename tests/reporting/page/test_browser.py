@@ -192,8 +192,7 @@ def test_numbers_as_in_python(page: Any, browser: Any, tmp_path: Path) -> None:
     one.page.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_nothing_overflows(browser: Any, report: Path, width: int, scheme: str) -> None:
     one = opened(
         browser, report, viewport={"width": width, "height": 800}, color_scheme=scheme

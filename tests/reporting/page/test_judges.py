@@ -31,5 +31,5 @@ def test_results_of_all_kinds_with_any_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["x.txt", 3, [PEOPLE]])
 def test_what_is_no_result_is_refused(tmp_path: Path, wrong: object) -> None:
-    with pytest.raises(cf.PolicyError, match="judges: expected results of cranfield.assess"):
+    with pytest.raises(cf.PolicyError, match="judges must be results of cranfield.assess"):
         cf.report(cf.evaluate(RUNS, PEOPLE, "P@1"), tmp_path / "r.html", judges=wrong)

@@ -194,8 +194,7 @@ def test_no_matrix_without_all_pairs(
     one.page.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_pictures_fit(browser: Any, report: Path, width: int, scheme: str) -> None:
     view = {"width": width, "height": 800}
     page = opened(browser, report, viewport=view, color_scheme=scheme).page

@@ -79,8 +79,8 @@ def negative(tables: Tables) -> Floats:
 
 def overlap(tables: Tables) -> Floats:
     """Intersection over union of the relevant documents: a / (a + b + c) (Voorhees 2000)."""
-    both = tables.units[..., 1, 1]
-    return _over(both, both + 2 * tables.units[..., 0, 1])
+    n_common = tables.units[..., 1, 1]
+    return _over(n_common, n_common + 2 * tables.units[..., 0, 1])
 
 
 def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
@@ -104,8 +104,8 @@ def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     With two it is Scott's pi (1955). With gaps, agreement counts units with two labels, and the
     proportion of a grade is the mean over all units with a label (Gwet 2014).
     """
-    share = tables.shares / _safe(tables.shares.sum(axis=-1, keepdims=True))
-    expected = share[..., :, None] * share[..., None, :]
+    proportions = tables.shares / _safe(tables.shares.sum(axis=-1, keepdims=True))
+    expected = proportions[..., :, None] * proportions[..., None, :]
     return _chance_corrected(
         tables.units / _safe(_sum(tables.units)), expected, 1.0, tables, distance
     )
@@ -132,25 +132,25 @@ def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     with q grades on the scale, used or not, and pi_c the mean over units with a label of the
     proportion of grade c.
     """
-    between = distances(distance, tables.grades)
-    most, q = between.max(initial=0.0), tables.grades.size
-    if not most > 0:
+    grade_distances = distances(distance, tables.grades)
+    largest, q = grade_distances.max(initial=0.0), tables.grades.size
+    if not largest > 0:
         return np.full(tables.units.shape[:-2], np.nan)
-    weights = 1 - between / most
+    weights = 1 - grade_distances / largest
     total = tables.units.sum(axis=(-2, -1))
-    agreed = _over((tables.units * weights).sum(axis=(-2, -1)), total)
-    share = tables.shares / _safe(tables.shares.sum(axis=-1))[..., None]
-    chance = weights.sum() / (q * (q - 1)) * (share * (1 - share)).sum(axis=-1)
-    return _over(agreed - chance, 1 - chance)
+    observed_agreement = _over((tables.units * weights).sum(axis=(-2, -1)), total)
+    proportions = tables.shares / _safe(tables.shares.sum(axis=-1))[..., None]
+    expected = weights.sum() / (q * (q - 1)) * (proportions * (1 - proportions)).sum(axis=-1)
+    return _over(observed_agreement - expected, 1 - expected)
 
 
 def _chance_corrected(
     joint: Floats, expected: Floats, size: Floats | float, tables: Tables, distance: str
 ) -> Floats:
     """Return 1 - observed/expected disagreement, with `expected` scaled by `size`."""
-    between = distances(distance, tables.grades, tables.pairs.sum(axis=-1))
-    apart = (joint * size * between).sum(axis=(-2, -1))
-    return 1 - _over(apart, (expected * between).sum(axis=(-2, -1)))
+    grade_distances = distances(distance, tables.grades, tables.pairs.sum(axis=-1))
+    disagreement = (joint * size * grade_distances).sum(axis=(-2, -1))
+    return 1 - _over(disagreement, (expected * grade_distances).sum(axis=(-2, -1)))
 
 
 def _sum(table: Floats) -> Floats:
@@ -161,8 +161,8 @@ def _safe(size: Floats) -> Floats:
     return np.asarray(np.where(size > 0, size, np.nan))
 
 
-def _over(part: Floats, whole: Floats) -> Floats:
-    return np.asarray(part / _safe(whole))
+def _over(numerator: Floats, denominator: Floats) -> Floats:
+    return np.asarray(numerator / _safe(denominator))
 
 
 @dataclass(frozen=True)
@@ -176,22 +176,22 @@ class Law:
     distance: str = ""
     binary: bool = False
     two_assessors: bool = False
-    least: float = -1.0
+    lowest: float = -1.0
 
 
 COEFFICIENTS = Registry(
     "measure of agreement",
     things={
-        "observed": Law(observed, least=0.0),
-        "positive": Law(positive, binary=True, least=0.0),
-        "negative": Law(negative, binary=True, least=0.0),
-        "overlap": Law(overlap, binary=True, least=0.0),
+        "observed": Law(observed, lowest=0.0),
+        "positive": Law(positive, binary=True, lowest=0.0),
+        "negative": Law(negative, binary=True, lowest=0.0),
+        "overlap": Law(overlap, binary=True, lowest=0.0),
         "kappa": Law(cohen_kappa, "nominal", two_assessors=True),
         "fleiss": Law(fleiss_kappa, "nominal"),
         "alpha": Law(krippendorff_alpha, "ordinal"),
         "AC1": Law(gwet_ac),
-        # Agreement by chance comes near 1 where most grades are near each other.
-        "AC2": Law(gwet_ac, "quadratic", least=-math.inf),
+        # Chance agreement approaches 1 if most grades are close to each other.
+        "AC2": Law(gwet_ac, "quadratic", lowest=-math.inf),
     },
 )
 """Coefficients by name."""
@@ -217,17 +217,17 @@ class Coefficient:
         return COEFFICIENTS[self.name]
 
     def of(self, tables: Tables) -> Floats:
-        """Return its values, one for each of the tables' leading axes."""
+        """Return the values of the coefficient, over the leading axes of the tables."""
         if self.rel is not None:
             tables = tables.cut(self.rel)
         return self.law.values(tables, *([self.distance] if self.distance else []))
 
     def __str__(self) -> str:
-        # Everybody takes kappa without a distance for the nominal one.
-        usual = self.distance == self.law.distance == "nominal"
-        inside = [self.distance] if self.distance and not usual else []
-        inside += [] if self.rel is None else [f"rel={self.rel}"]
-        return f"{self.name}({', '.join(inside)})" if inside else self.name
+        # Kappa without a distance usually means the nominal one.
+        is_default = self.distance == self.law.distance == "nominal"
+        options = [self.distance] if self.distance and not is_default else []
+        options += [] if self.rel is None else [f"rel={self.rel}"]
+        return f"{self.name}({', '.join(options)})" if options else self.name
 
 
 def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
@@ -243,8 +243,8 @@ def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
     law = COEFFICIENTS[name]
     distance = law.distance
     for part in map(str.strip, form.group(2).split(",") if form.group(2) else []):
-        if cut := _REL.fullmatch(part):
-            rel = int(cut.group(1))
+        if match := _REL.fullmatch(part):
+            rel = int(match.group(1))
         elif part in LAWS and law.distance:
             distance = part
         else:
@@ -263,17 +263,17 @@ def coefficients(
         measures = ("observed", "kappa" if of_two else "fleiss", "alpha", "AC1")
     elif isinstance(measures, (str, Coefficient)):
         measures = [measures]
-    chosen = tuple(dict.fromkeys(coefficient(measure, rel) for measure in measures))
-    if not chosen:
+    parsed = tuple(dict.fromkeys(coefficient(measure, rel) for measure in measures))
+    if not parsed:
         raise PolicyError("expected at least one measure of agreement, got none")
-    if not of_two and any(measure.law.two_assessors for measure in chosen):
-        name = next(str(measure) for measure in chosen if measure.law.two_assessors)
+    if not of_two and any(measure.law.two_assessors for measure in parsed):
+        name = next(str(measure) for measure in parsed if measure.law.two_assessors)
         raise PolicyError(f"{name} needs two assessors: use pairs=True, or fleiss or alpha")
-    return chosen
+    return parsed
 
 
 HELD = 2**22
-"""Maximum count of numbers held at a time for the tables of drawn topics."""
+"""Maximum count of numbers in memory for the tables of resampled topics."""
 
 DRAWN = 500
 """Resamples per stream of random numbers."""
@@ -282,15 +282,15 @@ SAME = 1e-12
 """Spread of values that differ by rounding only."""
 
 FEW = 10
-"""Topics below which a note calls intervals rough."""
+"""Number of topics below which a note calls intervals approximate."""
 
 
 def bootstrap(tables: Tables, law: Callable[[Tables], Floats], resamples: int, seed: int) -> Floats:
     """Return the values of topics drawn with replacement; shape (resamples, ...)."""
     topics = len(tables.pairs)
-    chances = np.full(topics, 1 / topics)
+    probabilities = np.full(topics, 1 / topics)
     blocks = [
-        stream(seed, start).multinomial(topics, chances, size=DRAWN)
+        stream(seed, start).multinomial(topics, probabilities, size=DRAWN)
         for start in range(0, resamples, DRAWN)
     ]
     counts = np.concatenate(blocks)[:resamples].astype(np.float64)
@@ -320,7 +320,7 @@ def jackknife(
     """
     from scipy.special import expit, stdtrit
 
-    number = has.sum(axis=0)
+    n_topics = has.sum(axis=0)
     odds = shares & np.where(has, (without > 0) & (without < 1), True).all(axis=0)
 
     def on_line(values: Floats) -> Floats:
@@ -332,14 +332,16 @@ def jackknife(
         return np.where(odds, expit(ends), -np.expm1(-ends)) if bounded else ends
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre, others = on_line(value), on_line(without)
-        apart = np.where(has, others - np.where(has, others, 0).sum(axis=0) / number, 0)
-        spread = np.sqrt((number - 1) / number * (apart**2).sum(axis=0))
-        half = stdtrit(freedom(apart, number), (1 + confidence) / 2) * spread
-        low, high = back(centre - half), back(centre + half)
-    # Where topics do not differ at all, none of them tells how much others would.
-    known = (number > 1) & np.isfinite(spread) & (spread > SAME)
-    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+        centre, line_without = on_line(value), on_line(without)
+        deviations = np.where(
+            has, line_without - np.where(has, line_without, 0).sum(axis=0) / n_topics, 0
+        )
+        spread = np.sqrt((n_topics - 1) / n_topics * (deviations**2).sum(axis=0))
+        half_width = stdtrit(freedom(deviations, n_topics), (1 + confidence) / 2) * spread
+        low, high = back(centre - half_width), back(centre + half_width)
+    # Equal topics give no estimate of the variance.
+    is_defined = (n_topics > 1) & np.isfinite(spread) & (spread > SAME)
+    return np.where(is_defined, low, np.nan), np.where(is_defined, high, np.nan)
 
 
 def freedom(apart: Floats, number: Ints) -> Floats:
@@ -348,7 +350,7 @@ def freedom(apart: Floats, number: Ints) -> Floats:
     .. math:: \nu = \min\left(n - 1, \frac{2n}{\hat\kappa - 1}\right), \qquad
         \hat\kappa = \frac{n \sum_i d_i^4}{(\sum_i d_i^2)^2}
 
-    Deviations, shape (topics, ...), are 0 for topics that do not count; `number` counts the others.
+    Deviations, shape (topics, ...), are 0 for excluded topics; `number` counts the others.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         kurtosis = number * (apart**4).sum(axis=0) / (apart**2).sum(axis=0) ** 2
@@ -358,11 +360,11 @@ def freedom(apart: Floats, number: Ints) -> Floats:
 
 def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Return percentile intervals of the defined values of the bootstrap."""
-    known = ~np.isnan(drawn).all(axis=0)
+    is_defined = ~np.isnan(drawn).all(axis=0)
     low, high = (np.full(drawn.shape[1:], np.nan) for _ in range(2))
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    if known.any():
-        low[known], high[known] = np.nanquantile(drawn[:, known], tails, axis=0)
+    if is_defined.any():
+        low[is_defined], high[is_defined] = np.nanquantile(drawn[:, is_defined], tails, axis=0)
     return low, high
 
 
@@ -376,15 +378,15 @@ def limits(
     bounded: bool,
     shares: Any = False,
 ) -> tuple[Floats, Floats]:
-    """Return the bounds of the intervals; NaN where there are none."""
+    """Return the bounds of the intervals; NaN if undefined."""
     if interval == "none":
         return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     if interval == "jackknife":
         has = np.broadcast_to(has[:, :, None], replicates.shape)
         return jackknife(value, replicates, has, confidence, bounded=bounded, shares=shares)
     low, high = percentiles(replicates, confidence)
-    none = (has.sum(axis=0) < 2)[:, None] | ~(high - low > SAME)
-    return np.where(none, np.nan, low), np.where(none, np.nan, high)
+    is_undefined = (has.sum(axis=0) < 2)[:, None] | ~(high - low > SAME)
+    return np.where(is_undefined, np.nan, low), np.where(is_undefined, np.nan, high)
 
 
 def remarks(
@@ -409,6 +411,6 @@ def remarks(
             f"no interval can be computed for {counted(without, 'value')}: all topics"
             " agree equally, or the value is undefined if a topic is excluded (jackknife)"
         )
-    if interval == "bootstrap" and (lost := int(np.isnan(replicates).any(axis=(1, 2)).sum())):
-        notes.append(f"{counted(lost, 'resample')} excluded: a value was not defined")
+    if interval == "bootstrap" and (n_lost := int(np.isnan(replicates).any(axis=(1, 2)).sum())):
+        notes.append(f"{counted(n_lost, 'resample')} excluded: a value was not defined")
     return tuple(notes)

@@ -420,13 +420,13 @@ def agreement_of(
         replicates = law(tables.without_each())
     elif interval == "bootstrap":
         replicates = bootstrap(tables, law, resamples, seed)
-    least = np.array([measure.law.least for measure in chosen])
+    lowest = np.array([measure.law.lowest for measure in chosen])
     low, high = limits(
-        value, replicates, has_units, interval, confidence, bounded=True, shares=least == 0
+        value, replicates, has_units, interval, confidence, bounded=True, shares=lowest == 0
     )
     if interval == "jackknife":
         # With gaps, a coefficient may itself be below its bound.
-        low = np.where(value < least, low, np.maximum(low, least))
+        low = np.where(value < lowest, low, np.maximum(low, lowest))
     return Agreement(
         measures=tuple(map(str, chosen)),
         comparisons=tuple(comparisons),

@@ -58,7 +58,7 @@ class Tables:
         """Return the tables of two grades: 0 below `rel`, and 1 from it on."""
         relevant = self.grades >= rel
         side = np.stack([~relevant, relevant]).astype(np.float64)
-        # Labels of one unit that are now equal were pairs before: sums are all that changes.
+        # Equal labels of a unit remain pairs, so only sums change.
         tables = self._each(
             lambda values: side @ values @ side.T if values.ndim > self.shares.ndim else values
         )
@@ -76,8 +76,8 @@ class Tables:
 
 def of_joint(joint: Floats, grades: Floats) -> Tables:
     """Build the tables of two assessors from their joint table of grades, shape (..., q, q)."""
-    both = joint + np.swapaxes(joint, -1, -2)
-    return Tables(grades, both, both / 2, both.sum(axis=-1) / 2, joint)
+    pairs = joint + np.swapaxes(joint, -1, -2)
+    return Tables(grades, pairs, pairs / 2, pairs.sum(axis=-1) / 2, joint)
 
 
 def ratings_of(ratings: Any) -> Floats:
@@ -93,18 +93,20 @@ def ratings_of(ratings: Any) -> Floats:
 
 def on_scale(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
     """Return the scale, and the place of each rating on it, -1 for NaN."""
-    known = ~np.isnan(ratings)
-    used = np.unique(ratings[known])
+    is_rated = ~np.isnan(ratings)
+    used = np.unique(ratings[is_rated])
     scale = used
     if grades is not None:
         scale = np.unique(as_array(grades, "grades must be numbers", np.float64))
     if not np.isfinite(scale).all():
         raise CranfieldError("grades of a scale must be finite numbers")
-    off = used[~np.isin(used, scale)]
-    if off.size:
-        raise CranfieldError(f"grade {off[0]:g} is outside the scale {scale[0]:g} to {scale[-1]:g}")
+    invalid = used[~np.isin(used, scale)]
+    if invalid.size:
+        raise CranfieldError(
+            f"grade {invalid[0]:g} is outside the scale {scale[0]:g} to {scale[-1]:g}"
+        )
     codes = np.full(ratings.shape, -1, dtype=np.int64)
-    codes[known] = np.searchsorted(scale, ratings[known])
+    codes[is_rated] = np.searchsorted(scale, ratings[is_rated])
     return scale, codes
 
 
@@ -144,10 +146,10 @@ class Ratings:
         pairs, units = np.zeros((2, rows, 1, q, q))
         shares = np.zeros((rows, 1, q))
         np.add.at(shares[:, 0], self.topic_of, n / np.maximum(labels, 1)[:, None])
-        several = labels > 1
-        m, topic, n = labels[several], self.topic_of[several], n[several]
+        is_repeated = labels > 1
+        m, topic, n = labels[is_repeated], self.topic_of[is_repeated], n[is_repeated]
         for c in range(q):
-            # A row of the table at a time: no unit has a table of its own in memory.
+            # One row of the table at a time, to avoid a table for each unit in memory.
             row = n[:, c, None] * n
             row[:, c] -= n[:, c]
             np.add.at(pairs[:, 0, c], topic, row / (m - 1)[:, None])
@@ -159,25 +161,28 @@ class Ratings:
 
     def by_pair(self, against: str | None) -> tuple[list[tuple[str, str]], Tables]:
         """Count the units of each two assessors that share some; shape (topics, pairs, ...)."""
-        one, other = self._pairs_of_labels()
+        first_labels, second_labels = self._pairs_of_labels()
         if against is not None:
             if against not in self.assessors:
-                known = some_of(map(quoted, self.assessors), 10)
-                raise PolicyError(f"unknown assessor {quoted(against)}; expected one of: {known}")
-            chosen = self.assessors.index(against)
-            first, second = self.assessor[one] == chosen, self.assessor[other] == chosen
-            one, other = (
-                np.concatenate([one[first], other[second]]),
-                np.concatenate([other[first], one[second]]),
+                listed = some_of(map(quoted, self.assessors), 10)
+                raise PolicyError(f"unknown assessor {quoted(against)}; expected one of: {listed}")
+            reference = self.assessors.index(against)
+            first, second = (
+                self.assessor[first_labels] == reference,
+                self.assessor[second_labels] == reference,
+            )
+            first_labels, second_labels = (
+                np.concatenate([first_labels[first], second_labels[second]]),
+                np.concatenate([second_labels[first], first_labels[second]]),
             )
         many = np.int64(len(self.assessors))
         codes, place = np.unique(
-            self.assessor[one] * many + self.assessor[other], return_inverse=True
+            self.assessor[first_labels] * many + self.assessor[second_labels], return_inverse=True
         )
         if not codes.size:
             raise CranfieldError("no two assessors have a unit in common")
         names = [(self.assessors[code // many], self.assessors[code % many]) for code in codes]
-        return names, of_joint(self._joint(codes, one, other, place), self.scale)
+        return names, of_joint(self._joint(codes, first_labels, second_labels, place), self.scale)
 
     def _pairs_of_labels(self) -> tuple[Indices, Indices]:
         """Return each two labels of one unit, as indices of labels."""
@@ -185,23 +190,23 @@ class Ratings:
         pairs = int((sizes * (sizes - 1) // 2).sum())
         if pairs > MOST_PAIRS:
             raise CranfieldError(f"{counted(pairs, 'pair')} of labels are too many to compare each")
-        one = [np.empty(0, dtype=np.intp)]
-        other = [np.empty(0, dtype=np.intp)]
-        for apart in range(1, int(sizes.max(initial=1))):
-            row = np.flatnonzero(self.unit[:-apart] == self.unit[apart:])
-            one.append(row)
-            other.append(row + apart)
-        return np.concatenate(one), np.concatenate(other)
+        firsts = [np.empty(0, dtype=np.intp)]
+        seconds = [np.empty(0, dtype=np.intp)]
+        for distance in range(1, int(sizes.max(initial=1))):
+            row = np.flatnonzero(self.unit[:-distance] == self.unit[distance:])
+            firsts.append(row)
+            seconds.append(row + distance)
+        return np.concatenate(firsts), np.concatenate(seconds)
 
-    def _joint(self, pairs: Ints, one: Indices, other: Indices, place: Any = 0) -> Floats:
+    def _joint(self, pairs: Ints, first: Indices, second: Indices, place: Any = 0) -> Floats:
         q, rows = self.scale.size, len(self.topics)
         shape = (rows, pairs.size, q, q)
         cells = int(np.prod(shape, dtype=np.float64))
         if cells > MOST_PAIRS:
             sizes = f"{counted(pairs.size, 'pair')} of assessors and {counted(q, 'grade')}"
             raise CranfieldError(f"{sizes} in {counted(rows, 'topic')} are too many for tables")
-        cell = (self.topic_of[self.unit[one]] * pairs.size + place) * q + self.level[one]
-        counts = np.bincount(cell * q + self.level[other], minlength=cells)
+        cell = (self.topic_of[self.unit[first]] * pairs.size + place) * q + self.level[first]
+        counts = np.bincount(cell * q + self.level[second], minlength=cells)
         return counts.reshape(shape).astype(np.float64)
 
 
@@ -210,31 +215,32 @@ def labelled(
 ) -> Ratings:
     """Read labels, judgments by name, or ratings: an array, or a frame of assessors."""
     if is_frame(annotations) and (frame := _frame_of_ratings(annotations)) is not None:
-        columns, ratings, of_units = frame
-        topics = of_units if topics is None else topics
-        # Names such as column_0 were given by the library of the frame, and name no assessor. A
+        columns, ratings, unit_topics = frame
+        topics = unit_topics if topics is None else topics
+        # Names such as column_0 come from the data frame library, and do not name assessors. A
         # frame with many more columns than rows may have an assessor in each row.
-        named = not all(re.fullmatch(r"(column_)?\d+", name) for name in columns)
-        if named and axis is None and 2 * len(ratings) < len(columns):
+        has_names = not all(re.fullmatch(r"(column_)?\d+", name) for name in columns)
+        if has_names and axis is None and 2 * len(ratings) < len(columns):
             raise PolicyError(
                 f"expected a data frame with a column for each assessor, got {len(ratings)} rows"
                 f" and {len(columns)} columns; axis=1 if the columns are assessors, axis=0 if the"
                 " rows are"
             )
-        if named and axis != 0:
+        if has_names and axis != 0:
             if names is not None:
                 raise PolicyError(
                     "names can be set for arrays only: the data frame has column names"
                 )
-            doubtful = [
+            suspects = [
                 name
                 for name in columns
                 if spelt(name) in SUMMARIES or NO_NAME.fullmatch(spelt(name))
             ]
-            if doubtful:
-                listed = some_of(map(quoted, doubtful), 5)
+            if suspects:
+                names_listed = some_of(map(quoted, suspects), 5)
                 warn(
-                    f"columns read as assessors: {listed}; remove columns that are not assessors",
+                    f"columns read as assessors: {names_listed}; remove columns that are not"
+                    " assessors",
                     stacklevel=3,
                 )
             names, axis = columns, 1
@@ -302,10 +308,10 @@ def _of_ratings(annotations: Any, topics: Any, grades: Any, names: Any, axis: An
     ratings = ratings_of(annotations)
     rows, columns = ratings.shape
     if axis is None and rows != columns:
-        # As many names, or topics, as there are rows or columns say which are the assessors.
-        first = [rows == len(names)] if names is not None else []
-        first += [columns == len(topics)] if topics is not None else []
-        axis = None if not first else 0 if all(first) else 1
+        # The number of names or of topics decides which axis has the assessors.
+        is_by_row = [rows == len(names)] if names is not None else []
+        is_by_row += [columns == len(topics)] if topics is not None else []
+        axis = None if not is_by_row else 0 if all(is_by_row) else 1
     if axis is None:
         raise PolicyError(
             f"expected axis, or names of the assessors, got an array of {rows} rows and {columns}"

@@ -103,7 +103,7 @@ def match_labels(panel: Panel) -> PooledLabels:
     )
     pool = Qrels(tuple(names), codes.to_numpy(), pairs["doc"], grade, origin=people.origin)
     topic = pool.codes.astype(np.int64)
-    known = pairs["by judge"].is_not_null().to_numpy()
+    is_labelled = pairs["by judge"].is_not_null().to_numpy()
     sampled = listed.copy()
     inclusion = np.full(len(pool), np.nan)
     has_inclusion, has_stratum = ("inclusion" in people.columns, "stratum" in people.columns)
@@ -124,14 +124,14 @@ def match_labels(panel: Panel) -> PooledLabels:
         sampled &= inclusion > 0
     elif not has_stratum:
         stratum = topic
-        _refuse(pool, ~known, "a human judgment but no label of the judge")
+        _refuse(pool, ~is_labelled, "a human judgment but no label of the judge")
     if not has_inclusion:
         size = np.bincount(stratum)
         count = np.bincount(stratum[sampled], minlength=size.size)
         inclusion = (count / size)[stratum]
     inclusion[~sampled] = np.nan
     return PooledLabels(
-        pool, np.where(sampled, human, 0), sampled, inclusion, stratum, int((~known).sum())
+        pool, np.where(sampled, human, 0), sampled, inclusion, stratum, int((~is_labelled).sum())
     )
 
 

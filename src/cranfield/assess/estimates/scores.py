@@ -68,16 +68,18 @@ class Topics:
         systems, topics = self.people.shape
         means = fit_means(self.people, self.judge, np.arange(topics), self.fit)
         judged = ~np.isnan(self.people[0])
-        count, rest = int(judged.sum()), int((~judged).sum())
+        count, n_unjudged = int(judged.sum()), int((~judged).sum())
         unjudged = stream(self.fit.seed, 1).permutation(np.flatnonzero(~judged))
         scores = self.judge[:, unjudged]
-        centred = scores - ratio(scores.sum(axis=1), np.full(systems, rest))[:, None]
+        centred = scores - ratio(scores.sum(axis=1), np.full(systems, n_unjudged))[:, None]
         # Topics are dealt in rounds; the last one is filled up with zeros.
-        rounds = -(-rest // count)
-        centred = np.pad(centred, ((0, 0), (0, rounds * count - rest)))
+        rounds = -(-n_unjudged // count)
+        centred = np.pad(centred, ((0, 0), (0, rounds * count - n_unjudged)))
         share = centred.reshape(systems, rounds, count).sum(axis=1)
         values = means.residual.reshape(systems, count) - means.mean[:, None]
-        values += means.estimate[:, None] + means.lambda_[:, None] * share * (count / max(rest, 1))
+        values += means.estimate[:, None] + means.lambda_[:, None] * share * (
+            count / max(n_unjudged, 1)
+        )
         return np.asarray(values.T)
 
 
@@ -112,7 +114,7 @@ class PPIScores(Result):
     name: ClassVar[str] = "ppi"
     columns: ClassVar[Columns] = {
         "system": Column("System.", key=True),
-        **{k: one for k, one in PPIMeans.columns.items() if k not in ("human", "freedom")},
+        **{k: column for k, column in PPIMeans.columns.items() if k not in ("human", "freedom")},
         "by judge": Column("Mean score by the labels of the judge alone."),
     }
 
@@ -364,8 +366,10 @@ def _by_topic(
         judged = with_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
         scores = score(judged, [measure])[measure]
         # Judgments may name topics without any document.
-        known = _judged(qrels)
-        return scores.select([topic for topic in scores.topics if topic in known]).complete()[0]
+        judged_topics = _judged(qrels)
+        return scores.select(
+            [topic for topic in scores.topics if topic in judged_topics]
+        ).complete()[0]
 
     by_judge, by_people = scored(judge.labels), scored(panel.human)
     people = np.full(by_judge.values.shape, np.nan)

@@ -230,7 +230,10 @@ class JudgeComparison(Result):
         if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
             title = "Labels without a counterpart, and answers without a grade"
             counts = readable(frame.select("judge", *COUNTS), title, declared)
-            notes = [f"{k}: {one.about[0].lower()}{one.about[1:-1]}" for k, one in COUNTS.items()]
+            notes = [
+                f"{k}: {column.about[0].lower()}{column.about[1:-1]}"
+                for k, column in COUNTS.items()
+            ]
             tables.append(replace(counts, notes=notes))
         if len(self.judges) <= FEW:
             parts = self.calibration().partition_by("judge", maintain_order=True)

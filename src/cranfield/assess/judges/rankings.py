@@ -34,7 +34,7 @@ class JudgeScores:
 
     people: shape (measures, topics, systems).
     judges: shape (measures, judges, topics, systems); NaN on topics without a label of the judge.
-    Scores of which lower is better have their sign turned, and those with a geometric mean are
+    Scores have their sign reversed if lower is better, and those with a geometric mean are
     logarithms on request, so that means order the systems.
     """
 
@@ -48,8 +48,8 @@ class JudgeScores:
     def complete(self, measure: int, judge: int) -> tuple[Floats, Floats]:
         """Return the scores by people and by a judge on topics where all systems have both."""
         people, other = self.people[measure], self.judges[measure, judge]
-        known = ~(np.isnan(people).any(axis=1) | np.isnan(other).any(axis=1))
-        return people[known], other[known]
+        is_complete = ~(np.isnan(people).any(axis=1) | np.isnan(other).any(axis=1))
+        return people[is_complete], other[is_complete]
 
 
 def score_by_judges(
@@ -67,32 +67,32 @@ def score_by_judges(
 
     With `logs`, scores with a geometric mean are logarithms.
     """
-    chosen = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
-    if not chosen:
+    parsed = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
+    if not parsed:
         raise PolicyError("expected at least one measure, got none")
     panel = panel_of(human, judges, scale, cut)
     if options.get("aspects"):
         raise PolicyError("aspects cannot be combined with judges: each judge is an aspect")
     if options.get("max_grade") is not None:
         raise PolicyError("expected the highest grade of judges by scale=..., got max_grade=...")
-    labels = {one.name: one.labels for one in panel.judges}
+    labels = {judge.name: judge.labels for judge in panel.judges}
     judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
 
     def scored(aspect: JudgedRuns) -> Floats:
         tables = []
-        for scores in score(with_highest_grade(aspect, panel.scale.high), chosen).values():
+        for scores in score(with_highest_grade(aspect, panel.scale.high), parsed).values():
             table = -scores.values if scores.lower_is_better else scores.values
             if logs and scores.aggregate == "geometric":
                 table = np.log(np.maximum(scores.values, FLOOR))
             tables.append(table)
         return np.array(tables)
 
-    values = np.empty((len(chosen), len(labels), *judged.shape))
+    values = np.empty((len(parsed), len(labels), *judged.shape))
     for k, (name, qrels) in enumerate(labels.items()):
         values[:, k] = scored(judged.annotations.aspects[name])
-        labelled = {qrels.topics[code] for code in np.unique(qrels.codes)}
-        values[:, k, [topic not in labelled for topic in judged.topics]] = np.nan
-    return JudgeScores(panel, chosen, judged.topics, judged.systems, scored(judged), values)
+        labelled_topics = {qrels.topics[code] for code in np.unique(qrels.codes)}
+        values[:, k, [topic not in labelled_topics for topic in judged.topics]] = np.nan
+    return JudgeScores(panel, parsed, judged.topics, judged.systems, scored(judged), values)
 
 
 def judges_as_runs(
@@ -119,9 +119,9 @@ def judges_as_runs(
     """
     panel = panel_of(human, judges, scale, cut)
     runs = []
-    for one in panel.judges:
-        grades = one.labels.grades.astype(np.float64)
-        runs.append(Run(one.name, one.labels.topics, one.labels.codes, one.labels.docs, grades))
+    for judge in panel.judges:
+        labels, grades = judge.labels, judge.labels.grades.astype(np.float64)
+        runs.append(Run(judge.name, labels.topics, labels.codes, labels.docs, grades))
     return tuple(runs)
 
 
@@ -296,7 +296,7 @@ def judge_rankings(
     tau, ap, overlap, by_topic = np.full((4, *shape), np.nan)
     limits = np.full((2, *shape, 2), np.nan)
     means = np.full((2, *shape, systems), np.nan)
-    # Sums go in order of name: in whatever order runs are given, results are the same to the bit.
+    # Sum in order of name, so that results do not depend on the order of runs, to the last bit.
     by_name = np.array(sorted(range(systems), key=scored.systems.__getitem__))
     for m, k in np.ndindex(*shape):
         people, judge = (values[:, by_name] for values in scored.complete(m, k))
@@ -304,15 +304,18 @@ def judge_rankings(
         if not size:
             name, measure = scored.panel.judges[k].name, scored.measures[m]
             raise CranfieldError(f"no topic has scores of {measure} by people and by {name}")
-        one, other = (to_order(values.mean(axis=0)) for values in (people, judge))
-        means[0, m, k, by_name], means[1, m, k, by_name] = one, other
-        order = [np.sign(values[:, None] - values) for values in (one, other)]
+        people_means, judge_means = (to_order(values.mean(axis=0)) for values in (people, judge))
+        means[0, m, k, by_name], means[1, m, k, by_name] = people_means, judge_means
+        order = [np.sign(values[:, None] - values) for values in (people_means, judge_means)]
         flips[m, k] = int((order[0] * order[1] < 0).sum()) // 2
-        tau[m, k], ap[m, k] = kendall_tau(one, other), tau_ap(other, one)
-        overlap[m, k] = rbo_of_scores(other, one, p).ext
-        each = kendall_tau(to_order(people), to_order(judge))
-        if not np.isnan(each).all():
-            by_topic[m, k] = np.nanmean(each)
+        tau[m, k], ap[m, k] = (
+            kendall_tau(people_means, judge_means),
+            tau_ap(judge_means, people_means),
+        )
+        overlap[m, k] = rbo_of_scores(judge_means, people_means, p).ext
+        tau_of_topics = kendall_tau(to_order(people), to_order(judge))
+        if not np.isnan(tau_of_topics).all():
+            by_topic[m, k] = np.nanmean(tau_of_topics)
         if size > 1 and systems > 1:
             without = [
                 to_order((values.sum(axis=0) - values) / (size - 1)) for values in (people, judge)
@@ -324,8 +327,8 @@ def judge_rankings(
             limits[:, m, k] = np.clip(np.column_stack(bounds), -1.0, 1.0)
     ranks = [ranks_of(values) for values in means]
     changes = ranks[0] - ranks[1]
-    # Of systems that moved equally far, the first by name, in whatever order they were given.
-    moved = by_name[np.abs(changes)[..., by_name].argmax(axis=-1)]
+    # Of systems with equal changes of rank, take the first by name.
+    most_moved = by_name[np.abs(changes)[..., by_name].argmax(axis=-1)]
     columns = {
         "topics": topics,
         "tau": tau,
@@ -337,9 +340,9 @@ def judge_rankings(
         "RBO": overlap,
         "tau by topic": by_topic,
         "flips": flips,
-        "largest change": np.take_along_axis(changes, moved[..., None], -1),
+        "largest change": np.take_along_axis(changes, most_moved[..., None], -1),
     }
-    of_systems = {
+    system_columns = {
         "by people": means[0],
         "by judge": means[1],
         "rank by people": ranks[0],
@@ -348,14 +351,14 @@ def judge_rankings(
     }
     names = {
         "measure": tuple(map(str, scored.measures)),
-        "judge": tuple(one.name for one in scored.panel.judges),
+        "judge": tuple(judge.name for judge in scored.panel.judges),
     }
     return JudgeRankings(
         rankings=_table(columns, **names).with_columns(
             pl.selectors.float().fill_nan(None),
-            pl.Series("of system", pl.Series(scored.systems).gather(moved.ravel())),
+            pl.Series("of system", pl.Series(scored.systems).gather(most_moved.ravel())),
         ),
-        means=_table(of_systems, **names, system=scored.systems),
+        means=_table(system_columns, **names, system=scored.systems),
         measures=names["measure"],
         judges=names["judge"],
         systems=scored.systems,
@@ -372,5 +375,5 @@ def _table(columns: Mapping[str, NDArray[Any]], **names: Sequence[str]) -> pl.Da
 
 
 def ranks_of(values: Floats) -> Ints:
-    """Rank of each value along the last axis, from 1; equal ones share the best of their ranks."""
+    """Rank values along the last axis, from 1; equal values share the best of their ranks."""
     return np.asarray(1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1))

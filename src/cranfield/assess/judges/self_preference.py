@@ -36,11 +36,14 @@ _FAMILIES = Schema(
 
 def same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
     """Return True for the other systems of each judge's family; shape (judges, systems)."""
-    known = _read_families(families)
-    family = {name: known.get(name, {name}) for name in (*judges, *systems)}
+    families_of = _read_families(families)
+    families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
     return np.array(
         [
-            [judge != system and not family[judge].isdisjoint(family[system]) for system in systems]
+            [
+                judge != system and not families_by_name[judge].isdisjoint(families_by_name[system])
+                for system in systems
+            ]
             for judge in judges
         ]
     )
@@ -50,20 +53,20 @@ def _read_families(families: Any) -> dict[str, set[str]]:
     pairs: list[tuple[Any, Any]] = []
     if isinstance(families, Mapping):
         for name, entry in families.items():
-            several = isinstance(entry, Iterable) and not isinstance(entry, str)
-            pairs += [(name, family) for family in (entry if several else [entry])]
+            is_list = isinstance(entry, Iterable) and not isinstance(entry, str)
+            pairs += [(name, family) for family in (entry if is_list else [entry])]
     else:
         pairs = read_table(families, _FAMILIES).frame.rows()
-    known: dict[str, set[str]] = {}
+    families_of: dict[str, set[str]] = {}
     for name, family in pairs:
         if not isinstance(family, (str, int)):
             raise PolicyError(f"family of {quoted(name)} must be a name, got {quoted(family)}")
-        known.setdefault(str(name), set()).add(str(family))
-    return known
+        families_of.setdefault(str(name), set()).add(str(family))
+    return families_of
 
 
 SAME = 1e-12
-"""Largest range of values that are equal but for rounding."""
+"""Maximum range of values that differ by rounding only."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,7 +177,7 @@ def self_preference(
         names; a data frame, or the path of a CSV or TSV file, with a column of names (`name`,
         `judge`, `system`, `run`, ...) and one of families (`family`, `team`, `group`, ...). A name
         without an entry is a family of its own, so that `{judge: [system, ...]}`, or a table with
-        the columns `judge` and `system`, does as well.
+        the columns `judge` and `system`, is sufficient.
     measures
         Measures or their text forms.
     confidence
@@ -215,15 +218,15 @@ def self_preference(
     family = same_family(names, scored.systems, families)
     own = np.array([[name == system for system in scored.systems] for name in names])
     others = ~(family | own)
-    known = family.any(axis=1) & others.any(axis=1)
-    if not known.any():
+    is_estimable = family.any(axis=1) & others.any(axis=1)
+    if not is_estimable.any():
         raise PolicyError("expected a judge with systems of its family and other systems, got none")
     notes = [*scored.panel.notes]
-    if not known.all():
-        without = some_of((names[k] for k in np.flatnonzero(~known)), 5)
+    if not is_estimable.all():
+        excluded = some_of((names[k] for k in np.flatnonzero(~is_estimable)), 5)
         notes.append(
             "no bias for judges without a system of their family, or without a system of"
-            f" another: {without}"
+            f" another: {excluded}"
         )
     shape = scored.judges.shape[:2]
     topics, by_people, by_judge = np.zeros((3, *shape), dtype=np.int64)
@@ -235,20 +238,20 @@ def self_preference(
             by_people[m, k], by_judge[m, k] = (
                 ranks_of(to_order(values.mean(axis=0)))[own[k]][0] for values in (people, judge)
             )
-        if known[k] and size:
+        if is_estimable[k] and size:
             shift = judge - people
             first, second = (shift[:, group].mean(axis=1) for group in (family[k], others[k]))
             of_family[m, k], of_others[m, k] = first.mean(), second.mean()
             if size > 1 and np.ptp(first - second) > SAME:
                 error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)
     bias = of_family - of_others
-    if (same := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
-        where = counted(int(same.sum()), "value")
-        notes.append(f"{where} of the bias equal in all topics: no interval can be computed")
+    if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
+        n_values = counted(int(is_constant.sum()), "value")
+        notes.append(f"{n_values} of the bias equal in all topics: no interval can be computed")
     freedom = np.maximum(topics - 1, 1)
-    together = 1 - (1 - confidence) / int(known.sum())
+    joint_level = 1 - (1 - confidence) / int(is_estimable.sum())
     half, half_together = (
-        stdtrit(freedom, (1 + level) / 2) * error for level in (confidence, together)
+        stdtrit(freedom, (1 + level) / 2) * error for level in (confidence, joint_level)
     )
     values = {
         "family": np.broadcast_to(family.sum(axis=1), shape),

@@ -81,12 +81,12 @@ def random_grades(
 def of_distances(values: Floats, part: Bools, random: Floats, kind: str, by: str) -> Floats:
     """Return the distance of each assessor from the nearest random ones; (assessors, topics)."""
     distances = np.zeros(part.shape)
-    for k, known in enumerate(part):
-        topics = np.flatnonzero(known)
+    for k, is_assessed in enumerate(part):
+        topics = np.flatnonzero(is_assessed)
         if topics.size:
-            apart = _apart(values[k, topics], np.nan_to_num(random[:, :, topics]), kind, by)
+            distance = _apart(values[k, topics], np.nan_to_num(random[:, :, topics]), kind, by)
             # An undefined order counts like an unrelated one.
-            distances[k, topics] = np.nan_to_num(apart, nan=1.0).mean(axis=1).min(axis=0)
+            distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
         raise CranfieldError(f"no assessor differs from random ones by {quoted(kind)}")
     return distances
@@ -280,8 +280,8 @@ def _by_assessor(
     for k in range(len(labels.workers)):
         if f"{k}" in judgments:
             own = {labels.topics[code] for code in np.unique(judgments[f"{k}"].codes)}
-            known = [topic in own for topic in judged.topics]
-            values[k, known] = scored[f"{k}"].values[known]
+            is_labelled = [topic in own for topic in judged.topics]
+            values[k, is_labelled] = scored[f"{k}"].values[is_labelled]
     random = np.array(
         [[scored[f"{kind} {draw}"].values for draw in range(draws)] for kind, _ in enumerate(kinds)]
     )

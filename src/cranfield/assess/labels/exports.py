@@ -127,10 +127,10 @@ def _label_studio(
 def _kili(task: Mapping[Any, Any], row: int, source: str, skipped: list[int]) -> Iterator[_Label]:
     """Yield the labels of an asset of Kili: the last one of each person for each job."""
     where = f"asset {quoted(task.get('externalId'))}"
-    inside = task.get("jsonMetadata")
-    known = _plain(inside if isinstance(inside, Mapping) else {})
-    if not _has_column(known, DOC):
-        known["doc"] = task.get("externalId")
+    metadata_value = task.get("jsonMetadata")
+    metadata = _plain(metadata_value if isinstance(metadata_value, Mapping) else {})
+    if not _has_column(metadata, DOC):
+        metadata["doc"] = task.get("externalId")
     for label in task.get("labels") or ():
         if label.get("isLatestLabelForUser") is False:
             continue
@@ -140,11 +140,15 @@ def _kili(task: Mapping[Any, Any], row: int, source: str, skipped: list[int]) ->
             continue
         answers = {}
         for job, answer in (label.get("jsonResponse") or {}).items():
-            chosen = answer.get("categories")
-            listed = [one.get("name") for one in chosen] if chosen is not None else None
-            answers[job] = answer.get("text") if listed is None else _only(listed, where, source)
+            categories = answer.get("categories")
+            names = (
+                [category.get("name") for category in categories]
+                if categories is not None
+                else None
+            )
+            answers[job] = answer.get("text") if names is None else _only(names, where, source)
         author = label.get("author") or {}
-        yield _Label(row, {**known, WORKER: author.get("email") or author.get("id")}, answers)
+        yield _Label(row, {**metadata, WORKER: author.get("email") or author.get("id")}, answers)
 
 
 def _prodigy(

@@ -30,13 +30,13 @@ LEAST = 1e-300
 PRIORS = ("estimated", "uniform")
 
 UNMET = {"impossible": 0.0, "even": 1.0}
-"""Sum of the label probabilities of a grade of which a worker met no pair."""
+"""Sum of the label probabilities of a grade for which a worker has no pair."""
 
 INFERENCES = ("variational", "em")
 
 _MOST_SMOOTHING = 1e100
 _LEAST_SPREAD = 1e-100
-"""Bounds within which counts can be added, and spreads squared."""
+"""Bounds of smoothing and spread that avoid overflow and underflow."""
 
 STEEPEST = 30.0
 """Logarithm of ease beyond which no probability changes."""
@@ -50,7 +50,7 @@ COPYING, SPAM = 0.5, 10.0
 
 @dataclass(frozen=True)
 class Climb:
-    """The end of the steps; `state` holds the parameters of the model."""
+    """Result of the iterations; `state` holds the parameters of the model."""
 
     state: Any
     posterior: Floats
@@ -73,8 +73,8 @@ def climb(
         objective.append(value)
         if len(objective) > 1:
             # A smaller rise is rounding.
-            least = max(tolerance, 8 * np.finfo(float).eps * abs(value))
-            converged = value - objective[-2] < least
+            min_rise = max(tolerance, 8 * np.finfo(float).eps * abs(value))
+            converged = value - objective[-2] < min_rise
         if converged or len(objective) >= iterations:
             return Climb(state, posterior, evidence, np.array(objective), converged)
         state = maximise(posterior, state)
@@ -94,15 +94,15 @@ class Crowd:
         self.labels = labels
         self.tally = Tally(labels)
         self.gold, self.notes = gold_levels(gold, labels)
-        self.known = np.flatnonzero(self.gold >= 0)
+        self.gold_pairs = np.flatnonzero(self.gold >= 0)
         self.fixed = _prior(prior, grades)
 
     def shares(self) -> Floats:
         """Return the starting point: proportions of labels, and certainty of gold grades."""
         votes = np.asarray(self.labels.counts.toarray(), dtype=np.float64)
         posterior: Floats = votes / votes.sum(axis=1, keepdims=True)
-        posterior[self.known] = 0
-        posterior[self.known, self.gold[self.known]] = 1
+        posterior[self.gold_pairs] = 0
+        posterior[self.gold_pairs, self.gold[self.gold_pairs]] = 1
         return posterior
 
     def prior(self, posterior: Floats) -> Floats:
@@ -114,14 +114,14 @@ class Crowd:
         return self.posterior(evidence)
 
     def posterior(self, evidence: Floats) -> tuple[Floats, Floats, float]:
-        if self.known.size:
-            own = evidence[self.known, self.gold[self.known]].copy()
-            evidence[self.known] = -np.inf
-            evidence[self.known, self.gold[self.known]] = own
-        most = evidence.max(axis=1, keepdims=True)
-        odds = np.exp(evidence - most)
+        if self.gold_pairs.size:
+            gold_evidence = evidence[self.gold_pairs, self.gold[self.gold_pairs]].copy()
+            evidence[self.gold_pairs] = -np.inf
+            evidence[self.gold_pairs, self.gold[self.gold_pairs]] = gold_evidence
+        largest = evidence.max(axis=1, keepdims=True)
+        odds = np.exp(evidence - largest)
         total = odds.sum(axis=1, keepdims=True)
-        return odds / total, evidence, float((most + np.log(total)).sum())
+        return odds / total, evidence, float((largest + np.log(total)).sum())
 
     def consensus(self, end: Climb, method: str, **values: Any) -> Consensus:
         return Consensus(
@@ -142,7 +142,7 @@ def logarithm(probabilities: Floats) -> Floats:
 
 
 def right_labels(tallies: Floats) -> Floats:
-    """Labels that are the true grade, by worker and grade."""
+    """Return the tallies of correct labels, by worker and grade."""
     return np.asarray(np.diagonal(tallies, axis1=1, axis2=2))
 
 
@@ -153,14 +153,14 @@ def _prior(prior: Any, grades: int) -> Floats | None:
                 f"unknown prior {quoted(prior)}; expected a list, or one of: {', '.join(PRIORS)}"
             )
         return None if prior == "estimated" else np.full(grades, 1 / grades)
-    wrong = f"prior: expected {counted(grades, 'number')} that sum to 1, got {quoted(prior)}"
-    chances = as_array(prior, wrong)
-    if chances.shape != (grades,) or not has_numbers(chances):
-        raise PolicyError(wrong)
-    chances = chances.astype(np.float64)
-    if not ((chances >= 0).all() and abs(chances.sum() - 1) < 1e-6):
-        raise PolicyError(wrong)
-    return np.asarray(chances / chances.sum())
+    reason = f"prior: expected {counted(grades, 'number')} that sum to 1, got {quoted(prior)}"
+    probabilities = as_array(prior, reason)
+    if probabilities.shape != (grades,) or not has_numbers(probabilities):
+        raise PolicyError(reason)
+    probabilities = probabilities.astype(np.float64)
+    if not ((probabilities >= 0).all() and abs(probabilities.sum() - 1) < 1e-6):
+        raise PolicyError(reason)
+    return np.asarray(probabilities / probabilities.sum())
 
 
 @crowd_model
@@ -198,7 +198,7 @@ def dawid_skene(
     prior
         `estimated`, `uniform`, or fixed probabilities of the grades.
     unmet
-        The value of 0/0, if a worker met no pair of a grade: `impossible`, 0, so that its pairs
+        The value of 0/0, if a worker has no pair of a grade: `impossible`, 0, so that its pairs
         never have that grade; or `even`, all labels alike, so that they may still get it, and the
         likelihood can end higher.
     tie, seed
@@ -562,7 +562,7 @@ def _most_likely(counts: Floats, _: float) -> tuple[Floats, float]:
 
 
 def _bayes(counts: Floats, alpha: float) -> tuple[Floats, float]:
-    """Geometric means under a Dirichlet posterior, and minus its divergence from the prior."""
+    """Return geometric means under a Dirichlet posterior, and minus its divergence from prior."""
     from scipy.special import digamma, gammaln
 
     size = counts.shape[1]

@@ -109,11 +109,11 @@ def of_lines(source: Source, columns: str | Sequence[str] | None, encoding: str)
             source=source.name,
         )
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
-    known = iter(LABELS.columns_of(name for name in names if name != "-"))
-    read = [f"-{k}" if name == "-" else next(known) for k, name in enumerate(names)]
-    if lacking := [name for name in LABELS.required if name not in read]:
-        raise PolicyError(f"columns {quoted(' '.join(names))} lack {lacking[0]}")
-    types = {name: _TYPES.get(name, pl.String) for name in read}
+    column_names = iter(LABELS.columns_of(name for name in names if name != "-"))
+    read_names = [f"-{k}" if name == "-" else next(column_names) for k, name in enumerate(names)]
+    if missing := [name for name in LABELS.required if name not in read_names]:
+        raise PolicyError(f"columns {quoted(' '.join(names))} lack {missing[0]}")
+    types = {name: _TYPES.get(name, pl.String) for name in read_names}
     layout = Layout("label", types, tuple(name for name in types if not name.startswith("-")))
     lines = LineMap()
     frame = pl.concat(list(read_frames(source, layout, lines)))
@@ -253,7 +253,7 @@ def _unpivoted(read: Columns, schema: Schema, workers: Sequence[str]) -> Columns
         )
     if len({*workers}) < len(workers) or not workers:
         raise PolicyError("worker_columns must name different columns, at least one")
-    kept = [k for k, name in enumerate(names) if name not in workers]
+    other_columns = [k for k, name in enumerate(names) if name not in workers]
     grades = [list(read.cells(names.index(worker))) for worker in workers]
     n_rows = len(grades[0])
     labelled = [
@@ -263,7 +263,7 @@ def _unpivoted(read: Columns, schema: Schema, workers: Sequence[str]) -> Columns
         if not absent(grades[worker][row], NO_GRADE)
     ]
     columns: dict[str, Any] = {}
-    for k in kept:
+    for k in other_columns:
         cells = read.cells(k)
         columns[names[k]] = [cells[row] for row, _ in labelled]
     columns["worker"] = [workers[worker] for _, worker in labelled]

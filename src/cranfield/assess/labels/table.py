@@ -165,7 +165,7 @@ class Labels(Result):
         ratings[self.pair, self.worker] = self.grade
         return ratings
 
-    def restricted(self, kept: Bools) -> Labels:
+    def restricted(self, mask: Bools) -> Labels:
         """Return a subset of the labels.
 
         All topics, workers and grades stay; pairs without a label are removed.
@@ -189,7 +189,7 @@ class Labels(Result):
         >>> labels.restricted(labels.grade > 0)
         Labels(1 label of 1 pair by 2 workers, grades 0, 1)
         """
-        rows = kept_rows(kept, len(self))
+        rows = kept_rows(mask, len(self))
         if not rows.size:
             raise InputError("expected at least one label, got none", source=self.origin.name)
         pairs, pair = np.unique(self.pair[rows], return_inverse=True)

@@ -228,29 +228,37 @@ def order(
     >>> judged.to_polars()["doc"].to_list()
     ['x', 'z', 'y']
     """
-    chosen = parse_method(method)
+    parsed_method = parse_method(method)
     check_whole("seed", seed, 0)
     check_whole("rel", rel, 1)
     check_whole("batch", batch, 1)
     check_choice("unjudged", unjudged, OF_UNJUDGED)
     documents = pooled(runs, depth)
-    if qrels is None and chosen.learns:
-        raise PolicyError(f"{chosen.name} learns from judgments, got none")
+    if qrels is None and parsed_method.learns:
+        raise PolicyError(f"{parsed_method.name} learns from judgments, got none")
     grades = documents.graded(qrels, negative=negative)
     in_step = True
-    if chosen.learns:
-        known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
-        asking = chosen.asking(documents, int(seed))
-        sequence = asking.whole(grades >= rel, known, int(batch))
+    if parsed_method.learns:
+        is_known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
+        asking = parsed_method.asking(documents, int(seed))
+        sequence = asking.whole(grades >= rel, is_known, int(batch))
         in_step = np.array_equal(asking.starts, documents.starts)
     else:
-        sequence = chosen.ranking(documents)
+        sequence = parsed_method.ranking(documents)
     by_topic = sequence[np.argsort(documents.topic[sequence], kind="stable")]
     if in_step:
         place = np.arange(len(documents)) - documents.starts[documents.topic[by_topic]]
         sequence = by_topic[np.argsort(place, kind="stable")]
     return Order(
-        documents, chosen, int(seed), by_topic, sequence, grades, int(rel), unjudged, int(batch)
+        documents,
+        parsed_method,
+        int(seed),
+        by_topic,
+        sequence,
+        grades,
+        int(rel),
+        unjudged,
+        int(batch),
     )
 
 
@@ -373,51 +381,51 @@ def next_documents(
     documents = pooled(runs, depth)
     judgments = judgments_so_far(judged)
     grades = documents.graded(judgments)
-    graded = grades != UNJUDGED
-    below = (grades < 0) & graded
-    known = graded & ~(below & (negative == "unjudged"))
+    is_graded = grades != UNJUDGED
+    is_negative = (grades < 0) & is_graded
+    is_known = is_graded & ~(is_negative & (negative == "unjudged"))
     ahead = 0
     if chosen.learns:
         asking = chosen.asking(documents, int(seed))
-        chosen_next = _next_batch(asking, known, grades >= rel, int(n))
-        ahead = int((known & asking.free).sum())
+        chosen_next = _next_batch(asking, is_known, grades >= rel, int(n))
+        ahead = int((is_known & asking.free).sum())
     else:
         ranking = chosen.ranking(documents)
-        unknown = ranking[~known[ranking]]
-        topics = documents.topic[unknown]
-        chosen_next = unknown[np.arange(unknown.size) - np.searchsorted(topics, topics) < n]
+        unjudged = ranking[~is_known[ranking]]
+        topics = documents.topic[unjudged]
+        chosen_next = unjudged[np.arange(unjudged.size) - np.searchsorted(topics, topics) < n]
     return NextDocuments(
         pool=documents,
         method=chosen,
         seed=int(seed),
         batch=int(n),
         documents=chosen_next,
-        judged=int(known.sum()),
+        judged=int(is_known.sum()),
         ahead=ahead,
-        outside=0 if judgments is None else len(judgments) - int(graded.sum()),
-        negative=int(below.sum()),
+        outside=0 if judgments is None else len(judgments) - int(is_graded.sum()),
+        negative=int(is_negative.sum()),
     )
 
 
-def _next_batch(asking: Asking, known: Bools, relevant: Bools, n: int) -> Indices:
+def _next_batch(asking: Asking, is_known: Bools, relevant: Bools, n: int) -> Indices:
     """Choose in batches, learning from known ones, until each group has one with unknown ones."""
-    left = np.diff(asking.starts)
-    going = np.flatnonzero(left)
+    remaining = np.diff(asking.starts)
+    active = np.flatnonzero(remaining)
     unknown = [np.zeros(0, dtype=np.intp)]
-    while going.size:
+    while active.size:
         batch = []
-        for i in range(min(n, int(left[going].max()))):
-            groups = going[left[going] > i]
+        for i in range(min(n, int(remaining[active].max()))):
+            groups = active[remaining[active] > i]
             batch.append((groups, asking.choose(groups)))
-        stuck = np.zeros(left.size, dtype=bool)
+        is_done = np.zeros(remaining.size, dtype=bool)
         for groups, docs in batch:
-            stuck[groups[~known[docs]]] = True
+            is_done[groups[~is_known[docs]]] = True
         for groups, docs in batch:
-            unknown.append(docs[stuck[groups] & ~known[docs]])
-            judged = docs[~stuck[groups]]
+            unknown.append(docs[is_done[groups] & ~is_known[docs]])
+            judged = docs[~is_done[groups]]
             asking.learn(judged, relevant[judged])
-        left[going] -= n
-        going = going[~stuck[going] & (left[going] > 0)]
+        remaining[active] -= n
+        active = active[~is_done[active] & (remaining[active] > 0)]
     docs = np.concatenate(unknown)
     if asking.starts.size == 2:
         return docs

@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.judged.each_run import Progress, of_each
+from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.pairs import UngradedError
 from cranfield.collection.policies import DEEPEST, TIES
 from cranfield.collection.qrels import Qrels
@@ -339,7 +339,7 @@ def pool(
         if not len(many):
             raise InputError("expected at least one run, got none")
         top = partial(top_of, depth=depth, ties=ties)
-        tops = list(of_each(many, top, progress, jobs=jobs))
+        tops = list(map_runs(many, top, progress, jobs=jobs))
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])
         by_name = sorted(range(len(tops)), key=names.__getitem__)
         topics = all_topics(tops)

@@ -1,4 +1,4 @@
-"""How a command declares its options."""
+"""Declaration of commands, groups and options, with checks of their values."""
 
 from __future__ import annotations
 
@@ -14,61 +14,58 @@ from click.shell_completion import CompletionItem
 from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
 from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
-from cranfield.cli.options.hints import as_options, told
+from cranfield.cli.options.hints import as_options, describe_unknown
 from cranfield.cli.options.settings import read_settings
 from cranfield.sources.archives import matches, test_path
 
 
 def check_conditions(ctx: click.Context) -> None:
-    """Refuse an option that was given without anything that it `goes_with`.
+    """Raise an error if an option is set while none of its conditions (`goes_with`) is met.
 
-    Each of its conditions is sufficient: `"--sample --judged"` where both are given,
-    `"--format=latex,html"` where one of these is the value, `"!--judged"` where that is not given.
+    Each condition is sufficient: `"--sample --judged"` requires both options,
+    `"--format=latex,html"` one of these values, and `"!--judged"` that the option is not set.
     """
     by_name: dict[str, click.Parameter] = {}
     for param in ctx.command.params:
         by_name |= dict.fromkeys([*param.opts, param.human_readable_name.strip("[].")], param)
     for param in ctx.command.params:
-        # Not every command that shares an option has all options of its conditions.
-        ways = [
-            way
-            for way in getattr(param, "goes_with", ())
-            if all(part.removeprefix("!").partition("=")[0] in by_name for part in way.split())
+        # A command that shares an option may lack options of its conditions.
+        conditions = [
+            condition
+            for condition in map(str.split, getattr(param, "goes_with", ()))
+            if all(term.removeprefix("!").partition("=")[0] in by_name for term in condition)
         ]
-        if not ways or not is_given(param.name or "", ctx):
+        if not conditions or not is_given(param.name or "", ctx):
             continue
-        if not any(all(_holds(part, by_name, ctx) for part in way.split()) for way in ways):
+        if not any(all(_is_met(term, by_name, ctx) for term in terms) for terms in conditions):
             option = shown_name(param)
-            for way in ways:
-                required = [part for part in way.split() if part[0] != "!"]
-                if all(_holds(part, by_name, ctx) for part in required):
-                    present = [part for part in way.split() if not _holds(part, by_name, ctx)]
-                    without = _without(" ".join(present))
-                    raise PolicyError(f"{option} cannot be combined with {without}")
-            raise PolicyError(f"{option} requires {' or '.join(map(_condition_text, ways))}")
+            for terms in conditions:
+                unmet = [term for term in terms if not _is_met(term, by_name, ctx)]
+                if all(term[0] == "!" for term in unmet):
+                    raise PolicyError(f"{option} cannot be combined with {_exclusions(unmet)}")
+            raise PolicyError(f"{option} requires {' or '.join(map(_condition_text, conditions))}")
 
 
-def _holds(part: str, by_name: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
-    option, _, values = part.removeprefix("!").partition("=")
+def _is_met(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
+    option, _, values = term.removeprefix("!").partition("=")
     name = by_name[option].name or ""
     value = ctx.params[name]
     has_value = is_given(name, ctx) and value not in (None, (), False)
-    is_met = str(value) in values.split(",") if values else has_value
-    return is_met != part.startswith("!")
+    has_option = str(value) in values.split(",") if values else has_value
+    return has_option != term.startswith("!")
 
 
-def _condition_text(way: str) -> str:
-    required = [part for part in way.split() if part[0] != "!"]
-    words = " and ".join(part.replace("=", " ").replace(",", ", ") for part in required)
-    return words + (f" without {_without(way)}" if _without(way) else "")
+def _condition_text(terms: Sequence[str]) -> str:
+    required = [term for term in terms if term[0] != "!"]
+    words = " and ".join(term.replace("=", " ").replace(",", ", ") for term in required)
+    return words + (f" without {exclusions}" if (exclusions := _exclusions(terms)) else "")
 
 
-def _without(way: str) -> str:
-    excluded = (part[1:] for part in way.split() if part[0] == "!")
-    return " and ".join(part.replace("=", " ") for part in excluded)
+def _exclusions(terms: Sequence[str]) -> str:
+    return " and ".join(term[1:].replace("=", " ") for term in terms if term[0] == "!")
 
 
-def going_with(goes_with: Sequence[str], names: Collection[str]) -> Callable[[Any], Any]:
+def with_conditions(goes_with: Sequence[str], names: Collection[str]) -> Callable[[Any], Any]:
     """Make a decorator that sets the conditions of shared options in a command."""
 
     def add(command: Any) -> Any:
@@ -91,15 +88,15 @@ def with_help(**texts: str) -> Callable[[Any], Any]:
     return add
 
 
-def tell_without_effect(names: Iterable[str], why: str) -> None:
-    """Warn of options that turned out to have no effect on the result."""
+def warn_unused(names: Iterable[str], why: str) -> None:
+    """Warn if one of these options is set, because it has no effect on the result."""
     for param in click.get_current_context().command.params:
         if param.name in {*names} and is_given(param.name):
             warn(f"{shown_name(param)} has no effect: {why}")
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
-    """Refuse options that turned out to have no effect on the input."""
+    """Raise an error if one of these options is set."""
     for param in click.get_current_context().command.params:
         if param.name in {*names} and is_given(param.name):
             raise PolicyError(f"{shown_name(param)} {why}")
@@ -138,13 +135,13 @@ BY_SUFFIX = {
         for name in ["docx", "ods", "pdf", "png", "svg", "xls", "xlsx", "xml", "yaml", "yml"]
     },
 }
-"""Formats that suffixes say, in any command that writes them; it refuses the others."""
+"""Format of each suffix; a command refuses those that it cannot write."""
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def choose_format(ctx: click.Context) -> None:
-    """Set the format of a `formatted` output by its suffix, unless `--format` is set."""
+    """Set the format of a `formatted` output from its suffix, unless `--format` is set."""
     options = {name: param for param in ctx.command.params for name in param.opts}
     form, output = options.get("--format"), options.get("--output")
     if form is None or not getattr(output, "formatted", False) or output is None:
@@ -202,13 +199,13 @@ METAVARS = {
     "--test": "TEST",
     "--unit": "COLUMN",
 }
-"""Metavar of an option in help, the same in every command."""
+"""Metavar of an option in help; the same in every command."""
 
-OF_OUTPUT = ("--format", "--output", "--table")
-"""Options whose group in help is that of the output, in every command."""
+OUTPUT_OPTIONS = ("--format", "--output", "--table")
+"""Options of the group Output in the help of every command."""
 
-MOST_SHOWN = 12
-"""Options that `--help` shows; a command with more says which are first."""
+MAX_FLAGS = 12
+"""Maximum number of flags in `--help`; a command with more names those to show (`first`)."""
 
 _SHORTER = {"INTEGER": "N", "NUMBER": "X", "FLOAT": "X"}
 
@@ -219,13 +216,12 @@ FOLDER = Path(__file__).parents[1]
 
 
 class Option(click.Option):
-    """An option that knows its group in help; `--help-all` alone shows `detail`.
+    """An option with a group in help and a `detail`, which only `--help-all` shows.
 
-    In hints it `stands_for` an argument of Python, the one of its own name if none is given. What
-    it `goes_with` are options without which it would have no effect: see `conditions`. A file that
-    is `formatted` is in the format that its suffix says, if no other is requested: see `formats`.
-    It is made `of` a parameter of a function, where it has one: see `signatures`. An option that is
-    `in_file` is not a flag, but a key of the file of --settings.
+    In hints it replaces a Python argument: `stands_for`, by default that of the same name. One of
+    the conditions in `goes_with` has to be met: see :func:`check_conditions`. If `formatted`, the
+    suffix of the file selects the format: see :func:`choose_format`. `of` is the parameter that the
+    option is made from: see `signatures`. If `in_file`, it is a key of --settings, not a flag.
     """
 
     def __init__(
@@ -239,15 +235,15 @@ class Option(click.Option):
         formatted: bool = False,
         of: tuple[str, str] | None = None,
         in_file: bool = False,
-        **rest: Any,
+        **options: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
-        if isinstance(rest.get("type"), FileRead):
-            rest.setdefault("metavar", "FILE")
-        elif rest.get("type", str) is str:
-            rest.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
-        super().__init__([*names, *letters], **rest)
-        self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
+        if isinstance(options.get("type"), FileRead):
+            options.setdefault("metavar", "FILE")
+        elif options.get("type", str) is str:
+            options.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
+        super().__init__([*names, *letters], **options)
+        self.group = group or ("Output" if {*OUTPUT_OPTIONS} & {*names} else "")
         self.detail = detail
         self.stands_for = stands_for
         self.formatted = formatted
@@ -276,20 +272,17 @@ class Option(click.Option):
         return name, text
 
 
-def option(*names: str, **declared: Any) -> Callable[[Any], Any]:
-    """Declare an option; it takes what `click.option` does, `group` and `detail`.
-
-    Its letter comes by its name.
-    """
-    return click.option(*names, **{"cls": Option, **declared})
+def option(*names: str, **arguments: Any) -> Callable[[Any], Any]:
+    """Declare an option, with arguments of `click.option` and of :class:`Option`."""
+    return click.option(*names, **{"cls": Option, **arguments})
 
 
 def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """Make a decorator that adds options to a command, the first one on top of its help."""
-    listed = list(options)
+    """Make a decorator that adds options to a command, in this order."""
+    decorators = list(options)
 
     def add(command: Any) -> Any:
-        for decorator in reversed(listed):
+        for decorator in reversed(decorators):
             command = decorator(command)
         return command
 
@@ -299,9 +292,9 @@ def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any
 def in_group(
     group: str, options: Iterable[Callable[[Any], Any]]
 ) -> tuple[Callable[[Any], Any], ...]:
-    """Put options into a group of help."""
+    """Set the group in help of options."""
 
-    def placed(declare: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def place(declare: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def add(command: Any) -> Any:
             command = declare(command)
             command.__click_params__[-1].group = group
@@ -309,7 +302,7 @@ def in_group(
 
         return add
 
-    return tuple(map(placed, options))
+    return tuple(map(place, options))
 
 
 class IntegerRange(click.IntRange):
@@ -325,7 +318,7 @@ class NumberRange(click.FloatRange):
 
 
 class FileRead(click.ParamType):  # type: ignore[type-arg]
-    """A file that is read, as `FILE` or as `NAME=FILE`: outputs must not overwrite it."""
+    """An input, as `FILE` or as `NAME=FILE`, which outputs must not overwrite."""
 
     name = "file"
 
@@ -336,7 +329,7 @@ class FileRead(click.ParamType):  # type: ignore[type-arg]
 
 
 class Named(click.ParamType):  # type: ignore[type-arg]
-    """Text that names something: shells complete known names; others are accepted."""
+    """A name, for which shells complete known names; other names are accepted too."""
 
     name = "text"
 
@@ -346,15 +339,15 @@ class Named(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        # Several names are separated by commas.
-        before, comma, begun = incomplete.rpartition(",")
-        start = begun.casefold()
-        matching = [name for name in self.names() if name.casefold().startswith(start)]
-        return [CompletionItem(f"{before}{comma}{name}") for name in matching]
+        # Names may be a comma-separated list, of which the last is completed.
+        before, comma, word = incomplete.rpartition(",")
+        start = word.casefold()
+        names = [name for name in self.names() if name.casefold().startswith(start)]
+        return [CompletionItem(f"{before}{comma}{name}") for name in names]
 
 
 class FileWritten(FileRead):
-    """A file that is written."""
+    """An output file."""
 
 
 READ = FileRead()
@@ -362,14 +355,14 @@ WRITTEN = FileWritten()
 
 
 class Command(click.Command):
-    """A command whose help is in groups, and short: what is not `first` is in `--help-all`.
+    """A command whose help is in groups; `--help` shows the options in `first` only.
 
-    It refuses to write over a file that it reads, and an option of one value that is given twice.
+    It refuses to overwrite its inputs, and an option of a single value that is set twice.
     """
 
-    def __init__(self, *args: Any, first: str = "", **rest: Any) -> None:
-        super().__init__(*args, **rest)
-        # Options are made of the section on parameters: see `signatures`.
+    def __init__(self, *args: Any, first: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
+        # The section on parameters is the help of the options: see `signatures`.
         self.help = inspect.cleandoc(self.help or "").partition("\n\nParameters\n")[0]
         self.first = tuple(f"--{name}" for name in first.split())
 
@@ -377,16 +370,16 @@ class Command(click.Command):
         return [*super().get_params(ctx), _HELP_ALL]
 
     def options(self, ctx: click.Context, *, every: bool) -> list[Option]:
-        """Return the options that help shows: every one of them, or those that are first."""
-        listed = [
+        """Return the options to show in help: every option, or the first ones."""
+        options = [
             opt
             for opt in self.params
             if isinstance(opt, Option) and opt.get_help_record(ctx) is not None
         ]
-        flags = [opt for opt in listed if not opt.in_file]
         if every:
-            return listed
-        if len(flags) <= MOST_SHOWN:
+            return options
+        flags = [opt for opt in options if not opt.in_file]
+        if len(flags) <= MAX_FLAGS:
             return flags
         return [opt for opt in flags if not {*self.first}.isdisjoint(opt.opts)]
 
@@ -396,8 +389,8 @@ class Command(click.Command):
         for opt in sorted(visible, key=lambda opt: opt.in_file):
             group = "Settings (keys of the --settings file)" if opt.in_file else opt.group
             groups.setdefault(group, []).append(opt.get_help_record(ctx))
-        own = self.get_help_option(ctx)
-        groups["Help"] = [] if own is None else [own.get_help_record(ctx)]
+        help_option = self.get_help_option(ctx)
+        groups["Help"] = [] if help_option is None else [help_option.get_help_record(ctx)]
         if hidden := len(self.options(ctx, every=True)) - len(visible):
             groups["Help"].append(("--help-all", f"Also show the other {hidden} options."))
         for group, records in groups.items():
@@ -409,7 +402,7 @@ class Command(click.Command):
             try:
                 values, _, order = self.make_parser(ctx).parse_args(args=[*args])
             except click.NoSuchOption as error:
-                ctx.fail(told(error, self))
+                ctx.fail(describe_unknown(error, self))
             for param in self.params:
                 if _takes_one(param) and order.count(param) > 1:
                     ctx.fail(f"{max(param.opts, key=len)} must be given only once")
@@ -419,18 +412,18 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        in_settings = (item for item in self.params if getattr(item, "in_file", False))
-        in_file = {name for item in in_settings for name in item.opts}
+        in_settings = (param for param in self.params if getattr(param, "in_file", False))
+        in_file = {name for param in in_settings for name in param.opts}
         completions = super().shell_complete(ctx, incomplete)
         return [item for item in completions if item.value not in in_file]
 
     def invoke(self, ctx: click.Context) -> Any:
         files = [param for param in self.params if isinstance(param.type, FileRead)]
-        read = [path for param in files if not _is_written(param) for path in _paths(ctx, param)]
-        if read.count("-") > 1:
-            ctx.fail("standard input (-) can be only one of the files")
+        inputs = [path for param in files if not _is_written(param) for path in _paths(ctx, param)]
+        if inputs.count("-") > 1:
+            ctx.fail("only one file can be standard input (-)")
         for param in filter(_is_written, files):
-            keep_inputs(_paths(ctx, param), read, max(param.opts, key=len))
+            keep_inputs(_paths(ctx, param), inputs, max(param.opts, key=len))
         try:
             choose_format(ctx)
             check_conditions(ctx)
@@ -440,10 +433,9 @@ class Command(click.Command):
 
 
 def settings(names: str, flags: str = "") -> Callable[[Any], Any]:
-    """Make a decorator that takes options out of the flags of a command, into a file of settings.
+    """Make a decorator that moves options of a command from flags to the YAML file of --settings.
 
-    The file is YAML; its keys are the names of the options, without dashes before them. Those in
-    `flags` stay.
+    Keys of the file are the names of the options without dashes. Options in `flags` remain flags.
     """
     keys = {f"--{name}" for name in names.split() if name not in flags.split()}
 
@@ -452,7 +444,7 @@ def settings(names: str, flags: str = "") -> Callable[[Any], Any]:
             if not keys.isdisjoint(param.opts):
                 param.in_file = True
         _SETTINGS(command)
-        # Parameters are listed from the last to the first: this one comes at the end.
+        # Parameters are listed from the last to the first; --settings is the last.
         command.__click_params__.insert(0, command.__click_params__.pop())
         return command
 
@@ -469,13 +461,13 @@ _SETTINGS = option(
 )
 
 
-def command(name: str | None = None, **declared: Any) -> Callable[[Any], Any]:
-    """Declare a command; `first` names the options that `--help` shows, where it has many."""
-    return click.command(name, **{"cls": Command, **declared})
+def command(name: str | None = None, **arguments: Any) -> Callable[[Any], Any]:
+    """Declare a command; `first` names the options that `--help` shows if it has many."""
+    return click.command(name, **{"cls": Command, **arguments})
 
 
 def examples(*lines: str) -> str:
-    """Return the examples that end the help of a command, each without the name of the program.
+    """Format the examples at the end of a help text; lines omit the name of the program.
 
     Examples
     --------
@@ -486,8 +478,8 @@ def examples(*lines: str) -> str:
     return f"\b\n{head}:\n" + "".join(f"  cranfield {line}\n" for line in lines)
 
 
-def _show_all(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
-    if asked and not ctx.resilient_parsing:
+def _show_all(ctx: click.Context, param: click.Parameter, is_set: bool) -> None:
+    if is_set and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True
         click.echo(ctx.get_help())
         ctx.exit()
@@ -512,7 +504,7 @@ def _is_written(param: click.Parameter) -> bool:
 
 
 def _paths(ctx: click.Context, param: click.Parameter) -> list[str]:
-    """Return the paths that a parameter was given."""
+    """Return the paths in a parameter, none if it is not set."""
     value = ctx.params.get(param.name or "")
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
@@ -520,13 +512,13 @@ def _paths(ctx: click.Context, param: click.Parameter) -> list[str]:
 def keep_inputs(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
-    """Refuse to write over a file that is read, is in a folder or fits a pattern that is read."""
+    """Refuse to overwrite an input: a file, a file in a folder, or a match of a pattern."""
     existing = [path for path in outputs if path and path != "-" and test_path(Path.is_file, path)]
     if not existing:
         return
-    read = [file for path in inputs if path is not None for file in _files(path)]
+    files = [file for path in inputs if path is not None for file in _files(path)]
     for output in existing:
-        if any(test_path(Path(output).samefile, path) for path in read):
+        if any(test_path(Path(output).samefile, path) for path in files):
             raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 
 
@@ -541,13 +533,12 @@ def _files(argument: str) -> Iterator[str | Path]:
 
 
 class CommandGroup(click.Group):
-    """A group that finds its commands in modules of the command line, and loads them on request.
+    """A group that finds its commands in modules of :mod:`cranfield.cli` and loads them on request.
 
-    The commands of the group `online` are declared in the modules `online_*.py` of
-    :mod:`cranfield.cli`, those of the program, whose `of` is empty, in modules without an
-    underscore. A command line has to start at once, and most of what commands need is needed by
-    few of them. Help lists commands by name, or in order of declaration if a group is `in_order`,
-    those in `first` before the others.
+    Commands of the group `online` are declared in the modules `online_*.py`; those of the program,
+    whose `of` is empty, in modules without an underscore. Loading on request keeps the start fast.
+    Help lists commands by name, or in order of declaration if a group is `in_order`, with those in
+    `first` before the others.
     """
 
     command_class = Command
@@ -567,10 +558,10 @@ class CommandGroup(click.Group):
 
     @cached_property
     def declared(self) -> Registry[click.Command]:
-        """The commands that are declared in modules, by name."""
+        """Commands of the modules, by name."""
         modules = sorted(path.stem for path in FOLDER.glob("*.py"))
-        own = " ".join(name for name in modules if name.rpartition("_")[0] == self.of)
-        return Registry("command", own, package="cranfield.cli", decorators="command group")
+        homes = " ".join(name for name in modules if name.rpartition("_")[0] == self.of)
+        return Registry("command", homes, package="cranfield.cli", decorators="command group")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = [*self.declared.names(), *super().list_commands(ctx)]
@@ -584,7 +575,6 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # Arguments that begin like an option are removed.
         command_name = args[0]
         try:
             return super().resolve_command(ctx, args)
@@ -593,16 +583,20 @@ class CommandGroup(click.Group):
         except click.UsageError:
             names = self.list_commands(ctx)
             groups = {name: self.get_command(ctx, name) for name in names}
-            near = [
+            similar = [
                 f"{name} {command_name}"
                 for name, group in groups.items()
                 if isinstance(group, click.Group) and command_name in group.list_commands(ctx)
             ] or nearest(command_name, names, 1)
-            hint = f"did you mean {' or '.join(near)}?" if near else "expected one of: "
-            ctx.fail(f"unknown command '{command_name}'; {hint}{'' if near else ', '.join(names)}")
+            hint = (
+                f"did you mean {' or '.join(similar)}?"
+                if similar
+                else f"expected one of: {', '.join(names)}"
+            )
+            ctx.fail(f"unknown command '{command_name}'; {hint}")
 
 
-def group(**declared: Any) -> Callable[[Any], CommandGroup]:
+def group(**arguments: Any) -> Callable[[Any], CommandGroup]:
     """Declare a group of commands."""
-    decorate: Callable[[Any], CommandGroup] = click.group(cls=CommandGroup, **declared)
+    decorate: Callable[[Any], CommandGroup] = click.group(cls=CommandGroup, **arguments)
     return decorate

@@ -1,4 +1,4 @@
-"""Messages of the library in the words of a command: options for arguments, advice for habits."""
+"""Hints in messages of a command: options instead of arguments, and fixes for unknown options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HABITS = {
     "-c": ("--topics", "by default all judged topics are evaluated; see --topics"),
     "-M": ("--depth", "--depth N truncates rankings"),
     "-J": ("--unjudged", "--unjudged condensed removes unjudged documents"),
-    "--duplicates": ("--on-duplicate", "--on-duplicate says which of repeated documents counts"),
+    "--duplicates": ("--on-duplicate", "--on-duplicate says how to treat repeated documents"),
     "--odd": ("--on-anomaly", "--on-anomaly says how to treat inconsistent records"),
     "--kin": ("--families", "--families FILE estimates self-preference"),
     "--prose": ("--as", "--as prose writes a paragraph"),
@@ -25,18 +25,19 @@ HABITS = {
 """Hints for unknown options: the option of the same purpose, and what it does."""
 
 
-def told(error: click.NoSuchOption, command: click.Command) -> str:
-    """Say what stands for an option that there is not, or which one is nearest to it."""
-    wanted, said = HABITS.get(error.option_name, ("", ""))
-    in_settings = (one for one in command.params if getattr(one, "in_file", False))
-    in_file = {name for one in in_settings for name in one.opts}
-    if (name := error.option_name) in in_file or wanted in in_file:
-        key = (name if name in in_file else wanted).removeprefix("--")
+def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
+    """Describe an unknown option, with the option of the same purpose or of a similar name."""
+    name = error.option_name
+    replacement, advice = HABITS.get(name, ("", ""))
+    in_settings = (param for param in command.params if getattr(param, "in_file", False))
+    in_file = {flag for param in in_settings for flag in param.opts}
+    if name in in_file or replacement in in_file:
+        key = (name if name in in_file else replacement).removeprefix("--")
         return f"{name} is a setting of this command: write {key}: VALUE to a file for --settings"
-    options = {name for one in command.params for name in one.opts}
-    there = options | {one.human_readable_name.strip("[].") for one in command.params}
-    hint = f": {said}" if wanted in there else did_you_mean(error.option_name, options, 1)
-    return f"unknown option {error.option_name}{hint}"
+    options = {flag for param in command.params for flag in param.opts}
+    names = options | {param.human_readable_name.strip("[].") for param in command.params}
+    hint = f": {advice}" if replacement in names else did_you_mean(name, options, 1)
+    return f"unknown option {name}{hint}"
 
 
 _HINT = re.compile(
@@ -47,7 +48,7 @@ _HINT = re.compile(
 )
 
 
-_OF_READERS = frozenset(
+_READER_ARGUMENTS = frozenset(
     {
         "columns",
         "cut",
@@ -63,19 +64,19 @@ _OF_READERS = frozenset(
     | {"max_grade", "topics_with_grade"}
     | {"numbers", "separator", "subtopics", "system", "ungraded", "grades"}
 )
-"""Arguments of reading and judging; messages of a command name only those that it has."""
+"""Arguments of reading and judging; hints on those that a command lacks are removed."""
 
-_BEFORE = re.compile(r".*(; |, |: | \()", re.DOTALL)
-_AFTER = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}
-_AFTER[": "] = _AFTER["; "]
-"""Where a clause ends, by the sign at which it begins."""
+_CLAUSE_START = re.compile(r".*(; |, |: | \()", re.DOTALL)
+_CLAUSE_END = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}
+_CLAUSE_END[": "] = _CLAUSE_END["; "]
+"""Pattern of the end of a clause, by the sign at which it begins."""
 
 
 def as_options(text: str, command: click.Command | None) -> str:
     """Write hints such as `encoding='latin-1'` as options, where the command has one for them.
 
     An option stands for the argument of its own name, unless it is declared `stands_for` another.
-    If the command lacks the option, the clause with an argument of readers is removed.
+    If the command lacks the option, the clause on an argument of readers is removed.
 
     Examples
     --------
@@ -95,10 +96,10 @@ def as_options(text: str, command: click.Command | None) -> str:
         start, end = hint.span()
         if option is not None:
             text = text[:start] + _as_option(hint, option) + text[end:]
-        elif argument in _OF_READERS and (clause := _BEFORE.match(text[:start])):
-            after = re.search(_AFTER[clause[1]], text[end:])
-            assert after is not None
-            end += after.end() if clause[1] == " (" else after.start()
+        elif argument in _READER_ARGUMENTS and (clause := _CLAUSE_START.match(text[:start])):
+            tail = re.search(_CLAUSE_END[clause[1]], text[end:])
+            assert tail is not None
+            end += tail.end() if clause[1] == " (" else tail.start()
             text = text[: clause.start(1)] + text[end:]
     return text
 
@@ -125,14 +126,14 @@ QUOTES = "'\""
 
 
 def _options(command: click.Command) -> dict[str, click.Option]:
-    """Return options by the arguments of Python that they stand for."""
-    listed = [one for one in command.params if isinstance(one, click.Option)]
-    # Of an argument that two may be, the one that is declared so.
-    listed.sort(key=lambda one: bool(getattr(one, "stands_for", "")))
-    named = [(getattr(one, "stands_for", ""), one) for one in listed]
+    """Return the options by the Python arguments that they stand for."""
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    # If two options fit an argument, the one that declares it comes last and is taken.
+    options.sort(key=lambda option: bool(getattr(option, "stands_for", "")))
+    pairs = [(getattr(option, "stands_for", ""), option) for option in options]
     # The --format of outputs and the --column of tables with metadata are other arguments.
     return {
         name or option.name or "": option
-        for name, option in named
+        for name, option in pairs
         if name or not {"--format", "--column"}.intersection(option.opts)
     }

@@ -1,4 +1,4 @@
-"""Options of reading runs or judgments, with the policies of judging."""
+"""Options of reading runs and judgments, and of judging."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from cranfield.cli.options.declaring import (
     Named,
     in_group,
     option,
-    tell_without_effect,
+    warn_unused,
     with_options,
 )
 from cranfield.cli.options.output import progress_of
-from cranfield.cli.options.signatures import options_of, pairs_of
+from cranfield.cli.options.signatures import options_of, parse_pairs
 from cranfield.collection.policies import OF_QRELS, Policies, policies
 from cranfield.sources.archives import test_path
 
@@ -38,34 +38,34 @@ if TYPE_CHECKING:
     from cranfield.measures.base import Measure
 
 
-def names_of_columns(given: str) -> dict[str, str]:
-    """Take `doc=product_id,topic=query` apart."""
+def parse_columns(text: str) -> dict[str, str]:
+    """Parse `doc=product_id,topic=query`."""
     columns = {}
-    for one in given.split(","):
-        column, sign, name = one.partition("=")
+    for pair in text.split(","):
+        column, sign, name = pair.partition("=")
         if not (sign and column.strip() and name.strip()):
-            raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quoted(one)}")
+            raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quoted(pair)}")
         columns[column.strip()] = name.strip()
     return columns
 
 
-def grades_of_text(given: str) -> dict[str, str] | list[str] | str:
-    """Take `Relevant=2,Partly=1` apart, or cut points such as `0.5,0.8`; return a pattern as it is.
+def parse_grades(text: str) -> dict[str, str] | list[str] | str:
+    """Parse `Relevant=2,Partly=1`, or cut points such as `0.5,0.8`; return a pattern unchanged.
 
-    A value may hold commas (`Good, really=3`): it reaches to the next `=`.
+    A value may contain commas (`Good, really=3`): it extends to the next `=`.
     """
-    if "(" in given and not re.search(r"=-?\d+$", given):
-        return given
+    if "(" in text and not re.search(r"=-?\d+$", text):
+        return text
     grades: dict[str, str] = {}
     value = ""
-    for part in given.split(","):
+    for part in text.split(","):
         start, equals, grade = part.rpartition("=")
         value += start if equals else f"{part},"
         if equals:
             grades[value.strip()] = grade.strip()
             value = ""
     if not grades:
-        return given.strip("[] ").split(",")
+        return text.strip("[] ").split(",")
     return {**grades, value.strip(): ""} if value.strip() else grades
 
 
@@ -76,7 +76,7 @@ def grades_of_text(given: str) -> dict[str, str] | list[str] | str:
     grades={
         "flag": "--map-grades",
         "metavar": "VALUE=N,...",
-        "callback": lambda context, option, given: given and grades_of_text(given),
+        "callback": lambda context, option, text: text and parse_grades(text),
         "help": "Grades of words, as a mapping, cut points between real numbers, as a list, or a"
         " pattern of texts whose group is the grade.",
     },
@@ -95,7 +95,7 @@ reading_options = (
         format={"flag": "--input-format"},
         columns={
             "metavar": "COLUMN=NAME,...",
-            "callback": lambda context, option, given: given and names_of_columns(given),
+            "callback": lambda context, option, text: text and parse_columns(text),
             "help": "Names of columns in tables: doc=product_id,topic=query,grade=gain.",
             "detail": "The prefix run. or qrels. restricts a name to runs or judgments:"
             " qrels.doc=pid.",
@@ -120,7 +120,7 @@ reading_options = (
 
 @dataclass(frozen=True)
 class Reading:
-    """How runs and judgments are read."""
+    """Options of reading runs and judgments."""
 
     input_format: str = "auto"
     encoding: str = "utf-8"
@@ -137,69 +137,68 @@ class Reading:
     on_bad_run: str = "error"
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Reading:
-        """Take what is about reading of all that was given to a command."""
-        return cls(**{name: given[name] for name in READING if name in given})
+    def of(cls, options: Mapping[str, Any]) -> Reading:
+        """Select the options of reading among those of a command."""
+        return cls(**{name: options[name] for name in READING if name in options})
 
     @cached_property
-    def _called(self) -> tuple[Called, Called]:
+    def _column_names(self) -> tuple[Called, Called]:
         from cranfield.collection.files.named_columns import shared
 
         return shared(self.columns, self.system)
 
     @property
-    def _usual(self) -> dict[str, Any]:
+    def _common(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("encoding", "separator", "on_duplicate")}
 
     def qrels(self, path: str | None, subtopics: bool | None = None, grades: Any = None) -> Qrels:
         """Read judgments."""
         from cranfield.collection.files.reading import read_qrels
 
-        called: Any = None if self.columns is None else self._called[0]
+        names: Any = None if self.columns is None else self._column_names[0]
         subtopics = self.subtopics if subtopics is None else subtopics
         judgments = read_qrels(
             path,
             format=self.input_format,
             subtopics=subtopics,
-            columns=called,
+            columns=names,
             ungraded=self.ungraded,
             grades=self.map_grades if grades is None else grades,
-            **self._usual,
+            **self._common,
         )
         if self.columns is not None:
-            # What the judgments did not have, the runs must.
-            self._called[1].loose &= self._called[0].met
+            # Columns that the judgments lack are required in the runs.
+            self._column_names[1].loose &= self._column_names[0].met
         return judgments
 
     def with_judges(
         self, qrels: str, judges: tuple[str, ...], form: str | None, runs: bool
     ) -> tuple[Qrels, tuple[Judge, ...]]:
-        """Read judgments, and labels of judges; `--columns` names columns of either, or of runs."""
+        """Read judgments and labels of judges; `--columns` names columns of either, or of runs."""
         from cranfield.assess.judges.reading import read_judges
         from cranfield.collection.files.grade_maps import GradeMap
         from cranfield.collection.files.named_columns import Called, called
 
         columns = None
         if self.columns is not None:
-            people, run = self._called
-            both = people.loose
-            plain = {name: of for name, of in self.columns.items() if "." not in name}
-            names = called(plain, "qrels", None).names
+            people, run = self._column_names
+            optional = people.loose
+            shared = {name: of for name, of in self.columns.items() if "." not in name}
+            names = called(shared, "qrels", None).names
             people.loose = frozenset(names)
         grades = self.map_grades and GradeMap.of(self.map_grades)
-        # Words or texts of judges may stand beside integers of people.
-        of_people = grades and replace(grades, keeps_integers=True)
-        read = self.qrels(qrels, subtopics=False, grades=of_people)
+        # Judges may give words or texts where people give integers.
+        qrels_grades = grades and replace(grades, keeps_integers=True)
+        judgments = self.qrels(qrels, subtopics=False, grades=qrels_grades)
         if self.columns is not None:
-            columns = Called("qrels", names, frozenset(people.met | (both if runs else set())))
+            columns = Called("qrels", names, frozenset(people.met | (optional if runs else set())))
         usual = "auto" if self.input_format in OF_QRELS else self.input_format
-        usual_form = form or usual
         labels = read_judges(
-            judges, format=usual_form, columns=columns, grades=grades, **self._usual
+            judges, format=form or usual, columns=columns, grades=grades, **self._common
         )
         if columns is not None:
-            run.loose |= both & columns.met
-        return read, labels
+            run.loose |= optional & columns.met
+        return judgments, labels
 
     def run(self, path: str) -> Run:
         """Read one run."""
@@ -208,7 +207,7 @@ class Reading:
         from cranfield.collection.files.reading import read_run
 
         name, path = named_file(path)
-        return read_run(path, name=name, **self._of_runs)
+        return read_run(path, name=name, **self._run_options)
 
     def runs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> Runs:
         """Find the named runs; each is read on first use."""
@@ -219,44 +218,43 @@ class Reading:
         _refuse_measures(runs)
         if runs:
             self._check_lower()
-        return read_runs(runs, on_bad_run=self.on_bad_run, **self._of_runs)
+        return read_runs(runs, on_bad_run=self.on_bad_run, **self._run_options)
 
     @property
-    def _of_runs(self) -> dict[str, Any]:
-        # Some formats are those of judgments alone.
+    def _run_options(self) -> dict[str, Any]:
+        # Some formats are formats of judgments only.
         form = "auto" if self.input_format in OF_QRELS else self.input_format
-        called = None if self.columns is None else self._called[1]
         return {
             "format": form,
-            "columns": called,
+            "columns": None if self.columns is None else self._column_names[1],
             "system": self.system,
             "numbers": self.numbers,
             "chunk_separator": self.chunk_separator,
             "lower_is_better": not {*self.lower}.isdisjoint(self._score_columns),
-            **self._usual,
+            **self._common,
         }
 
     @property
     def _score_columns(self) -> list[str]:
-        """Names of the score column of runs, the given one last."""
+        """Names of the score column of runs, the one in --columns last."""
         columns = self.columns or {}
         return ["score", *(columns[k] for k in ("score", "run.score") if k in columns)]
 
     def _check_lower(self) -> None:
-        """Refuse names in --lower that are not the score column or a measure of that direction."""
+        """Refuse names in --lower other than the score column and measures of that direction."""
         for name in self.lower:
             if name not in self._score_columns:
                 _check_measure(name, self._score_columns[-1])
 
 
 def _check_measure(name: str, column: str) -> None:
-    """Refuse a name in --lower that is not a requested measure, or one with another direction."""
+    """Refuse a name in --lower that is not a requested measure of that direction."""
     from cranfield.measures.grammar import parse_measures
 
     context = click.get_current_context(silent=True)
-    asked = () if context is None else context.params.get("asked") or ()
-    asked = (asked,) if isinstance(asked, str) else asked
-    measures = {one.label: one for one in parse_measures(asked)} if asked else {}
+    names = () if context is None else context.params.get("measures") or ()
+    names = (names,) if isinstance(names, str) else names
+    measures = {measure.label: measure for measure in parse_measures(names)} if names else {}
     if name not in measures:
         listed = ", ".join([*measures, f"{column} (of RUN)"])
         raise PolicyError(f"unknown name {quoted(name)} in --lower; expected one of: {listed}")
@@ -265,34 +263,34 @@ def _check_measure(name: str, column: str) -> None:
 
 
 def _refuse_measures(runs: tuple[str, ...]) -> None:
-    """Refuse measures among the runs, of a command that takes measures."""
+    """Refuse measures among the runs of a command that has --measure."""
     context = click.get_current_context(silent=True)
-    if context is None or "asked" not in context.params:
+    if context is None or "measures" not in context.params:
         return
-    for one in runs:
-        if one == "-" or has_magic(one) or test_path(Path.exists, one):
+    for run in runs:
+        if run == "-" or has_magic(run) or test_path(Path.exists, run):
             continue
         from cranfield.measures.grammar import parse_measures
 
         try:
-            parse_measures(one)
+            parse_measures(run)
         except MeasureError:
             continue
-        raise PolicyError(f"{quoted(one)} is a measure, not a file; give measures with -m")
+        raise PolicyError(f"{quoted(run)} is a measure, not a file; give measures with -m")
 
 
 READING = tuple(field.name for field in fields(Reading))
-"""Parameters of reading."""
+"""Names of the options of reading."""
 
 
-def without_reading(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if name not in READING}
+def omit_reading(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in READING}
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def one_of(
+def choice_option(
     name: str, options: Iterable[str], text: str, default: str | None = None, **more: Any
 ) -> Callable[[Command], Command]:
     return option(
@@ -306,17 +304,17 @@ def one_of(
 
 
 def measure_names() -> list[str]:
-    """List the measures for completion, with the cutoffs that most people use."""
+    """List the measures for completion, with usual cutoffs."""
     from cranfield.measures.families import HOME
 
-    cut = ("AP", "P", "R", "RR", "nDCG", "Judged", "Success", "ERR", "RBP")
-    return [*HOME, *(f"{name}@{depth}" for name in cut for depth in (5, 10, 20, 100, 1000))]
+    names = ("AP", "P", "R", "RR", "nDCG", "Judged", "Success", "ERR", "RBP")
+    return [*HOME, *(f"{name}@{depth}" for name in names for depth in (5, 10, 20, 100, 1000))]
 
 
 def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command], Command]:
     return option(
         "--measure",
-        "asked",
+        "measures",
         type=Named(measure_names),
         metavar="MEASURE",
         multiple=True,
@@ -330,7 +328,7 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
 
 
 OF_RANKINGS = tuple(field.name for field in fields(Policies))
-"""Parameters that say how rankings meet judgments."""
+"""Options that define how rankings are judged."""
 
 (max_grade_option,) = options_of("cranfield.judge", "max_grade")
 
@@ -377,18 +375,17 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 WORK = ("jobs", "backend")
-"""Parameters that say where work is done; they change no result."""
+"""Options of parallel work, which do not change results."""
 
 
 POLICIES = ("rel", "compat", *OF_RANKINGS)
-"""Parameters that say how runs are judged."""
+"""Options that define how runs are judged and scored."""
 
-_OF_MEASURES = ("lengths", "groups", "intents", "aspects")
-"""Parameters of judging that name files which some measures need."""
+_MEASURE_FILES = ("lengths", "groups", "intents", "aspects")
+"""Options of judging that name files which some measures need."""
 
-OF_DOCUMENTS = ("exclude", *_OF_MEASURES)
-"""Parameters of judging that name files about documents and topics besides the judgments."""
-
+OF_DOCUMENTS = ("exclude", *_MEASURE_FILES)
+"""Options of judging that name files on documents and topics besides the judgments."""
 
 judging_options = _judging(subtopics_option)
 """The options of reading and judging."""
@@ -400,28 +397,28 @@ RUN_SETTINGS = (
     "input-format encoding system columns lower separator numbers on-duplicate chunk-separator"
     " on-bad-run"
 )
-"""Options of reading runs that most commands take from a file of settings."""
+"""Options of reading runs that most commands move to the file of settings."""
 
 READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded map-grades"
-"""The same, with options of reading judgments."""
+"""Options of reading runs and judgments that most commands move to the file of settings."""
 
 DOCUMENT_JUDGING_SETTINGS = (
     f"{' '.join(OF_RANKINGS)} exclude lengths groups intents aspect backend {RUN_SETTINGS}"
     " ungraded map-grades"
 ).replace("_", "-")
-"""Options of reading and judging that all commands but `evaluate` take from a file of settings."""
+"""Options that all commands but `evaluate` move to the file of settings, without subtopics."""
 
 JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
-"""The same, where judgments may be of subtopics."""
+"""Options that all commands but `evaluate` move to the file of settings."""
 
 
-def wanted_measures(
-    asked: Iterable[str | Measure], rel: int | None, compat: str | None = None
+def requested_measures(
+    measures: Iterable[str | Measure], rel: int | None, compat: str | None = None
 ) -> list[Measure]:
-    """Parse the requested measures; the package is loaded only if there are any."""
+    """Parse the requested measures."""
     from cranfield.measures.grammar import parse_measures
 
-    return parse_measures(asked, compat=compat, rel=rel)
+    return parse_measures(measures, compat=compat, rel=rel)
 
 
 def paths_of(runs: Runs) -> list[str]:
@@ -429,23 +426,22 @@ def paths_of(runs: Runs) -> list[str]:
     return [path for path in paths if path is not None]
 
 
-def judged_runs(
+def judge_runs(
     qrels: str,
     runs: tuple[str, ...] | Runs,
     *,
     aspects: tuple[str, ...] = (),
     reading: Reading | None = None,
-    **given: Any,
+    **options: Any,
 ) -> JudgedRuns:
-    """Read and judge; policies are checked before any file is read."""
-    from cranfield.collection.judged.judging import judge, telling_order
+    """Read and judge runs; policies are checked before any file is read."""
+    from cranfield.collection.judged.judging import hint_at_order, judge
 
-    reading, judging = reading or Reading.of(given), without_reading(given)
-
+    reading, judging = reading or Reading.of(options), omit_reading(options)
     policies(judging["compat"], **{name: judging.get(name) for name in OF_RANKINGS})
     subtopics = True if judging.get("intents") is not None else None
     wrong_order = partial(
-        telling_order,
+        hint_at_order,
         runs,
         qrels,
         "QRELS comes first: QRELS RUN...",
@@ -460,37 +456,38 @@ def judged_runs(
         many = reading.runs(qrels, runs)
         judgments = reading.qrels(qrels, subtopics)
     with wrong_order(), progress_of(many) as progress:
-        return judge(many, judgments, aspects=aspects_of(aspects), progress=progress, **judging)
+        return judge(many, judgments, aspects=parse_aspects(aspects), progress=progress, **judging)
 
 
-def aspects_of(given: tuple[str, ...]) -> dict[str, str]:
-    """Take `NAME=QRELS` apart."""
-    return pairs_of(given, "--aspect", "NAME=QRELS")
+def parse_aspects(pairs: tuple[str, ...]) -> dict[str, str]:
+    return parse_pairs(pairs, "--aspect", "NAME=QRELS")
 
 
-def evaluated(
+def evaluate_runs(
     qrels: str,
     runs: tuple[str, ...] | Runs,
-    asked: Iterable[str | Measure],
+    measures: Iterable[str | Measure],
     *,
     rel: int | None,
     compat: str | None,
     **judging: Any,
 ) -> Evaluation:
-    """Read, judge and score; warn of what the judgments do not cover."""
+    """Read, judge and score runs; warn of missing judgments and of options without effect."""
     from cranfield.collection.judged.coverage import lowest_relevant
     from cranfield.evaluation.evaluation import score
 
-    wanted = wanted_measures(asked, rel, compat)
-    judged = judged_runs(qrels, runs, compat=compat, **judging)
-    evaluation = score(judged, wanted, compat=compat)
+    measure_list = requested_measures(measures, rel, compat)
+    judged = judge_runs(qrels, runs, compat=compat, **judging)
+    evaluation = score(judged, measure_list, compat=compat)
     evaluation.warn()
-    needs = " ".join(f"{' '.join(one.info.inputs)} {one.info.needs}" for one in wanted)
-    unused = [name for name in _OF_MEASURES if name not in needs]
-    if rel is not None and wanted == wanted_measures(asked, rel + 1, compat):
+    needs = " ".join(
+        f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measure_list
+    )
+    unused = [name for name in _MEASURE_FILES if name not in needs]
+    if rel is not None and measure_list == requested_measures(measures, rel + 1, compat):
         unused.append("rel")
-    tell_without_effect(unused, "no requested measure uses it")
-    least = max(map(lowest_relevant, wanted))
-    if judged.max_grade < least:
-        warn(f"no document is relevant: no judgment has grade {least} or more")
+    warn_unused(unused, "no requested measure uses it")
+    min_grade = max(map(lowest_relevant, measure_list))
+    if judged.max_grade < min_grade:
+        warn(f"no document is relevant: no judgment has grade {min_grade} or more")
     return evaluation

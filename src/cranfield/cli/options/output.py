@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 
-SHOW_PROGRESS_FROM = 4
-"""Runs that are worth a bar."""
+MIN_RUNS = 4
+"""Minimum number of runs for a progress bar."""
 
-SILENT = 2.0
-"""Seconds after which a command shows that it works."""
+DELAY = 2.0
+"""Seconds before the elapsed time is shown."""
 
 _BARS: list[str] = []
-"""Progress bars on display, which also show that the command works."""
+"""Progress bars on display; the elapsed time is not shown beside them."""
 
 
 @contextmanager
-def saying_that_it_works() -> Iterator[None]:
+def show_elapsed() -> Iterator[None]:
     """Show the elapsed time on a terminal without a progress bar; it is erased at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     start, ended = time.monotonic(), Event()
 
-    def say() -> None:
-        wait, line = SILENT, ""
+    def show() -> None:
+        wait, line = DELAY, ""
         while not ended.wait(wait):
             wait = 1.0
             if not _BARS:
@@ -63,8 +63,8 @@ def saying_that_it_works() -> Iterator[None]:
             sys.stderr.write(" " * len(line) + "\r")
             sys.stderr.flush()
 
-    # An interpreter that ends does not wait for it.
-    thread = Thread(target=say, daemon=True)
+    # A daemon, so that the interpreter does not wait for it at exit.
+    thread = Thread(target=show, daemon=True)
 
     def end() -> None:
         ended.set()
@@ -79,27 +79,27 @@ def saying_that_it_works() -> Iterator[None]:
 
 
 @contextmanager
-def _before_writing(stream: Any, then: Callable[[], None]) -> Iterator[None]:
-    """Do something before a terminal is written to."""
+def _before_writing(stream: Any, action: Callable[[], None]) -> Iterator[None]:
+    """Call a function before each write to a terminal."""
     if stream is None or not stream.isatty():
         yield
         return
-    plain = stream.write
+    original = stream.write
 
     def write(text: str) -> int:
-        then()
-        return int(plain(text))
+        action()
+        return int(original(text))
 
     stream.write = write
     try:
         yield
     finally:
-        stream.write = plain
+        stream.write = original
 
 
 @contextmanager
-def progress_bar(what: str, total: int | None = None) -> Iterator[Progress | None]:
-    """Show a bar on a terminal, as long as it takes."""
+def progress_bar(label: str, total: int | None = None) -> Iterator[Progress | None]:
+    """Show a progress bar if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -113,17 +113,16 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Progress | Non
         bars.TimeRemainingColumn(),
     )
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        _BARS.append(what)
+        task = bar.add_task(label, total=total)
+        _BARS.append(label)
         try:
-            yield lambda done, of: bar.update(task, completed=done, total=of)
+            yield lambda count, total: bar.update(task, completed=count, total=total)
         finally:
-            _BARS.remove(what)
+            _BARS.remove(label)
 
 
 def progress_of(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
-    enough = len(runs) >= SHOW_PROGRESS_FROM
-    return progress_bar("judging", len(runs)) if enough else nullcontext()
+    return progress_bar("judging", len(runs)) if len(runs) >= MIN_RUNS else nullcontext()
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -135,7 +134,7 @@ FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
 """Formats of scores."""
 
 ROUNDED = ("table", "ir_measures", *MARKUP)
-"""Formats with a fixed number of decimals; others have all digits, or as many as trec_eval."""
+"""Formats with --places decimals; the others have all digits, or those of trec_eval."""
 
 output_option = option(
     "--output",
@@ -162,16 +161,16 @@ class ResultOutput:
             check_table(self.table, tables)
 
     def write(self, results: ResultSet, also: Callable[[], object] | None = None) -> None:
-        """Write results; `also` writes other files, which are kept only if this succeeds."""
+        """Write results; files that `also` writes are kept only if this succeeds."""
         write_results(results, self.format, self.table, self.output, also)
 
 
 def result_options(
     tables: Iterable[str] = (), output: Callable[[Any], Any] | None = output_option
 ) -> Callable[[Command], Command]:
-    """Make the options of results, which a command gets as `written`; `tables` are named in help.
+    """Make a decorator that adds options of results; a command gets them as `written`.
 
-    A command that writes something else by --output has an option of its own for that.
+    `tables` are listed in help. A command whose --output is not the result passes its own option.
     """
     names = ", ".join(tables)
     help_text = (
@@ -179,7 +178,7 @@ def result_options(
         if names
         else "Write this table only; all: write every table."
     )
-    declared = (
+    options = (
         option(
             "--format",
             type=click.Choice(list(WRITERS)),
@@ -190,34 +189,34 @@ def result_options(
         option("--table", metavar="NAME", help=help_text),
         *(() if output is None else (output,)),
     )
-    return gathered(ResultOutput, "written", in_group("Output", declared))
+    return gather_options(ResultOutput, "written", in_group("Output", options))
 
 
-def gathered(
+def gather_options(
     kind: type, name: str, options: Iterable[Callable[[Any], Any]]
 ) -> Callable[[Command], Command]:
-    """Make a decorator that adds options to a command, which gets them as one object.
+    """Make a decorator that adds options to a command, which gets their values as one object.
 
     Fields of the object without an option keep their default.
     """
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
-        def collected(*arguments: Any, **others: Any) -> Any:
+        def wrapper(*arguments: Any, **values: Any) -> Any:
             own = {
-                field.name: others.pop(field.name) for field in fields(kind) if field.name in others
+                field.name: values.pop(field.name) for field in fields(kind) if field.name in values
             }
-            return command(*arguments, **{name: kind(**own)}, **others)
+            return command(*arguments, **{name: kind(**own)}, **values)
 
-        added: Command = with_options(options)(collected)
-        return added
+        decorated: Command = with_options(options)(wrapper)
+        return decorated
 
     return add
 
 
 @dataclass(frozen=True)
 class Printing:
-    """Options of tables for papers.
+    """Options of tables for papers and pages.
 
     Attributes
     ----------
@@ -244,7 +243,7 @@ class Printing:
         return "\n".join(map(writers[form], tables))
 
 
-table_options = gathered(
+table_options = gather_options(
     Printing,
     "printing",
     options_of(
@@ -291,7 +290,7 @@ class Output:
     def write(
         self, scores: Mapping[str, Scores], printing: Printing, *, unit: str = "topic"
     ) -> None:
-        """Write scores by measure, of the same systems and topics; `unit` is a topic's name."""
+        """Write scores by measure; `unit` is the title of the column of topics."""
         if self.form == "parquet":
             from cranfield.collection.files.writing import write_table
             from cranfield.reporting.score_formats import scores_frame as table
@@ -307,18 +306,18 @@ class Output:
             if self.by_topic:
                 markup_table = topics_table(scores, places=self.places)
             else:
-                first = None if self.order == "given" else next(iter(scores))
-                markup_table = evaluation_table(scores, sort=first, places=self.places)
+                key = None if self.order == "given" else next(iter(scores))
+                markup_table = evaluation_table(scores, sort=key, places=self.places)
             return printing.text([markup_table], self.form)
         if self.form == "table":
-            from cranfield.reporting.terminal import drawn, systems_table, unit_table
+            from cranfield.reporting.terminal import draw_table, systems_table, unit_table
 
             table = (
                 unit_table(scores, places=self.places, unit=unit)
                 if self.by_topic
                 else systems_table(scores, places=self.places)
             )
-            return drawn(table, on_terminal=self.output in {None, "-"} and sys.stdout.isatty())
+            return draw_table(table, on_terminal=self.output in {None, "-"} and sys.stdout.isatty())
         from cranfield.reporting.score_formats import scores_csv as csv_text
         from cranfield.reporting.score_formats import scores_json as json_text
 
@@ -328,7 +327,7 @@ class Output:
 def output_options(
     unit: str = "topic", formats: Sequence[str] = FORMATS
 ) -> Callable[[Command], Command]:
-    """Make the options of the output of scores; `unit` is what has a score, such as a topic."""
+    """Make a decorator that adds options of scores, each of which belongs to a `unit`."""
     rounded = ",".join(form for form in formats if form in ROUNDED)
     markup = ",".join(MARKUP)
     options = (
@@ -356,11 +355,11 @@ def output_options(
             order={"goes_with": f"--format={markup} !--by-{unit}"},
         ),
     )
-    return gathered(Output, "output", options)
+    return gather_options(Output, "output", options)
 
 
 def write(text: str, output: str | None, also: Callable[[], object] | None = None) -> None:
-    """Write to standard output, for `-` too, or atomically to a file, compressed by its suffix.
+    """Write to standard output (also for `-`), or atomically to a file, compressed by its suffix.
 
     Files that `also` writes are kept only if this succeeds.
     """

@@ -17,8 +17,8 @@ from cranfield.cli.options.declaring import (
     option,
     refuse_given,
 )
-from cranfield.cli.options.judging import WORK, evaluated
-from cranfield.cli.options.output import gathered
+from cranfield.cli.options.judging import WORK, evaluate_runs
+from cranfield.cli.options.output import gather_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.significance.registry import BOUNDS, CORRECTIONS, TESTS, find_test
 
@@ -37,17 +37,15 @@ score_files_option = option(
     group="Measures",
     type=READ,
 )
-"""The option that names files of scores."""
 
 scale_option = option(
     "--scale",
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
     help="Measurement scale of the scores, overriding that of the measure.",
     group="Measures",
-    # Messages on scale= are about the grades that judges may give.
+    # In hints, scale= is the scale of the grades of judges.
     stands_for="measurement_scale",
 )
-"""The option by which the user declares the scale of scores."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class ScoreInput:
 
     qrels: str | None
     runs: tuple[str, ...] | Runs
-    asked: Sequence[str | Measure]
+    measures: Sequence[str | Measure]
     score_files: tuple[str, ...]
 
     def scores(
@@ -69,23 +67,21 @@ class ScoreInput:
     ) -> Mapping[str, Scores]:
         """Evaluate the runs, or read the scores.
 
-        With `every` all measures of score files are read if none is named. Warns of measures
-        without a stated direction, unless the output has such notes (`noted`). A `scale` is the one
-        that the user declares.
+        If `every`, all measures of score files are read if none is named. Measures without a
+        stated direction are warned of, unless the output has such notes (`noted`). `scale`
+        overrides the measurement scale.
         """
         from cranfield.evaluation.evaluation import Evaluation
 
         if self.score_files:
             scores = self._read(judging, every)
-            unclear = (
-                [] if noted else [table for table in scores.values() if not table.has_direction]
-            )
-            for note in (note for table in unclear for note in table.direction_notes()):
-                warn(note)
+            for table in scores.values():
+                for note in () if noted or table.has_direction else table.direction_notes():
+                    warn(note)
         elif self.qrels is None or not self.runs:
             raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
         else:
-            scores = evaluated(self.qrels, self.runs, self.asked, **judging)
+            scores = evaluate_runs(self.qrels, self.runs, self.measures, **judging)
         if scale is None:
             return scores
         if isinstance(scores, Evaluation):
@@ -101,11 +97,11 @@ class ScoreInput:
 
         if self.qrels is not None:
             raise PolicyError("--scores cannot be combined with QRELS and RUN")
-        of_runs = [name for name in judging if name not in {*WORK, "lower"}]
-        refuse_given(of_runs, "cannot be combined with --scores, which are already computed")
+        judging_names = [name for name in judging if name not in {*WORK, "lower"}]
+        refuse_given(judging_names, "cannot be combined with --scores, which are already computed")
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
-        if on_command_line("asked"):
-            by_measure = read_scores_by_measure(files, self.asked)
+        if on_command_line("measures"):
+            by_measure = read_scores_by_measure(files, self.measures)
         elif every:
             by_measure = read_scores_by_measure(files)
         else:
@@ -115,17 +111,17 @@ class ScoreInput:
 
 
 def score_input(measures: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Make a decorator that adds QRELS, RUN, measures and --scores, as a `source` of scores."""
+    """Make a decorator that adds QRELS, RUN, measures and --scores; a command gets a `source`."""
     options = (
         click.argument("qrels", metavar="[QRELS]", required=False, type=READ),
         click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ),
         *(measures, score_files_option),
     )
-    return gathered(ScoreInput, "source", options)
+    return gather_options(ScoreInput, "source", options)
 
 
 _NAMES = [name for name in TESTS if name not in BOUNDS]
-# The default by its usual name precedes its numbered variants.
+# The usual name of the default precedes its numbered variants.
 _NAMES.insert(_NAMES.index("anova-1"), "anova")
 
 
@@ -164,7 +160,7 @@ _OPTIONS = in_group(
 
 @dataclass(frozen=True)
 class Comparing:
-    """Options of :func:`cranfield.compare`, as on the command line."""
+    """Values of the options of :func:`cranfield.compare`."""
 
     baseline: tuple[str, ...]
     test: str | None
@@ -179,11 +175,11 @@ class Comparing:
     seed: int
 
     def checked(self) -> dict[str, Any]:
-        """Return what :func:`cranfield.compare` takes, before any file is read."""
+        """Return the arguments of :func:`cranfield.compare`, checked before any file is read."""
         test = find_test(self.test).info.name if self.test is not None else None
         correction = CORRECTIONS.find(self.correction) if self.correction is not None else None
         parsed = {"baseline": self.baseline or None, "test": test, "correction": correction}
         return asdict(self) | parsed
 
 
-comparing_options = gathered(Comparing, "comparing", _OPTIONS)
+comparing_options = gather_options(Comparing, "comparing", _OPTIONS)

@@ -12,7 +12,7 @@ from cranfield.base.text import did_you_mean
 
 
 def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:
-    """Read settings of a command from a file of YAML, by the names of its parameters."""
+    """Read the settings of a command from a YAML file; return values by parameter names."""
     from cranfield.collection.metadata.metadata import read_yaml
 
     try:
@@ -20,27 +20,24 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise PolicyError(f"{quoted(path)} cannot be read: {(reason or '').lower()}") from error
-    read = read_yaml(text, path)
-    if read.twice:
-        raise PolicyError(f"{path}: {read.twice[0].removesuffix('; the last one counts')}")
-    known = {
+    document = read_yaml(text, path)
+    if document.twice:
+        raise PolicyError(f"{path}: {document.twice[0].removesuffix('; the last one counts')}")
+    params = {
         max(param.opts, key=len).removeprefix("--"): param
         for param in command.params
         if getattr(param, "in_file", False)
     }
     values = {}
-    for name, value in read.values.items():
-        if name not in known:
-            listed = ", ".join(known)
-            hint = did_you_mean(name, known, 1)
-            raise PolicyError(
-                f"{path}: unknown setting {quoted(name)}; expected one of: {listed}{hint}"
-            )
-        values[known[name].name or ""] = _setting(known[name], value, f"{path}: {name}", ctx)
+    for name, value in document.values.items():
+        if name not in params:
+            hint = f"{', '.join(params)}{did_you_mean(name, params, 1)}"
+            raise PolicyError(f"{path}: unknown setting {quoted(name)}; expected one of: {hint}")
+        values[params[name].name or ""] = _convert(params[name], value, f"{path}: {name}", ctx)
     return values
 
 
-def _setting(param: click.Parameter, value: Any, place: str, ctx: click.Context) -> Any:
+def _convert(param: click.Parameter, value: Any, place: str, ctx: click.Context) -> Any:
     """Convert a value of YAML for an option; a mapping becomes NAME=VALUE pairs."""
     if isinstance(value, dict):
         pairs = [f"{name}={item}" for name, item in value.items()]

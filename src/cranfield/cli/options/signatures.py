@@ -1,7 +1,7 @@
-"""Options made of parameters in Python: signature, annotation and docstring of a function.
+"""Options made from the signature, annotations and docstring of a Python function.
 
-What a parameter is called, which values it takes, its default and its help are declared where the
-function is. Its source is read here, not its module loaded: help has to come at once.
+Name, allowed values, default and help of a parameter are declared once, by the function. Its source
+is parsed here and its module is not imported, so that help appears at once.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ _LINES = re.MULTILINE | re.DOTALL
 
 
 @dataclass(frozen=True)
-class Declared:
-    """A parameter as its function declares it."""
+class DeclaredParameter:
+    """Annotation, default and documentation of a parameter."""
 
     hint: Any
     default: Any
     about: str
 
 
-def declared(function: str, parameter: str) -> Declared:
+def read_parameter(function: str, parameter: str) -> DeclaredParameter:
     """Read a parameter of a function, or a field of a dataclass.
 
     A function is named by its public path, such as `cranfield.meta.pooling`, or by its module.
 
     Examples
     --------
-    >>> declared("cranfield.meta.pooling", "repeats").default
+    >>> read_parameter("cranfield.meta.pooling", "repeats").default
     10
     """
     source, module = _source(function)
@@ -56,7 +56,8 @@ def declared(function: str, parameter: str) -> Declared:
         if name == parameter:
             hint = "Any" if annotation is None else ast.unparse(annotation)
             value = None if default is None else _value(ast.unparse(default), module)
-            return Declared(_value(hint, module), value, _about(function, parameter))
+            about = _describe(function, parameter)
+            return DeclaredParameter(_value(hint, module), value, about)
     raise LookupError(f"{function} has no parameter {parameter}")
 
 
@@ -65,100 +66,100 @@ def _parameters(
 ) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
     """Yield name, annotation and default of the parameters of a function or a dataclass."""
     if isinstance(source, ast.ClassDef):
-        fields = (one for one in source.body if isinstance(one, ast.AnnAssign))
-        yield from ((ast.unparse(one.target), one.annotation, one.value) for one in fields)
+        fields = (node for node in source.body if isinstance(node, ast.AnnAssign))
+        yield from ((ast.unparse(node.target), node.annotation, node.value) for node in fields)
         return
-    plain = [*source.args.posonlyargs, *source.args.args]
-    without: list[ast.expr | None] = [None] * (len(plain) - len(source.args.defaults))
-    defaults = [*without, *source.args.defaults, *source.args.kw_defaults]
-    for one, default in zip([*plain, *source.args.kwonlyargs], defaults, strict=True):
-        yield one.arg, one.annotation, default
+    positional = [*source.args.posonlyargs, *source.args.args]
+    required: list[ast.expr | None] = [None] * (len(positional) - len(source.args.defaults))
+    defaults = [*required, *source.args.defaults, *source.args.kw_defaults]
+    for arg, default in zip([*positional, *source.args.kwonlyargs], defaults, strict=True):
+        yield arg.arg, arg.annotation, default
 
 
 @cache
 def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
-    """Return a public function, class or method, and the text of the module that has it."""
+    """Return the syntax tree of a function, class or method, and the text of its module."""
     package, _, name = function.rpartition(".")
     if package.rpartition(".")[2][0].isupper():
         owner, text = _source(package)
-        [source] = (one for one in owner.body if getattr(one, "name", "") == name)
+        [source] = (node for node in owner.body if getattr(node, "name", "") == name)
     else:
         text = _home(ROOT.joinpath(*package.split(".")[1:]), name).read_text(encoding="utf-8")
-        found = re.search(rf"^(?:def|class) {name}\b.*?(?=^[\w@]|\Z)", text, _LINES)
-        assert found is not None, function
-        [source] = ast.parse(found[0]).body
+        match = re.search(rf"^(?:def|class) {name}\b.*?(?=^[\w@]|\Z)", text, _LINES)
+        assert match is not None, function
+        [source] = ast.parse(match[0]).body
     assert isinstance(source, (ast.FunctionDef, ast.ClassDef))
     return source, text
 
 
 def _home(folder: Path, name: str) -> Path:
-    """Find the module of a function: the one that is named, or what the stub of a package says."""
+    """Find the module of a function: the named module, or the one in the stub of a package."""
     if (module := folder.with_suffix(".py")).is_file():
         return module
     stub = (folder / "__init__.pyi").read_text(encoding="utf-8")
-    found = re.search(rf"^from \.([\w.]+) import [^.]*?\b{name} as", stub, re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^from \.([\w.]+) import [^.]*?\b{name} as", stub, re.MULTILINE)
+    if match is None:
         raise LookupError(f"{folder.name} has no public function {name}")
-    path = folder.joinpath(*found[1].split("."))
+    path = folder.joinpath(*match[1].split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-class _Unknown(type):
+class _AnyAttribute(type):
     def __getattr__(cls, name: str) -> type:
         if name.startswith("__"):
             raise AttributeError(name)
         return cls
 
 
-class _Other(metaclass=_Unknown):
-    """A type of which only the command knows how to read a value, or a value of no interest."""
+class _OtherType(metaclass=_AnyAttribute):
+    """Placeholder for types and values that the options do not use."""
 
     def __class_getitem__(cls, parts: Any) -> type:
         return cls
 
 
-class _Names(dict[str, Any]):
-    """Names in annotations of a module: kinds of values, and constants that say which there are."""
+class _Namespace(dict[str, Any]):
+    """Names in annotations of a module: kinds of values, constants and type aliases."""
 
     def __init__(self, module: str) -> None:
-        super().__init__(_KNOWN)
+        super().__init__(_BUILTIN_TYPES)
         self.module = module
 
     def __missing__(self, name: str) -> Any:
         if name.isupper():
             return _constant(name, self.module)
         for module in (self.module, _imported(name, self.module)):
-            if found := re.search(rf"^{name} = (?:Literal|Annotated)\[.*?\]$", module, _LINES):
-                return _value(found[0].partition(" = ")[2], module)
-        return _Other
+            if alias := re.search(rf"^{name} = (?:Literal|Annotated)\[.*?\]$", module, _LINES):
+                return _value(alias[0].partition(" = ")[2], module)
+        return _OtherType
 
 
-_KNOWN = {name: one for name, one in vars(kinds).items() if name[0] != "_"}
-_KNOWN |= {"Annotated": Annotated, "Any": Any, "Iterable": Iterable, "Literal": Literal}
-_KNOWN |= {"Mapping": Mapping, "Sequence": Sequence, "Collection": Collection}
-_KNOWN |= {kind.__name__: kind for kind in (bool, float, int, str, tuple)}
+_BUILTIN_TYPES = {name: kind for name, kind in vars(kinds).items() if name[0] != "_"}
+_BUILTIN_TYPES |= {"Annotated": Annotated, "Any": Any, "Iterable": Iterable, "Literal": Literal}
+_BUILTIN_TYPES |= {"Mapping": Mapping, "Sequence": Sequence, "Collection": Collection}
+_BUILTIN_TYPES |= {kind.__name__: kind for kind in (bool, float, int, str, tuple)}
 
 
 def _value(expression: str, module: str) -> Any:
-    """Return what an expression in a module is: an annotation, or a default."""
-    # The source of the package itself, not text from outside.
-    return eval(expression, {"__builtins__": {}}, _Names(module))
+    """Evaluate an annotation or a default of a module."""
+    # The expression is source of this package, never user input.
+    return eval(expression, {"__builtins__": {}}, _Namespace(module))
 
 
 def _imported(name: str, module: str) -> str:
-    """Return the text of the module of the package that a name is imported from; empty if none."""
+    """Return the text of the module that a name is imported from; empty if it is not imported."""
     pattern = rf"^from cranfield\.([\w.]+) import (?:\([^)]*?|.*)\b{name}\b"
-    found = re.search(pattern, module, re.MULTILINE)
-    if found is None:
+    match = re.search(pattern, module, re.MULTILINE)
+    if match is None:
         return ""
-    return ROOT.joinpath(*found[1].split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    return ROOT.joinpath(*match[1].split(".")).with_suffix(".py").read_text(encoding="utf-8")
 
 
 def _constant(name: str, module: str) -> Any:
-    """Return a constant that a module has, or imports from another one of the package."""
-    found = re.search(rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)", module, _LINES)
-    if found is not None:
-        return _value(found[1].strip(), module)
+    """Return a constant that a module defines, or imports from another module of the package."""
+    match = re.search(rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)", module, _LINES)
+    if match is not None:
+        return _value(match[1].strip(), module)
     home = _imported(name, module)
     if not home:
         raise LookupError(f"no constant {name}")
@@ -166,70 +167,73 @@ def _constant(name: str, module: str) -> Any:
 
 
 @cache
-def _described(function: str) -> dict[str, str]:
-    """Return what a docstring says of each parameter."""
+def _descriptions(function: str) -> dict[str, str]:
+    """Return the description of each parameter in a docstring."""
     docstring = ast.get_docstring(_source(function)[0]) or ""
     _, *sections = re.split(r"^(?:Parameters|Attributes)\n-+\n", docstring, flags=re.MULTILINE)
     section = re.split(r"\n\n\w[\w ]*\n-+\n", "".join(sections))[0]
-    found = re.findall(r"^(\w[\w, ]*)\n((?: .*\n?|\n)*)", section, re.MULTILINE)
-    return {name: " ".join(body.split()) for names, body in found for name in names.split(", ")}
+    entries = re.findall(r"^(\w[\w, ]*)\n((?: .*\n?|\n)*)", section, re.MULTILINE)
+    return {name: " ".join(body.split()) for names, body in entries for name in names.split(", ")}
 
 
-def _about(function: str, parameter: str) -> str:
-    """Return the documentation of a parameter, by the function or the one that it refers to."""
+def _describe(function: str, parameter: str) -> str:
+    """Return the description of a parameter, following a reference to another function."""
     try:
-        about = _described(function).get(parameter, "")
+        about = _descriptions(function).get(parameter, "")
     except LookupError:
         return ""
-    other = re.match(r"As for :func:`~?([\w.]+)`", about)
-    if other is None:
+    reference = re.match(r"As for :func:`~?([\w.]+)`", about)
+    if reference is None:
         return about
-    # A bare name is of the same package, or of the top one.
-    home, named = function.rpartition(".")[0], "." in other[1]
-    of_home = "" if named else _about(f"{home}.{other[1]}", parameter)
-    return of_home or _about(other[1] if named else f"cranfield.{other[1]}", parameter)
+    name = reference[1]
+    if "." in name:
+        return _describe(name, parameter)
+    # A bare name is in the same package, or in the top one.
+    package = function.rpartition(".")[0]
+    return _describe(f"{package}.{name}", parameter) or _describe(f"cranfield.{name}", parameter)
 
 
-def help_of(about: str, default: Any) -> str:
-    """Return the first sentence about a parameter, and the one about its default if that is None.
+def make_help(about: str, default: Any) -> str:
+    """Return the first sentence of a description, and the one on its default if that is None.
 
     Examples
     --------
-    >>> help_of("Names, as of :func:`x`. Others are `raw`. By default all.", None)
+    >>> make_help("Names, as of :func:`x`. Others are `raw`. By default all.", None)
     'Names, as of x. By default all.'
     """
     first, *others = re.split(r"(?<=[.:])\s+(?=[A-Z`])", about)
-    defaults = [one for one in others if one.startswith("By default")] if default is None else []
+    defaults = [text for text in others if text.startswith("By default")] if default is None else []
     first = re.sub(r"^Whether to (\w)", lambda match: match[1].upper(), first)
-    sentences = (re.sub(r":$", ".", one) for one in (first, *defaults))
+    sentences = (re.sub(r":$", ".", text) for text in (first, *defaults))
     return re.sub(r":\w+:`[\w.]*?(\w+)`|`", r"\1", " ".join(sentences))
 
 
 class NumberList(click.ParamType):  # type: ignore[type-arg]
-    """Numbers with commas between them: whole ones from a least one, or any."""
+    """Comma-separated numbers: integers from a minimum on, or any numbers if it is None."""
 
     name = "n,..."
 
-    def __init__(self, least: int | None) -> None:
-        self.least = least
+    def __init__(self, minimum: int | None) -> None:
+        self.minimum = minimum
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[float]:
-        kind = float if self.least is None else int
+        kind = float if self.minimum is None else int
         try:
-            found = [kind(part) for part in value.split(",")]
+            numbers = [kind(text) for text in value.split(",")]
         except ValueError:
-            found = []
-        if found and (self.least is None or min(found) >= self.least):
-            return found
-        whole = f"integers >= {self.least}, such as 5,10,20"
-        wanted = "numbers such as 0,0.05,0.1" if self.least is None else whole
-        raise PolicyError(f"{_name_of(param)} must be {wanted}, got {quoted(value)}")
+            numbers = []
+        if numbers and (self.minimum is None or min(numbers) >= self.minimum):
+            return numbers
+        expected = "numbers such as 0,0.05,0.1"
+        if self.minimum is not None:
+            expected = f"integers >= {self.minimum}, such as 5,10,20"
+        raise PolicyError(f"{_name_of(param)} must be {expected}, got {quoted(value)}")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
-    """Names with commas between them."""
+    """Comma-separated names."""
 
     name = "name,..."
 
@@ -240,7 +244,7 @@ class NameList(click.ParamType):  # type: ignore[type-arg]
 
 
 class NumbersByName(NameList):
-    """`NAME=NUMBER` pairs with commas between them, or perhaps names alone."""
+    """Comma-separated `NAME=NUMBER` pairs or, if allowed, names alone."""
 
     name = "name=number,..."
 
@@ -250,33 +254,35 @@ class NumbersByName(NameList):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if self.names_alone and "=" not in value:
             return super().convert(value, param, ctx)
-        pairs = [part.rpartition("=") for part in value.split(",")]
+        pairs = [pair.rpartition("=") for pair in value.split(",")]
         try:
-            found = {name.strip(): float(number) for name, _, number in pairs}
+            numbers = {name.strip(): float(number) for name, _, number in pairs}
         except ValueError:
-            found = {}
-        if "" in found or len(found) < len(pairs):
-            wanted = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            raise PolicyError(f"{_name_of(param)} must be {wanted}, got {quoted(value)}")
-        return found
+            numbers = {}
+        if "" in numbers or len(numbers) < len(pairs):
+            form = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
+            raise PolicyError(f"{_name_of(param)} must be {form}, got {quoted(value)}")
+        return numbers
 
 
 class NameValue(click.ParamType):  # type: ignore[type-arg]
-    """`NAME=VALUE`, of which the value has no equals sign."""
+    """`NAME=VALUE`, split at the last equals sign."""
 
     name = "name=value"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
-        name, sign, own = value.rpartition("=")
-        if not (name and sign and own):
+        name, sign, text = value.rpartition("=")
+        if not (name and sign and text):
             raise PolicyError(f"{_name_of(param)} must be NAME=VALUE, got {quoted(value)}")
-        return name.strip(), own.strip()
+        return name.strip(), text.strip()
 
 
-def pairs_of(values: Iterable[str], name: str, form: str, *, empty: bool = False) -> dict[str, str]:
-    """Take texts `NAME=TEXT` apart at the first equals sign, each name once."""
+def parse_pairs(
+    values: Iterable[str], name: str, form: str, *, empty: bool = False
+) -> dict[str, str]:
+    """Split texts `NAME=TEXT` at the first equals sign; each name may occur once."""
     pairs: dict[str, str] = {}
     for value in values:
         key, sign, text = value.partition("=")
@@ -288,15 +294,15 @@ def pairs_of(values: Iterable[str], name: str, form: str, *, empty: bool = False
     return pairs
 
 
-def by_name(
+def collect_pairs(
     context: click.Context, param: click.Parameter, pairs: Sequence[tuple[str, str]]
 ) -> dict[str, str]:
-    """Make a mapping of the values of an option of :class:`NameValue`, each name once."""
+    """Collect the values of a :class:`NameValue` option in a mapping; a callback of click."""
     values = dict(pairs)
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise PolicyError(f"{_name_of(param)} {quoted(twice)} must be given only once")
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise PolicyError(f"{_name_of(param)} {quoted(repeated)} must be given only once")
     return values
 
 
@@ -304,11 +310,11 @@ def _name_of(param: click.Parameter | None) -> str:
     return "it" if param is None else shown_name(param)
 
 
-def _typed(hint: Any) -> dict[str, Any]:
-    """Return how click reads a value of an annotated type."""
+def _click_type(hint: Any) -> dict[str, Any]:
+    """Return the type of click for an annotation."""
     kind = kinds.kind_of(hint)
     if isinstance(kind, kinds.Whole):
-        return {"type": IntegerRange(kind.least)}
+        return {"type": IntegerRange(kind.minimum)}
     if isinstance(kind, kinds.Share):
         return {"type": NumberRange(0, 1, min_open=True, max_open=True)}
     if isinstance(kind, kinds.Flag):
@@ -316,15 +322,15 @@ def _typed(hint: Any) -> dict[str, Any]:
     if isinstance(kind, kinds.OneOf):
         return {"type": click.Choice(list(kind.names))}
     if isinstance(kind, kinds.Numbers):
-        return {"type": NumberList(kind.least)}
+        return {"type": NumberList(kind.minimum)}
     is_union = get_origin(hint) in (Union, UnionType)
-    parts = [one for one in get_args(hint) if one is not type(None)] if is_union else [hint]
+    types = [kind for kind in get_args(hint) if kind is not type(None)] if is_union else [hint]
     by_name = {Mapping[str, float], Mapping[int, float], Sequence[str]}
-    if Mapping[str, float] in parts and by_name.issuperset(parts):
-        return {"type": NumbersByName(names_alone=Sequence[str] in parts)}
-    if parts == [Sequence[str]]:
+    if Mapping[str, float] in types and by_name.issuperset(types):
+        return {"type": NumbersByName(names_alone=Sequence[str] in types)}
+    if types == [Sequence[str]]:
         return {"type": NameList()}
-    kind = parts[0] if len(parts) == 1 else hint
+    kind = types[0] if len(types) == 1 else hint
     if get_origin(kind) is Literal:
         return {"type": click.Choice(get_args(kind))}
     return {"type": kind if kind in (bool, int, float) else str}
@@ -338,54 +344,54 @@ def options_of(
     type: Any = None,
     goes_with: str | Sequence[str] = (),
     group: str = "",
-    **changed: Any,
+    **changes: Any,
 ) -> tuple[Callable[[Any], Any], ...]:
-    """Make options of the parameters of a public function, with what is `changed` of each.
+    """Make options of the parameters of a public function, with changes to single ones.
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
-    that the library does not have. A change is a mapping: the `flag`, perhaps with a name of the
-    value behind it, and all that :func:`option` takes; an option stands for the parameter in hints,
-    whatever it is called. A `type`, what options go with, and a `group` are those of all of them.
+    that the library does not have. A change is a mapping by the name of the parameter: the `flag`,
+    perhaps followed by a name of the value, and arguments of :func:`option`. In hints an option
+    stands for its parameter, whatever its flag. `type`, `goes_with` and `group` apply to all.
     """
-    every: dict[str, Any] = {"goes_with": goes_with, "group": group}
-    every |= {} if type is None else {"type": type}
+    common: dict[str, Any] = {"goes_with": goes_with, "group": group}
+    common |= {} if type is None else {"type": type}
     return tuple(
-        _option(function, name, **(every | changed.get(name, {}))) for name in names.split()
+        _option(function, name, **(common | changes.get(name, {}))) for name in names.split()
     )
 
 
 def _option(function: str, name: str, flag: str = "", **more: Any) -> Callable[[Any], Any]:
-    own = declared(function, name)
-    default = more.get("default", own.default)
-    given: dict[str, Any] = {"of": (function, name), "help": help_of(own.about, default)}
-    given |= _typed(own.hint)
-    more = {"multiple": True, **more} if own.hint == tuple[str, ...] else more
-    if more.get("multiple") and isinstance(given["type"], NameList):
-        given["type"] = str
+    parameter = read_parameter(function, name)
+    default = more.get("default", parameter.default)
+    own: dict[str, Any] = {"of": (function, name), "help": make_help(parameter.about, default)}
+    own |= _click_type(parameter.hint)
+    more = {"multiple": True, **more} if parameter.hint == tuple[str, ...] else more
+    if more.get("multiple") and isinstance(own["type"], NameList):
+        own["type"] = str
     usual = f"--{name.replace('_', '-')}"
     if flag and flag != usual:
-        given["stands_for"] = name
+        own["stands_for"] = name
     flag = flag or usual
-    if given["type"] is bool and default is not False:
+    if own["type"] is bool and default is not False:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-        given |= {"default": default, "show_default": default is not None}
-    elif given["type"] is bool:
-        given |= {"is_flag": True, "default": False}
+        own |= {"default": default, "show_default": default is not None}
+    elif own["type"] is bool:
+        own |= {"is_flag": True, "default": False}
     elif default == ():
-        given["default"] = ()
+        own["default"] = ()
     elif isinstance(default, (tuple, list)):
-        shown: str | bool = True
+        text: str | bool = True
         if not more.get("multiple"):
-            # With blanks in help, where a line of so many names has to break.
-            shown, default = ", ".join(map(str, default)), ",".join(map(str, default))
-        given |= {"default": default, "show_default": shown if default else False}
+            # Blanks let help break a line of many names.
+            text, default = ", ".join(map(str, default)), ",".join(map(str, default))
+        own |= {"default": default, "show_default": text if default else False}
     elif default is not None:
-        given |= {"default": default, "show_default": default != ""}
-    if given["type"] is bool:
-        del given["type"]
-    return option(*flag.split(), **given | more)
+        own |= {"default": default, "show_default": default != ""}
+    if own["type"] is bool:
+        del own["type"]
+    return option(*flag.split(), **own | more)
 
 
-def options_from(function: str, names: str, /, **changed: Any) -> Callable[[Any], Any]:
+def options_from(function: str, names: str, /, **changes: Any) -> Callable[[Any], Any]:
     """Make a decorator of :func:`options_of`."""
-    return with_options(options_of(function, names, **changed))
+    return with_options(options_of(function, names, **changes))

@@ -30,7 +30,7 @@ from cranfield.collection.files.layouts import (
     lines_with_text,
     split_at_blanks,
 )
-from cranfield.collection.pairs import tell_ungraded
+from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.sources.chunks import LineMap, Source, check_fruitless
 from cranfield.sources.values import NO_GRADE, absent, integer_in, is_number, whole_in
 
@@ -41,39 +41,39 @@ _TO_SPACES = bytes.maketrans(_BLANK_BYTES, b" " * len(_BLANK_BYTES))
 _BLOCK = 1 << 16
 """Bytes looked at together: as many as the processor's cache holds."""
 
-_ODD = (BOM_UTF8, b"x\x01", b"x^")
+_UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
 """Bytes that the CSV reader does not read as part of an id: byte order marks, and zlib archives."""
 
 
 def separator_of(chunk: bytes) -> str | None:
-    """Return the one separator of regular text; None for irregular text."""
+    """Return the separator of regular text; None for irregular text."""
     head = chunk[: chunk.find(b"\n") + 1] or chunk
     separator = b"\t" if b"\t" in head else b" "
     if any(bytes((blank,)) in chunk for blank in _BLANK_BYTES if blank != separator[0]):
         return None
-    comments = b"#" in chunk and (chunk.startswith(b"#") or b"\n#" in chunk)
-    if comments or chunk.endswith(separator):
+    has_comments = b"#" in chunk and (chunk.startswith(b"#") or b"\n#" in chunk)
+    if has_comments or chunk.endswith(separator):
         return None
     data = np.frombuffer(chunk, np.uint8)
     if data.size and data[0] <= ord(" "):
         return None
     for start in range(0, data.size, _BLOCK):
-        low = data[start : start + _BLOCK + 1] <= ord(" ")
-        # Neither a blank at the beginning or end of a line, nor two side by side.
-        if (low[1:] & low[:-1]).any():
+        is_blank = data[start : start + _BLOCK + 1] <= ord(" ")
+        # A blank at the beginning or end of a line is one of two adjacent bytes, as in '  '.
+        if (is_blank[1:] & is_blank[:-1]).any():
             return None
     return separator.decode()
 
 
 def all_by_tabs(text: bytes, width: int) -> bool:
-    """Return True if all lines have so many columns by tabs, none of them empty."""
+    """Return True if all lines have `width` columns by tabs, none of them empty."""
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == ord("\n"))
     if data.size and data[-1] != ord("\n"):
         ends = np.append(ends, data.size)
     widths = np.diff(np.searchsorted(np.flatnonzero(data == ord("\t")), ends), prepend=0) + 1
     irregular = (b"\t\t", b"\t \t", b"\n\t", b"\t\n", b"\r", b"#")
-    return bool((widths == width).all()) and not any(part in text for part in irregular)
+    return bool((widths == width).all()) and not any(pattern in text for pattern in irregular)
 
 
 def _regular(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
@@ -95,8 +95,8 @@ class Chunk:
 
     frame: the columns that were read.
     numbers: line of each row, from 0 for the first line here; None if no line is skipped.
-    lines: how many lines there are.
-    width: how many columns the lines have; 0 without rows.
+    lines: number of lines.
+    width: number of columns of the lines; 0 without rows.
     dropped: rows without a grade, which are not in the frame.
     """
 
@@ -116,10 +116,9 @@ def read_chunk(
     frame = None
     if _is_plain(chunk, separator, layout):
         text, numbers = (chunk, None) if separator else _regular(chunk)
-        frame = None if text.startswith(_ODD) else _read_csv(text, layout, separator or " ")
+        frame = None if text.startswith(_UNSUPPORTED) else _read_csv(text, layout, separator or " ")
         separators = 0 if frame is None else (expected - 1) * frame.height
-        # The CSV reader sees further columns only where it reads all; line by line they are counted
-        # and looked at.
+        # The CSV reader sees further columns only if it reads all; the line reader checks them.
         is_partly_read = len(layout.read) < expected
         if is_partly_read and text.count((separator or " ").encode()) != separators:
             frame = None
@@ -141,8 +140,8 @@ def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:
     """Return True if the fields of lines are separated by any blanks."""
     if layout.separator == ";":
         return False
-    # Further columns, which are ignored, may be lines behind carriage returns. Counting is far
-    # slower than looking for what is hardly ever there.
+    # Further columns, which are ignored, may be lines behind carriage returns. These are rare, and
+    # counting them is far slower than looking for one.
     if layout.more_allowed and b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"):
         return False
     if layout.separator == "tab":
@@ -151,7 +150,7 @@ def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:
 
 
 def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | None:
-    """Parse regular text, or return None when any value is missing or in doubt."""
+    """Parse regular text, or return None if a value is missing or in doubt."""
     if not text:
         return pl.DataFrame(schema=layout.schema)
     names = list(layout.columns)
@@ -181,46 +180,46 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
 
 
 def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.DataFrame]:
-    """Parse a file chunk by chunk, so that the text is never held at once; note the lines."""
+    """Parse a file chunk by chunk, so that the text is never in memory at once; note the lines."""
 
     def attempt(chunk: bytes) -> tuple[int, Chunk | bytes]:
         try:
             text = source.as_utf8(chunk, 0)
             return len(chunk), read_chunk(text, layout, source=source.name, first_line=0)
         except InputError:
-            # In which line it is wrong is known when the chunks before it have been read.
+            # The number of the line is known when the chunks before it have been read.
             return len(chunk), chunk
 
     first_line, fruitless, width, dropped = 1, 0, 0, 0
     with closing(as_they_come(attempt, source.chunks(), own_threads())) as results:
-        for size, part in results:
+        for size, result in results:
             error = None
-            if isinstance(part, bytes):
-                text, error = _before_error(part, source, first_line)
-                part = read_chunk(  # noqa: PLW2901
+            if isinstance(result, bytes):
+                text, error = _before_error(result, source, first_line)
+                result = read_chunk(  # noqa: PLW2901
                     text, layout, source=source.name, first_line=first_line, width=width
                 )
-            rows = part.frame.height
-            lines.add(rows, first_line, part.numbers)
-            if rows and width not in {0, part.width}:
-                raise _ragged(width, part.width, source.name, lines.line(lines.rows - rows))
+            rows = result.frame.height
+            lines.add(rows, first_line, result.numbers)
+            if rows and width not in {0, result.width}:
+                raise _ragged(width, result.width, source.name, lines.line(lines.rows - rows))
             if error is not None:
                 raise error
-            first_line += part.lines
-            dropped += part.dropped
-            fruitless = 0 if rows or part.dropped else fruitless + size
+            first_line += result.lines
+            dropped += result.dropped
+            fruitless = 0 if rows or result.dropped else fruitless + size
             check_fruitless(fruitless, source.name)
             if rows:
-                width = part.width
-                yield part.frame
+                width = result.width
+                yield result.frame
     if layout.gaps and lines.rows + dropped:
-        tell_ungraded(source.name, dropped, lines.rows + dropped)
+        warn_of_ungraded(source.name, dropped, lines.rows + dropped)
     elif not width:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
 
 
 def _before_error(chunk: bytes, source: Source, first_line: int) -> tuple[bytes, InputError | None]:
-    """Return the lines in UTF-8 up to the first that is not text, and what is wrong with that."""
+    """Return the lines in UTF-8 before the first undecodable one, and its error."""
     try:
         return source.as_utf8(chunk, first_line), None
     except InputError as error:
@@ -235,13 +234,13 @@ def read_lines(
     values: dict[str, list[object]] = {name: [] for name in layout.read}
     numbers: list[int] = []
     for number, line in lines_with_text(chunk, first_line):
-        wrong = partial(InputError, source=source, line=number)
-        fields = _fields(line.decode().strip(" \v\f\r"), layout, wrong)
+        error_at = partial(InputError, source=source, line=number)
+        fields = _fields(line.decode().strip(" \v\f\r"), layout, error_at)
         if layout.gaps and _lacks_grade(fields, layout):
             fields.append("")
-        _check_width(fields, layout, wrong)
+        _check_width(fields, layout, error_at)
         if len(fields) > len(layout.columns) and b"\r" in line.strip():
-            raise wrong(
+            raise error_at(
                 f"a carriage return within a line of {len(fields)} columns; convert the"
                 " ends of lines to LF"
             )
@@ -249,15 +248,15 @@ def read_lines(
             raise _ragged(width, len(fields), source, number)
         width = len(fields)
         if width > len(layout.columns) and layout.separator == "auto":
-            _check_further(fields, layout, wrong)
+            _check_further(fields, layout, error_at)
         row = dict(zip(layout.columns, fields, strict=False))
         for name in layout.read:
-            values[name].append(_value(row, name, layout, wrong))
+            values[name].append(_value(row, name, layout, error_at))
         numbers.append(number)
     return pl.DataFrame(values, schema=layout.schema), np.array(numbers, dtype=np.int64), width
 
 
-def _fields(line: str, layout: Layout, wrong: Callable[[str], InputError]) -> list[str]:
+def _fields(line: str, layout: Layout, error_at: Callable[[str], InputError]) -> list[str]:
     """Split a line at tabs if these are its only possible separators, else at any blanks."""
     if layout.separator == ";":
         return line.rstrip(BLANKS).split(";")
@@ -268,26 +267,30 @@ def _fields(line: str, layout: Layout, wrong: Callable[[str], InputError]) -> li
         tabs[width - 1] = tabs[width - 1].partition(" ")[0]
     if layout.separator == "tab":
         if len(tabs) < width:
-            raise wrong(f"expected {width} columns separated by tabs, got {len(tabs)}")
+            raise error_at(f"expected {width} columns separated by tabs, got {len(tabs)}")
         if "" in tabs[:width]:
             name = list(layout.columns)[tabs.index("")]
-            raise wrong(f"expected {width} columns separated by tabs, got no {name} between tabs")
+            raise error_at(
+                f"expected {width} columns separated by tabs, got no {name} between tabs"
+            )
         return tabs
     fits = len(tabs) == width or (layout.more_allowed and len(tabs) > width)
     if layout.separator == "blank" or not fits:
         return blanks
     if "" not in tabs[:width]:
         return tabs
-    values = (k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64)
-    if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in values):
-        raise wrong(
+    numeric_columns = (k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64)
+    if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numeric_columns):
+        raise error_at(
             f"expected {width} columns, got {width} both by tabs (one of them empty) and by blanks:"
             " set separator='tab' or separator='blank'"
         )
     return blanks
 
 
-def _check_further(fields: list[str], layout: Layout, wrong: Callable[[str], InputError]) -> None:
+def _check_further(
+    fields: list[str], layout: Layout, error_at: Callable[[str], InputError]
+) -> None:
     """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
     expected = f"expected {len(layout.columns)} columns ({' '.join(layout.columns)})"
     got = f"got {len(fields)} separated by blanks"
@@ -296,11 +299,13 @@ def _check_further(fields: list[str], layout: Layout, wrong: Callable[[str], Inp
         " separator='blank' ignores the further columns"
     )
     if integer_in(fields[3]) is None:
-        raise wrong(
+        raise error_at(
             f"{expected}, {got}, of which the 4th, {quoted(fields[3])}, is not a rank: {advice}"
         )
     if integer_in(fields[-3]) is not None and is_number(fields[-2]):
-        raise wrong(f"{expected}, {got}: an id or tag with blanks, or two lines in one: {advice}")
+        raise error_at(
+            f"{expected}, {got}: an id or tag with blanks, or two lines in one: {advice}"
+        )
 
 
 def _ragged(expected: int, width: int, source: str, line: int) -> InputError:
@@ -317,26 +322,28 @@ def _lacks_grade(fields: list[str], layout: Layout) -> bool:
     return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in Q0
 
 
-def _check_width(fields: list[str], layout: Layout, wrong: Callable[..., InputError]) -> None:
+def _check_width(fields: list[str], layout: Layout, error_at: Callable[..., InputError]) -> None:
     width, expected = len(fields), len(layout.columns)
     if width < expected or (width > expected and not layout.more_allowed):
         reason = f"expected {expected} columns"
-        separated = ", separated by ';'" if layout.separator == ";" else ""
-        reason += f" ({' '.join(layout.columns)}{separated}) in a {layout.kind} line, got {width}"
+        separation = ", separated by ';'" if layout.separator == ";" else ""
+        reason += f" ({' '.join(layout.columns)}{separation}) in a {layout.kind} line, got {width}"
         if _lacks_grade(fields, layout):
             reason += "; if other lines have it, ungraded='drop' treats this document as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
-        raise wrong(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
+        raise error_at(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
 
 
-def _value(row: dict[str, str], name: str, layout: Layout, wrong: Callable[..., InputError]) -> Any:
+def _value(
+    row: dict[str, str], name: str, layout: Layout, error_at: Callable[..., InputError]
+) -> Any:
     text, dtype = row[name], layout.columns[name]
     if layout.separator == ";":
         # Documents are compared character by character; blanks belong to them.
         text = text if name == "doc" else text.strip(BLANKS)
         if not text:
-            raise wrong(f"{name} is empty", topic=row["topic"], doc=row["doc"])
+            raise error_at(f"{name} is empty", topic=row["topic"], doc=row["doc"])
     if dtype == pl.String:
         return text
     if name in layout.optional:
@@ -353,5 +360,5 @@ def _value(row: dict[str, str], name: str, layout: Layout, wrong: Callable[..., 
 
         reason = f"{name} {quoted(text)} is {not_a_grade(text)}"
     if number is None and not (layout.gaps and absent(text, NO_GRADE)):
-        raise wrong(reason, topic=row.get("topic"), doc=row["doc"])
+        raise error_at(reason, topic=row.get("topic"), doc=row["doc"])
     return number

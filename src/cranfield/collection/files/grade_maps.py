@@ -18,13 +18,13 @@ from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer,
 
 
 def not_a_grade(cell: Any) -> str:
-    """Return what is wrong with a grade of judgments, and how to read it."""
-    reason, way, _ = no_integer(cell).partition("; ")
-    if way and finite(cell) is not None:
+    """Describe why a cell is not a grade, and how to read it."""
+    reason, advice, _ = no_integer(cell).partition("; ")
+    if advice and finite(cell) is not None:
         return f"{reason}; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
-    if way and re.search(r"\d", str(cell)):
+    if advice and re.search(r"\d", str(cell)):
         return f"{reason}; grades='score: (\\d)' takes the number of a text by a pattern"
-    return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if way else "")
+    return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if advice else "")
 
 
 def _text(cell: Any) -> str | None:
@@ -32,7 +32,7 @@ def _text(cell: Any) -> str | None:
 
 
 VALUE = Kind(_text, missing=lambda cell: absent(cell, NO_GRADE))
-"""A value that stands for a grade, and nothing where a document is not judged."""
+"""A value that is mapped to a grade; missing if the document is not judged."""
 
 
 def is_pattern(grades: Any) -> bool:
@@ -40,13 +40,13 @@ def is_pattern(grades: Any) -> bool:
     return isinstance(grades, str) and "(" in grades
 
 
-def _pattern(given: str) -> re.Pattern[str]:
+def _pattern(text: str) -> re.Pattern[str]:
     try:
-        pattern = re.compile(given)
+        pattern = re.compile(text)
     except re.error as error:
-        raise PolicyError(f"grades: {quoted(given)} is not a regular expression: {error}") from None
+        raise PolicyError(f"grades: {quoted(text)} is not a regular expression: {error}") from None
     if pattern.groups != 1:
-        reason = f"grades must have one group (...) in the pattern {quoted(given)}"
+        reason = f"grades must have one group (...) in the pattern {quoted(text)}"
         raise PolicyError(f"{reason}, got {pattern.groups}")
     return pattern
 
@@ -67,44 +67,45 @@ class GradeMap:
     cuts: tuple[float, ...] = ()
     pattern: re.Pattern[str] | None = None
     keeps_integers: bool = False
-    """Whether integers that are not mapped are grades, as where a map is for other files."""
+    """Whether unmapped integers are grades, as when the map is for other files."""
 
     @classmethod
-    def of(cls, given: Any) -> GradeMap:
+    def of(cls, data: Any) -> GradeMap:
         """Take `{value: grade}`, rising cuts, or a pattern whose only group is the grade.
 
         Raises PolicyError for anything else.
         """
-        if isinstance(given, cls):
-            return given
-        if is_pattern(given):
-            return cls({}, pattern=_pattern(given))
-        check_several("grades", given)
-        if isinstance(given, Mapping) and given:
-            values = {str(plain(value)).strip(): grade for value, grade in given.items()}
+        if isinstance(data, cls):
+            return data
+        if is_pattern(data):
+            return cls({}, pattern=_pattern(data))
+        check_several("grades", data)
+        if isinstance(data, Mapping) and data:
+            values = {str(plain(value)).strip(): grade for value, grade in data.items()}
             grades = {value: whole_in(str(grade)) for value, grade in values.items()}
-            wrong = next((value for value, grade in grades.items() if grade is None), None)
-            if wrong is not None:
+            unmapped = next((value for value, grade in grades.items() if grade is None), None)
+            if unmapped is not None:
                 raise PolicyError(
-                    f"grades must map to integers, got {quoted(values[wrong])} for {quoted(wrong)}"
+                    f"grades must map to integers, got {quoted(values[unmapped])} for"
+                    f" {quoted(unmapped)}"
                 )
-            if len(values) < len(given):
+            if len(values) < len(data):
                 raise PolicyError("grades must name each value once")
             return cls({value: grade for value, grade in grades.items() if grade is not None})
-        listed = [*given] if isinstance(given, Iterable) else []
-        cuts = [finite(cut) for cut in listed]
+        cells = [*data] if isinstance(data, Iterable) else []
+        cuts = [finite(cut) for cut in cells]
         numbers = tuple(cut for cut in cuts if cut is not None)
         if not numbers or len(numbers) < len(cuts) or any(a >= b for a, b in pairwise(numbers)):
             raise PolicyError(
                 "grades must be a mapping {value: grade}, a list of rising cut points such as"
-                f" [0.5, 0.8], or a pattern such as 'score: (\\d+)', got {quoted(given)}"
+                f" [0.5, 0.8], or a pattern such as 'score: (\\d+)', got {quoted(data)}"
             )
         return cls({}, numbers)
 
     def grade(self, value: str) -> int | None:
         """Return the grade of a value; None if there is none. A cut begins the grade above it."""
         if self.pattern is not None:
-            # A number by itself is a grade already.
+            # A number alone is the grade.
             matches = {*self.pattern.findall(value)} or {value}
             return whole_in(matches.pop()) if len(matches) == 1 else None
         number = finite(value)
@@ -119,11 +120,11 @@ class GradeMap:
 
     def grades_of(self, values: pl.Series) -> pl.Series:
         """Return the grade of each text of a column; null if there is none."""
-        found = {value: self.grade(value) for value in values.unique().drop_nulls()}
-        return values.replace_strict(found, default=None, return_dtype=pl.Int32).alias("grade")
+        grade_of = {value: self.grade(value) for value in values.unique().drop_nulls()}
+        return values.replace_strict(grade_of, default=None, return_dtype=pl.Int32).alias("grade")
 
     def reason(self, value: str) -> str:
-        """Say what is wrong with a value that has no grade."""
+        """Describe why a value has no grade."""
         if self.pattern is not None:
             matches = list(dict.fromkeys(self.pattern.findall(value)))
             got = "several" if len(matches) > 1 else "none" if not matches else quoted(matches[0])
@@ -131,25 +132,25 @@ class GradeMap:
             return f"expected one integer by the pattern {pattern} in {quoted(value)}, got {got}"
         if self.cuts:
             return f"grade {quoted(value)} is not a finite number, as the cut points of grades are"
-        known = some_of(map(quoted, self.grades), 6)
-        return f"grade {quoted(value)} is not a value that grades map; expected one of: {known}"
+        expected = some_of(map(quoted, self.grades), 6)
+        return f"grade {quoted(value)} is not a value that grades map; expected one of: {expected}"
 
 
-def valued(schema: Schema, mapped: GradeMap | None) -> Schema:
+def valued(schema: Schema, grade_map: GradeMap | None) -> Schema:
     """Return a schema whose grades are values that are mapped."""
-    if mapped is None:
+    if grade_map is None:
         return schema
     columns = (replace(c, kind=VALUE) if c.name == "grade" else c for c in schema.columns)
     return replace(schema, columns=tuple(columns))
 
 
-def graded(table: Table, mapped: GradeMap | None) -> Table:
+def graded(table: Table, grade_map: GradeMap | None) -> Table:
     """Map the values of a table to grades."""
-    if mapped is None:
+    if grade_map is None:
         return table
     texts = table.frame["grade"]
-    values = mapped.grades_of(texts)
-    if (unknown := values.is_null() & texts.is_not_null()).any():
-        row = int(unknown.arg_true()[0])
-        raise table.wrong(row, mapped.reason(texts[row]), table.frame["topic"][row])
+    values = grade_map.grades_of(texts)
+    if (is_unknown := values.is_null() & texts.is_not_null()).any():
+        row = int(is_unknown.arg_true()[0])
+        raise table.wrong(row, grade_map.reason(texts[row]), table.frame["topic"][row])
     return replace(table, frame=table.frame.with_columns(values))

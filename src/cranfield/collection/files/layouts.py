@@ -1,13 +1,13 @@
-"""Formats of lines of text: their columns, and which of them a file is in.
+"""Layouts of lines of text: their columns, and how to detect the layout of a file.
 
 Judgments of NTCIR have grades L0, L1, L2 and so on, and fields separated by blanks or, where
 documents are any text, by semicolons. A line is one of
 
 - topic, document, grade;
 - topic, intent, document, grade: intent 0 is for documents that are relevant to no intent;
-- topic, document, grade, equivalence class: between semicolons, or where the format is given.
+- topic, document, grade, equivalence class: between semicolons, or if the format is set.
 
-The first line says which, and the others have to follow it. A line of a run has the six fields of
+The first line decides, and all others must agree. A line of a run has the six fields of
 TREC, separated by semicolons. Runs are ranked by score here; NTCIREVAL takes the order of the
 lines, which differs where scores are tied: `ties="input"` of :func:`cranfield.judge` keeps it.
 """
@@ -131,20 +131,20 @@ def recognised(line: str, kind: str) -> Layout | None:
     """Return the layout of text that is certainly in one of these formats, by its first line."""
     if kind == "qrels":
         layout = _of_judgments(line)
-        # Between blanks, a TREC document with the id L1 is not a grade with a class behind it.
-        certain = layout is not None and (layout.separator == ";" or layout.read != _CLASSES)
-        return layout if certain else None
-    fields, blank = line.split(";"), split_at_blanks(line)
-    trec = len(blank) >= len(RUN.columns) and is_number(blank[4])
-    found = len(fields) == len(RUN.columns) and is_number(fields[4].strip()) and not trec
-    return _NTCIR_RUN if found else None
+        # In a TREC line with blanks, L1 may be a document id rather than a grade before a class.
+        is_certain = layout is not None and (layout.separator == ";" or layout.read != _CLASSES)
+        return layout if is_certain else None
+    fields, words = line.split(";"), split_at_blanks(line)
+    is_trec = len(words) >= len(RUN.columns) and is_number(words[4])
+    is_ntcir = len(fields) == len(RUN.columns) and is_number(fields[4].strip()) and not is_trec
+    return _NTCIR_RUN if is_ntcir else None
 
 
 def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
-    """Return the layout of a file that is said to be in one of these formats."""
+    """Return the layout of a file for `format="ntcir"`."""
     if kind == "run":
         return _NTCIR_RUN
-    # Of a file without lines it is said that it is empty.
+    # An empty file gets a layout, so that it is reported as empty.
     if layout := _of_judgments(line or "topic doc L0"):
         return layout
     fields = line.split(";") if ";" in line else split_at_blanks(line)
@@ -169,7 +169,7 @@ def _of_judgments(line: str) -> Layout | None:
 
 
 _HEAD_BYTES = 1 << 16
-"""Bytes that a first line is looked for in."""
+"""Maximum number of bytes before the first line with text."""
 
 
 def layout_of(
@@ -182,15 +182,15 @@ def layout_of(
 ) -> tuple[Source, Layout | None]:
     """Choose the layout of a file of lines by its format and first line; None for other formats.
 
-    The formats are `trec`, `ntcir`, `prels`, `xqrels`; or `text` and `tsv`, which are what their
-    first line looks like: TSV may have no names of columns. The kind is `qrels` or `run`. Where
-    grades are mapped, `grade` is the one of a text.
+    The formats are `trec`, `ntcir`, `prels`, `xqrels`; or `text` and `tsv`, whose layout is that of
+    their first line: TSV may have no names of columns. The kind is `qrels` or `run`. If
+    grades are mapped, `grade` returns the grade of a text.
     """
-    trec = RUN if kind == "run" else QRELS
-    layout = {"trec": trec, **QRELS_FORMATS}.get(form)
+    default = RUN if kind == "run" else QRELS
+    layout = {"trec": default, **QRELS_FORMATS}.get(form)
     if form in {"text", "tsv", "ntcir"}:
-        source, first = peeked(source)
-        number, line = next(lines_with_text(first[:_HEAD_BYTES]), (1, b""))
+        source, head = peeked(source)
+        number, line = next(lines_with_text(head[:_HEAD_BYTES]), (1, b""))
         text = line.decode("utf-8" if form == "ntcir" else "latin-1", "replace")
         if form == "ntcir":
             return source, ntcir_layout(text, kind, source.name, number)
@@ -200,10 +200,10 @@ def layout_of(
             source, layout = _of_letor(source), SHORT_QRELS
             separator = "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        known = layout or _layout_of_line(text, kind, separator, grade or whole_in)
-        if known is None and kind == "qrels" and grade is None and separator != "blank":
-            known = PAIRS if _is_pair(text) else None
-        layout = known or (trec if form == "text" else None)
+        recognized = layout or _layout_of_line(text, kind, separator, grade or whole_in)
+        if recognized is None and kind == "qrels" and grade is None and separator != "blank":
+            recognized = PAIRS if _is_pair(text) else None
+        layout = recognized or (default if form == "text" else None)
     if layout is None:
         return source, None
     gaps = ungraded == "drop" and layout is QRELS and grade is None
@@ -228,7 +228,7 @@ def _of_letor(source: Source) -> Source:
 def _layout_of_line(
     line: str, kind: str, separator: str, grade: Callable[[str], int | None]
 ) -> Layout | None:
-    """Recognise a line of topic, document and number, or one of TREC text that is whole."""
+    """Recognise a line of topic, document and number, or a complete line of TREC text."""
     by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
     cells = by_tabs
     if separator == "blank" or (separator == "auto" and (len(by_tabs) != 3 or "" in by_tabs)):
@@ -239,16 +239,16 @@ def _layout_of_line(
         return is_number(text) if kind == "run" else grade(text) is not None
 
     if kind == "run":
-        short, whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)
-        return SHORT_RUN if short else RUN if whole else None
+        is_short, is_whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)
+        return SHORT_RUN if is_short else RUN if is_whole else None
     # In a line of four columns between tabs, the document may be empty.
-    lacks = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
-    short = len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks
-    return SHORT_QRELS if short else QRELS if len(cells) == 4 and has_value(3) else None
+    lacks_document = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
+    is_short = len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks_document
+    return SHORT_QRELS if is_short else QRELS if len(cells) == 4 and has_value(3) else None
 
 
 def _is_pair(line: str) -> bool:
-    """Tell whether a line is a topic and a document between tabs, and not their names."""
+    """Return True for a topic and a document separated by a tab, but not for column names."""
     fields = [field.strip(BLANKS) for field in line.split("\t")]
     names = {spelt(name) for column in ("topic", "doc") for name in Column(column, ID).names}
     return (
@@ -260,43 +260,43 @@ def _is_pair(line: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Peeked(Source):
-    """A file whose first chunk was looked at already."""
+class _PeekedSource(Source):
+    """A file whose first chunk has been read."""
 
-    rest: Iterator[bytes] = field(default_factory=lambda: iter(()))
+    remaining: Iterator[bytes] = field(default_factory=lambda: iter(()))
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
-        return self.rest
+        return self.remaining
 
     def read(self) -> bytes:
-        return self.as_utf8(b"".join(self.rest))
+        return self.as_utf8(b"".join(self.remaining))
 
 
 def peeked(source: Source) -> tuple[Source, bytes]:
-    """Look at the head of a file, up to a line with text; what is left to read begins with it."""
+    """Read the head of a file, up to a line with text; the returned source begins with it."""
     chunks = source.chunks()
-    first = next(chunks, b"")
+    head = next(chunks, b"")
     while (
-        len(first) < _HEAD_BYTES and not any(lines_with_text(first)) and (more := next(chunks, b""))
+        len(head) < _HEAD_BYTES and not any(lines_with_text(head)) and (chunk := next(chunks, b""))
     ):
-        first += more
-    return _resumed(source, first, chunks), first
+        head += chunk
+    return _resumed(source, head, chunks), head
 
 
-def _resumed(source: Source, first: bytes, chunks: Iterator[bytes]) -> Source:
-    rest = chain([first] if first else [], chunks)
-    return _Peeked(
-        source.path, rest, folder=source.folder, encoding=source.encoding, label=source.label
+def _resumed(source: Source, head: bytes, chunks: Iterator[bytes]) -> Source:
+    all_chunks = chain([head] if head else [], chunks)
+    return _PeekedSource(
+        source.path, all_chunks, folder=source.folder, encoding=source.encoding, label=source.label
     )
 
 
 def without_header(source: Source) -> tuple[Source, MetadataPlace]:
     """Remove the header of a run; its lines still count."""
-    whole, first = peeked(source)
-    header = header_of(first, source.name)
+    peeked_source, head = peeked(source)
+    header = header_of(head, source.name)
     place = MetadataPlace(header, source.path)
     if header is None or header.commented:
-        return whole, place
-    rest = whole.chunks()
-    next(rest)
-    return _resumed(source, header.blanked(first), rest), place
+        return peeked_source, place
+    chunks = peeked_source.chunks()
+    next(chunks)
+    return _resumed(source, header.blanked(head), chunks), place

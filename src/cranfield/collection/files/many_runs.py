@@ -62,7 +62,7 @@ _USUAL = {
 """Options of reading, and their defaults."""
 
 Item = tuple[str | None, Any]
-"""The name of a run, if it has one apart from its data, and its data."""
+"""The name of a run, if it is not part of the data, and the data."""
 
 BAD_RUNS = {
     "error": "a run that cannot be read is an error",
@@ -195,9 +195,9 @@ class Runs(Sequence[Run]):
         file = (
             path if path.startswith("irds:") else replace(Source.of(data), folder=str(Path.cwd()))
         )
-        sent = self._of([(name, file)])
-        sent._stems = [self.stem(index)]
-        return sent
+        runs = self._of([(name, file)])
+        runs._stems = [self.stem(index)]
+        return runs
 
     def _repr_html_(self) -> str:
         names = [
@@ -207,16 +207,16 @@ class Runs(Sequence[Run]):
         return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
     def read_as(self, **options: Any) -> Runs:
-        """Return the same runs with other options, if these do not change which runs there are."""
+        """Return the same runs with other options, if these do not change the set of runs."""
         for name in options.keys() - _USUAL.keys():
             raise PolicyError(f"runs are not read with an option {quoted(name)}")
-        new = {name: value for name, value in options.items() if value != _USUAL[name]}
-        if not new:
+        changes = {name: value for name, value in options.items() if value != _USUAL[name]}
+        if not changes:
             return self
         for name in _USUAL.keys() - {"on_duplicate", "chunk_separator", "on_bad_run"}:
-            if name in new and new[name] != self._options.get(name, _USUAL[name]):
+            if name in changes and changes[name] != self._options.get(name, _USUAL[name]):
                 raise PolicyError(f"{name} applies to files and tables; these runs have been read")
-        return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **new})
+        return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **changes})
 
     def __repr__(self) -> str:
         return f"Runs({counted(len(self), 'run')})"
@@ -309,11 +309,11 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
         return [(name, data)]
     path = fspath(data) if isinstance(data, (str, PathLike)) else None
     if path == "-" and options["format"] in FORMAT_OF_SUFFIX.values():
-        # It is looked at twice, and can be read once.
+        # Standard input is used twice, and can be read once.
         data = Source(path, content=Source(path).read())
     try:
-        of_rows = ("on_duplicate", "lower_is_better", "numbers", "chunk_separator")
-        table = systems_table(data, **{k: v for k, v in options.items() if k not in of_rows})
+        row_options = ("on_duplicate", "lower_is_better", "numbers", "chunk_separator")
+        table = systems_table(data, **{k: v for k, v in options.items() if k not in row_options})
     except InputError:
         if path == "-":
             raise
@@ -323,8 +323,8 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
     systems = table.systems()
     if len(systems) > 1:
         return systems
-    table.tell_of_systems()
-    # A file that can be read again is not kept meanwhile.
+    table.warn_of_systems()
+    # The table of a file that can be read again is not kept in memory.
     return [(None, table if path is None or path == "-" or is_url(path) else data)]
 
 
@@ -394,11 +394,11 @@ def _is_row(item: Any) -> bool:
 
 _METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(BESIDE)}")
 _NO_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
-"""Names of files that stand beside runs."""
+"""Names of files in folders of runs that are not runs."""
 
 
 def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
-    """Skip metadata of runs and READMEs, unless there is nothing else."""
+    """Skip metadata of runs and READMEs, unless there are no other files."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
     runs = {
         file
@@ -415,8 +415,11 @@ def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
         and (explicit or not name.lower().startswith("readme"))
     ]
     if runs and skipped:
-        listed = some_of(map(quoted, skipped), 3)
-        warn(f"passed over {listed}, which does not look like a run by its name", stacklevel=3)
+        examples = some_of(map(quoted, skipped), 3)
+        warn(
+            f"passed over {examples}, whose name does not look like that of a run",
+            stacklevel=3,
+        )
     return [file for file in files if file in runs]
 
 
@@ -446,8 +449,8 @@ def named_file(text: str) -> tuple[str | None, str]:
 def stems_of(paths: Sequence[str | None]) -> list[str | None]:
     """Name files by their stems, and files of one stem by the folders that differ."""
     stems = [None if path is None else Source(path).stem for path in paths]
-    times = Counter(stems)
-    repeated = {stem for stem, number in times.items() if number > 1 and stem is not None}
+    counts = Counter(stems)
+    repeated = {stem for stem, count in counts.items() if count > 1 and stem is not None}
     for stem in repeated:
         places = [k for k, other in enumerate(stems) if other == stem]
         parts = [Path(paths[k] or "").parts for k in places]
@@ -455,7 +458,7 @@ def stems_of(paths: Sequence[str | None]) -> list[str | None]:
             continue
         if len({part[-1] for part in parts}) == 1:
             # If files have other names too, the folder alone would not say which it is.
-            last = () if len(times) == 1 else (stem,)
+            last = () if len(counts) == 1 else (stem,)
             parts = [(*part[:-1], *last) for part in parts]
         while len({part[:1] for part in parts}) == 1:
             parts = [part[1:] for part in parts]
@@ -510,20 +513,20 @@ def distinct_names(
     names: Sequence[str], stems: Sequence[str | None], *, stacklevel: int = 4
 ) -> list[str]:
     """Name the systems by run tag if these differ, else by file name."""
-    times = Counter(names)
-    if max(times.values(), default=1) == 1:
+    counts = Counter(names)
+    if max(counts.values(), default=1) == 1:
         return list(names)
     renamed = [
-        stem if stem and times[name] > 1 else name for name, stem in zip(names, stems, strict=True)
+        stem if stem and counts[name] > 1 else name for name, stem in zip(names, stems, strict=True)
     ]
     repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if repeated is not None:
-        of_name = {stem for stem, name in zip(stems, renamed, strict=True) if name == repeated}
+        same_name = {stem for stem, name in zip(stems, renamed, strict=True) if name == repeated}
         advice = "name each file: NAME=FILE"
-        if None in of_name:
+        if None in same_name:
             advice = "name each run, as in {'bm25': one, 'dense': other}"
         raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
-    tag = min(name for name, number in times.items() if number > 1)
+    tag = min(name for name, number in counts.items() if number > 1)
     warn(
         f"several files have the run tag {quoted(tag)}; systems are named by file name",
         stacklevel=stacklevel,

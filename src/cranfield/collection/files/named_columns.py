@@ -1,7 +1,7 @@
 """Tables and nested dicts of runs or judgments.
 
-The fast readers of dicts keep documents as Python text and check types alone. Anything unusual or
-possibly wrong is left to the reader of all tables, which reports errors.
+The fast readers of dicts keep documents as Python text and check types only. Unusual or possibly
+invalid data go to the reader of all tables, which reports errors.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def is_listed(inside: Any) -> bool:
     if not _is_list(inside) or not len(inside):
         return False
     first = inside[0]
-    plain = isinstance(first, (str, int)) or hasattr(first, "dtype")
-    return plain or _is_pair(first) or _is_hit(first)
+    is_document = isinstance(first, (str, int)) or hasattr(first, "dtype")
+    return is_document or _is_pair(first) or _is_hit(first)
 
 
 def _is_list(inside: Any) -> bool:
     if isinstance(inside, (str, bytes, bytearray, Mapping)):
         return False
     # An array of NumPy without dimensions has the method __len__, but no length: it is a number.
-    array = hasattr(inside, "dtype") and hasattr(inside, "__len__")
-    return isinstance(inside, Sequence) or (array and getattr(inside, "ndim", 1) > 0)
+    is_array = hasattr(inside, "dtype") and hasattr(inside, "__len__")
+    return isinstance(inside, Sequence) or (is_array and getattr(inside, "ndim", 1) > 0)
 
 
 def _holds_runs(inside: Any) -> bool:
@@ -68,18 +68,18 @@ def _is_hit(value: Any) -> bool:
 
 
 def _key(row: Mapping[Any, Any], column: Column) -> Any:
-    """Find the key of a mapping that is called like a column; None where none is."""
+    """Return the key of a mapping that names a column, or None."""
     keys = [*row]
     places = column.named_in(keys)
     return keys[places[0]] if places else None
 
 
 FLAT = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
-"""The way on for files of other structure."""
+"""Advice for files of other structures."""
 
 
 def shape(value: Any, depth: int = 3) -> str:
-    """Describe what a file of JSON holds: its keys, and the first one with more inside."""
+    """Describe the structure of JSON: its keys, and the first nested value."""
     if isinstance(value, Mapping):
         nested = (k for k, inner in value.items() if depth and _is_nested(inner))
         first = next(nested, None)
@@ -130,20 +130,20 @@ def _documents(
             values = values if number is None else [hit[number] for hit in docs]
             docs = [hit[doc] for hit in docs]
         return docs, values
-    found = "a set, which has no order" if isinstance(inside, AbstractSet) else shape(inside)
-    reason = f"expected {{document: {value}}} for topic {quoted(topic)}, got {found}"
+    got = "a set, which has no order" if isinstance(inside, AbstractSet) else shape(inside)
+    reason = f"expected {{document: {value}}} for topic {quoted(topic)}, got {got}"
     raise InputError(reason + FLAT.format(value=value), source=source)
 
 
 def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Return the columns of a run by topic: {document: value}, or lists of documents."""
-    systems = all(isinstance(one, Mapping) for one in data.values())
-    if value == "score" and systems and any(map(_holds_runs, data.values())):
+    is_nested = all(isinstance(inside, Mapping) for inside in data.values())
+    if value == "score" and is_nested and any(map(_holds_runs, data.values())):
         raise InputError("expected one run, got a mapping of systems to runs", source=source)
     names = [str(topic).strip() for topic in data]
     if len({*names}) < len(names):
-        again = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"topic {quoted(again)} twice, as text and as a number", source=source)
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"topic {quoted(repeated)} twice, as text and as a number", source=source)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     rising: list[bool] = []
     ranks: list[int] = []
@@ -167,7 +167,7 @@ def _rise(values: Sequence[Any], by_rank: bool) -> bool:
     """Return True if values rise down a list, or are ranks in a mapping of documents."""
     if by_rank:
         return list(values) == [*range(1, len(values) + 1)] and len(values) > 2
-    numbers = [number for one in values if (number := finite(one)) is not None]
+    numbers = [number for value in values if (number := finite(value)) is not None]
     return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
 
@@ -220,21 +220,21 @@ _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": (
 
 def schema_for(kind: str, names: Sequence[object], called: Mapping[str, str]) -> Schema:
     """Choose the schema of a table: runs may have ranks and no scores."""
-    scored, ranked = (
+    has_score, has_rank = (
         column.name in called or bool(column.named_in(names))
         for column in (SCORE, RANKS.columns[2])
     )
-    return RANKS if kind == "run" and ranked and not scored else SCHEMAS[kind]
+    return RANKS if kind == "run" and has_rank and not has_score else SCHEMAS[kind]
 
 
 @dataclass
 class Called:
-    """What columns are called in tables of a kind, by what they hold.
+    """Names of columns in the tables of a kind.
 
     names: the requested names.
-    loose: columns that may have this or the usual name, since the name may be one of other tables.
-    met: those of them that a table had.
-    beside_tables: whether files without names of columns stand beside tables, which have them.
+    loose: columns that may also have a usual name: the requested name may be for other tables.
+    met: requested columns that occurred in a table.
+    beside_tables: whether files without column names are read together with tables.
     """
 
     kind: str
@@ -244,22 +244,22 @@ class Called:
     beside_tables: bool = False
 
     def of(self, names: Sequence[object]) -> dict[str, str]:
-        """Return what is asked of a table that has columns of some names."""
-        known = {*map(spelt, names)}
-        found = {
+        """Return the requested columns of a table with these names."""
+        spellings = {*map(spelt, names)}
+        requested = {
             column: name
             for column, name in self.names.items()
-            if column not in self.loose or spelt(name) in known
+            if column not in self.loose or spelt(name) in spellings
         }
-        self.met |= found.keys()
-        return found
+        self.met |= requested.keys()
+        return requested
 
     def refuse(self, source: str, what: str) -> None:
         """Refuse requested columns of files without column names."""
-        asked = [column for column in self.names if column not in self.loose]
-        if asked:
+        columns = [column for column in self.names if column not in self.loose]
+        if columns:
             raise InputError(
-                f"is {what}, which has no column {quoted(self.names[asked[0]])}", source=source
+                f"is {what}, which has no column {quoted(self.names[columns[0]])}", source=source
             )
 
 
@@ -273,9 +273,9 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
             "columns must be a mapping such as {'doc': 'product_id'},"
             f" got {type(columns).__name__}"
         )
-    for asked, name in (columns or {}).items():
-        for of, column in _meant(asked):
-            if of == kind:
+    for key, name in (columns or {}).items():
+        for kind_of_column, column in _columns_named(key):
+            if kind_of_column == kind:
                 names_of.names[column] = str(name)
     if system is not None and kind == "run":
         if names_of.names.get("tag", system) != system:
@@ -288,42 +288,44 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
 
 
 def shared(columns: Mapping[str, str] | None, system: str | None) -> tuple[Called, Called]:
-    """Take names for both judgments and runs: a name of both may occur in one only."""
+    """Read names for judgments and runs; a name that applies to both may occur in only one."""
     qrels, run = called(columns, "qrels", None), called(columns, "run", system)
-    both = {name for name in columns or {} if len(_meant(name)) == 2}
-    loose = frozenset(column for asked in both for _, column in _meant(asked))
+    common_names = {name for name in columns or {} if len(_columns_named(name)) == 2}
+    loose = frozenset(column for key in common_names for _, column in _columns_named(key))
     qrels.loose = run.loose = loose
     return qrels, run
 
 
-def _meant(asked: object) -> list[tuple[str, str]]:
-    """Find what a name of a column stands for: kinds of tables, and the column there."""
-    of, _, name = str(asked).rpartition(".")
-    found = [
+def _columns_named(key: object) -> list[tuple[str, str]]:
+    """Find the kinds of tables, and their columns, to which a name refers."""
+    prefix, _, name = str(key).rpartition(".")
+    meanings = [
         (kind, column)
-        for kind in _PREFIXES.get(of, ())
+        for kind in _PREFIXES.get(prefix, ())
         if (column := SCHEMAS[kind].column_of(name)) is not None
         and not (kind == "qrels" and spelt(name) == "score")
     ]
-    if not found:
-        known = dict.fromkeys(column.name for one in SCHEMAS.values() for column in one.columns)
-        listed = ", ".join("system" if name == "tag" else name for name in known)
+    if not meanings:
+        columns = dict.fromkeys(
+            column.name for schema in SCHEMAS.values() for column in schema.columns
+        )
+        expected = ", ".join("system" if name == "tag" else name for name in columns)
         raise PolicyError(
-            f"unknown column {quoted(asked)} in columns; expected one of: {listed} (also after"
+            f"unknown column {quoted(key)} in columns; expected one of: {expected} (also after"
             " 'run.' or 'qrels.')"
         )
-    return found
+    return meanings
 
 
 _BLANKS = " \t\n\r\v\f"
 
 _DICTS = {dict, defaultdict, OrderedDict}
-"""Types whose keys and values are those that they show; a subclass may show others."""
+"""Types whose items can be read directly; a subclass may override access."""
 
 _TRUTHS: frozenset[Any] = frozenset({bool, np.bool_})
 
 _INTEGERS: frozenset[Any] = frozenset({int, *np.sctypeDict.values()} - {np.bool_})
-"""Types of grades; NumPy would also take an array of no dimension for the integer in it."""
+"""Types of grades; NumPy would also convert an array without dimensions to an integer."""
 
 
 class ListedRun(Listed, Run):
@@ -334,12 +336,12 @@ class ListedQrels(Listed, Qrels):
     """Judgments whose documents become a column on request."""
 
 
-# In messages they are what they are to users; pickles find them by their qualified names.
+# Messages show the names of the public classes; pickle uses the qualified names.
 ListedRun.__name__, ListedQrels.__name__ = Run.__name__, Qrels.__name__
 
 
-class _Kind(NamedTuple):
-    """What numbers there are: as arrays, as `marshal` writes them, and of which types otherwise."""
+class _NumberKind(NamedTuple):
+    """A kind of numbers: the dtype, the tag of `marshal`, NumPy kinds, and allowed types."""
 
     dtype: np.dtype[Any]
     tag: bytes
@@ -347,8 +349,8 @@ class _Kind(NamedTuple):
     types: frozenset[Any] | None = None
 
 
-_SCORES = _Kind(np.dtype("<f8"), b"g", "fiu")
-_GRADES = _Kind(np.dtype("<i4"), b"i", "i", _INTEGERS)
+_SCORES = _NumberKind(np.dtype("<f8"), b"g", "fiu")
+_GRADES = _NumberKind(np.dtype("<i4"), b"i", "i", _INTEGERS)
 
 
 class _Rows(NamedTuple):
@@ -358,13 +360,13 @@ class _Rows(NamedTuple):
     values: NDArray[Any]
 
 
-def run_of_dicts(data: Any, name: str, described: MetadataPlace | None) -> Run | None:
-    """Make a run of a dict of dicts, which it holds; None where there is anything unusual in it."""
+def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | None:
+    """Create a run that refers to a dict of dicts; None if the dicts have unusual data."""
     rows = _rows(data, _SCORES)
     if rows is None or not np.isfinite(rows.values).all():
         return None
     run = object.__new__(ListedRun)
-    # A dict has no document twice, so that is not checked.
+    # A dict has no repeated documents, so there is no check for these.
     run.__dict__.update(
         name=name,
         topics=rows.topics,
@@ -373,13 +375,13 @@ def run_of_dicts(data: Any, name: str, described: MetadataPlace | None) -> Run |
         scores=rows.values,
         ranks=None,
         origin=Origin("a run"),
-        described=described,
+        described=place,
     )
     return run
 
 
 def qrels_of_dicts(data: Any) -> Qrels | None:
-    """Make judgments of a dict of dicts, which they hold; None where anything in it is unusual."""
+    """Create judgments that refer to a dict of dicts; None if the dicts have unusual data."""
     rows = _rows(data, _GRADES)
     if rows is None:
         return None
@@ -396,70 +398,70 @@ def qrels_of_dicts(data: Any) -> Qrels | None:
     return qrels
 
 
-def _rows(data: Any, kind: _Kind) -> _Rows | None:
-    """Take rows from dicts of ids of type `str`, and numbers of some kind."""
+def _rows(data: Any, kind: _NumberKind) -> _Rows | None:
+    """Convert dicts of text ids and numbers of a kind to rows."""
     if type(data) not in _DICTS or not {*map(type, data.values())} <= _DICTS:
         return None
-    given = {topic: inside for topic, inside in data.items() if inside}
+    rankings = {topic: inside for topic, inside in data.items() if inside}
     if kind is _SCORES:
         # Topics with an empty ranking come last.
-        given |= {topic: inside for topic, inside in data.items() if not inside}
-    if not given or not _all_ids(given):
+        rankings |= {topic: inside for topic, inside in data.items() if not inside}
+    if not rankings or not _all_ids(rankings):
         return None
-    sizes = [*map(len, given.values())]
+    sizes = [*map(len, rankings.values())]
     values = np.empty(sum(sizes), kind.dtype)
     start = 0
-    for inside in filter(None, given.values()):
-        plain = [*inside.values()]
-        numbers = _written(plain, kind)
+    for inside in filter(None, rankings.values()):
+        entries = [*inside.values()]
+        numbers = _numbers_by_marshal(entries, kind)
         if numbers is None:
-            numbers = _converted(plain, kind)
+            numbers = _numbers_by_numpy(entries, kind)
         if numbers is None or not _all_ids(inside):
             return None
-        values[start : start + len(plain)] = numbers
-        start += len(plain)
+        values[start : start + len(entries)] = numbers
+        start += len(entries)
     codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    return _Rows(tuple(given), codes, tuple(given.values()), values)
+    return _Rows(tuple(rankings), codes, tuple(rankings.values()), values)
 
 
-def _written(given: list[Any], kind: _Kind) -> NDArray[Any] | None:
-    """Take floats, or ints of 32 bits, from what `marshal` writes: a tag and a number each."""
+def _numbers_by_marshal(values: list[Any], kind: _NumberKind) -> NDArray[Any] | None:
+    """Convert floats or 32-bit integers by `marshal`, which writes a tag and a number for each."""
     try:
-        written = marshal.dumps(given, 2)
+        dumped = marshal.dumps(values, 2)
     except Exception:
         return None
     step = kind.dtype.itemsize + 1
-    if len(written) != 5 + step * len(given) or written[5::step].count(kind.tag) != len(given):
+    if len(dumped) != 5 + step * len(values) or dumped[5::step].count(kind.tag) != len(values):
         return None
-    return np.ndarray(len(given), kind.dtype, written, 6, step)
+    return np.ndarray(len(values), kind.dtype, dumped, 6, step)
 
 
-def _converted(given: list[Any], kind: _Kind) -> NDArray[Any] | None:
-    """Take numbers of 64 bits or less of the kinds that NumPy finds in them."""
+def _numbers_by_numpy(values: list[Any], kind: _NumberKind) -> NDArray[Any] | None:
+    """Convert numbers of at most 64 bits by NumPy; None for other kinds."""
     try:
-        numbers = np.array(given)
+        numbers = np.array(values)
     except Exception:
-        # Whatever a value does when it is asked to be an array.
+        # The conversion of a value to an array may raise any error.
         return None
-    types = {*map(type, given)}
-    # NumPy takes a truth value among numbers for 1 or 0.
+    types = {*map(type, values)}
+    # NumPy converts a truth value among numbers to 1 or 0.
     if numbers.dtype.kind not in kind.kinds or numbers.dtype.itemsize > 8 or types & _TRUTHS:
         return None
-    exact = kind.types is None or (
+    is_exact = kind.types is None or (
         types <= kind.types and bool((numbers.astype(kind.dtype) == numbers).all())
     )
-    return numbers if exact and numbers.shape == (len(given),) else None
+    return numbers if is_exact and numbers.shape == (len(values),) else None
 
 
-def _all_ids(given: Mapping[Any, Any]) -> bool:
+def _all_ids(ids: Mapping[Any, Any]) -> bool:
     """Return True if all keys are non-empty, valid Unicode text without blanks."""
     try:
-        # This goes through ids that are scattered in memory in half the time of the look at types.
-        text = "".join(given)
-        if [*map(type, given)].count(str) < len(given) or "" in given:
+        # Joining scattered ids takes half the time of checking their types, so errors come first.
+        text = "".join(ids)
+        if [*map(type, ids)].count(str) < len(ids) or "" in ids:
             return False
         if any(blank in text for blank in _BLANKS):
-            # Those around ids are removed.
+            # The reader of tables strips the blanks around ids.
             return False
         return text.isascii() or bool(text.encode())
     except (TypeError, UnicodeEncodeError):
@@ -467,35 +469,35 @@ def _all_ids(given: Mapping[Any, Any]) -> bool:
 
 
 _MTEB = "mteb_model_meta"
-"""What stands first in the predictions that MTEB keeps of a task."""
+"""First key of the predictions that MTEB saves for a task."""
 
 
 def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
-    """Take the runs out of a mapping of systems; a single run by topic has no name."""
+    """Yield the runs of a mapping of systems; a single run by topic has no name."""
     if isinstance(data.get(_MTEB), Mapping):
         yield from _of_mteb(data)
-    elif _is_one(data):
+    elif _is_single_run(data):
         yield None, data
     else:
         yield from ((str(name), run) for name, run in data.items())
 
 
 def _of_mteb(data: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Take the runs out of MTEB's predictions: one of each subset and split."""
+    """Yield the runs of MTEB's predictions, one for each subset and split."""
     model = str(data[_MTEB].get("model_name") or "mteb")
-    parts = [
+    runs = [
         (subset, split, run)
         for subset, splits in data.items()
         if subset != _MTEB and isinstance(splits, Mapping)
         for split, run in splits.items()
     ]
-    for subset, split, run in parts:
-        yield (f"{model} {subset} {split}" if len(parts) > 1 else model), run
+    for subset, split, run in runs:
+        yield (f"{model} {subset} {split}" if len(runs) > 1 else model), run
 
 
-def _is_one(data: Mapping[Any, Any]) -> bool:
+def _is_single_run(data: Mapping[Any, Any]) -> bool:
     """Return True if a mapping is itself a run, of topics to documents."""
-    inner = next((one for one in data.values() if not _is_empty(one)), None)
+    inner = next((value for value in data.values() if not _is_empty(value)), None)
     if inner is None:
         return len(data) > 0
     if not isinstance(inner, Mapping):

@@ -9,7 +9,7 @@ from typing import Any
 
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted
-from cranfield.collection.pairs import tell_ungraded
+from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.sources.schemas import Column, optional, spelt
 from cranfield.sources.values import GRADE, ID, NUMBER, TAG, Cells
 
@@ -43,7 +43,7 @@ _NO_TOPIC = (
 
 @dataclass(frozen=True)
 class _Ranking:
-    """The documents of a topic, the row that they come from, and perhaps their system.
+    """The documents of a topic, the record that they come from, and their system if any.
 
     relevant: whether documents without a grade are the relevant ones, as in BioASQ.
     """
@@ -59,7 +59,7 @@ class _Ranking:
 def columns_of_nested(
     kind: str, data: Any, source: str
 ) -> tuple[dict[str, Cells], list[int]] | None:
-    """Make columns of nested records of a kind, and the record of each row; None for other data.
+    """Convert nested records to columns, with the record of each row; None for other data.
 
     Records are those of RankLLM, DPR, Pyserini and others (a topic with a list of documents),
     responses of Elasticsearch by topic, requests and responses of its rank_eval, BioASQ's
@@ -91,14 +91,14 @@ def columns_of_nested(
 
 
 def is_nested(data: Any) -> bool:
-    """Tell whether JSON, or the same in memory, has a record for each topic or is of rank_eval."""
+    """Return True for JSON data with a record for each topic, or of rank_eval."""
     if isinstance(data, list):
         return bool(data) and _has_list(data[0])
     if not isinstance(data, Mapping):
         return False
-    responses = isinstance(data.get("responses"), list) or _is_response(data)
-    topics = bool(data) and all(map(_has_list, data.values()))
-    return responses or topics or bool(_keys_of(data))
+    has_responses = isinstance(data.get("responses"), list) or _is_response(data)
+    has_topics = bool(data) and all(map(_has_list, data.values()))
+    return has_responses or has_topics or bool(_keys_of(data))
 
 
 def _keys_of(data: Mapping[Any, Any]) -> list[str]:
@@ -125,7 +125,7 @@ def _rankings(data: Any, kind: str, source: str) -> list[_Ranking]:
     if key == "requests":
         return [*_of_requests(data[key], kind, source)]
     if key == "questions":
-        return [replace(one, relevant=True) for one in _of_records(data[key], source)]
+        return [replace(ranking, relevant=True) for ranking in _of_records(data[key], source)]
     if isinstance(data.get("responses"), list) or _is_response(data):
         raise InputError(_NO_TOPIC.format("a response without one"), source=source)
     return [_ranking(topic, record, source, 0) for topic, record in data.items()]
@@ -136,21 +136,21 @@ def _workbench_judgments(data: Any, source: str) -> Any:
     if not (isinstance(data, Mapping) and _is_response(data)):
         return data
     sources = [hit.get("_source") for hit in data["hits"]["hits"] if isinstance(hit, Mapping)]
-    found = [one for one in sources if isinstance(one, Mapping) and _RATINGS in one]
-    if len(found) > 1:
-        reason = f"has {len(found)} judgment lists of the Search Relevance Workbench; keep one"
+    judgments = [record for record in sources if isinstance(record, Mapping) and _RATINGS in record]
+    if len(judgments) > 1:
+        reason = f"has {len(judgments)} judgment lists of the Search Relevance Workbench; keep one"
         raise InputError(reason, source=source)
-    return found[0] if found else data
+    return judgments[0] if judgments else data
 
 
 def _is_response(record: Mapping[Any, Any]) -> bool:
-    """Tell whether this is a response of Elasticsearch or OpenSearch to a search."""
+    """Return True for a search response of Elasticsearch or OpenSearch."""
     hits = record.get("hits")
     return isinstance(hits, Mapping) and isinstance(hits.get("hits"), list)
 
 
 def _has_list(record: Any) -> bool:
-    """Tell whether this is the record of a topic, with a list of documents."""
+    """Return True for the record of a topic, with a list of documents."""
     return isinstance(record, Mapping) and (_is_response(record) or bool(_lists_in(record)))
 
 
@@ -174,9 +174,9 @@ def _of_records(records: Sequence[Any], source: str) -> Iterator[_Ranking]:
             raise InputError(
                 f"record {row + 1}: expected a list of documents as in other records", source=source
             )
-        inside = record.get("metadata")
-        known = {**inside, **record} if isinstance(inside, Mapping) else record
-        yield _ranking(_topic(known, row, source), known, source, row)
+        metadata = record.get("metadata")
+        merged = {**metadata, **record} if isinstance(metadata, Mapping) else record
+        yield _ranking(_topic(merged, row, source), merged, source, row)
 
 
 def _topic(record: Mapping[Any, Any], row: int, source: str) -> Any:
@@ -195,7 +195,7 @@ def _topic(record: Mapping[Any, Any], row: int, source: str) -> Any:
 
 
 def _name_of(column: Column, record: Mapping[Any, Any], where: str, source: str) -> Any:
-    """Return the name of a column in a record; None where it has none, and two are refused."""
+    """Return the name of a column in a record, or None; refuse two names for it."""
     names = [*record]
     places = column.named_in(names)
     if len(places) > 1:
@@ -206,12 +206,12 @@ def _name_of(column: Column, record: Mapping[Any, Any], where: str, source: str)
 
 
 def _ranking(topic: Any, record: Mapping[Any, Any], source: str, row: int) -> _Ranking:
-    named = _lists_in(record)
-    if len(named) > 1:
-        listed = " and ".join(map(quoted, named[:2]))
-        reason = f"topic {quoted(topic)} has two lists of documents: {listed}; remove one"
+    list_names = _lists_in(record)
+    if len(list_names) > 1:
+        names = " and ".join(map(quoted, list_names[:2]))
+        reason = f"topic {quoted(topic)} has two lists of documents: {names}; remove one"
         raise InputError(reason, source=source)
-    hits = record["hits"]["hits"] if _is_response(record) else record[named[0]]
+    hits = record["hits"]["hits"] if _is_response(record) else record[list_names[0]]
     scores = record.get("scores")
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
         reason = f"expected {len(hits)} scores for topic {quoted(topic)}, got another number"
@@ -228,7 +228,7 @@ def _of_rank_eval(details: Mapping[Any, Any], kind: str, source: str) -> Iterato
             " recall and nDCG need all; its request has them",
             stacklevel=5,
         )
-    unrated = every = 0
+    n_unrated = n_hits = 0
     for topic, detail in details.items():
         hits = detail.get("hits") if isinstance(detail, Mapping) else None
         if not isinstance(hits, list) or not all(
@@ -237,11 +237,11 @@ def _of_rank_eval(details: Mapping[Any, Any], kind: str, source: str) -> Iterato
             reason = f"expected hits in the details of topic {quoted(topic)}"
             raise InputError(reason, source=source)
         rated = [hit for hit in hits if hit.get("rating") is not None or kind == "run"]
-        every += len(hits)
-        unrated += len(hits) - len(rated)
+        n_hits += len(hits)
+        n_unrated += len(hits) - len(rated)
         yield _Ranking(topic, [{**hit["hit"], "rating": hit.get("rating")} for hit in rated])
-    if unrated:
-        tell_ungraded(source, unrated, every)
+    if n_unrated:
+        warn_of_ungraded(source, n_unrated, n_hits)
 
 
 def _of_requests(requests: Sequence[Any], kind: str, source: str) -> Iterator[_Ranking]:
@@ -277,12 +277,12 @@ def _documents(ranking: _Ranking, kind: str, source: str) -> tuple[list[Any], li
         return docs, values
     if ranking.scores is not None:
         values = [*ranking.scores]
-    lacking = sum(value is None for value in values)
-    if lacking == len(values):
-        # Elasticsearch gives no scores where hits are sorted by something else.
+    n_missing = sum(value is None for value in values)
+    if n_missing == len(values):
+        # Elasticsearch gives no scores if hits are sorted by another field.
         return docs, [*range(-1, -len(docs) - 1, -1)]
-    if lacking:
-        reason = f"{lacking} of {counted(len(values), 'document')} of topic {topic} have no score"
+    if n_missing:
+        reason = f"{n_missing} of {counted(len(values), 'document')} of topic {topic} have no score"
         raise InputError(reason, source=source)
     return docs, values
 
@@ -294,19 +294,19 @@ def _no_grades(topic: str, source: str) -> InputError:
 
 def _id_of(hit: Mapping[Any, Any], topic: str, source: str) -> Any:
     """Find the id of a document: `_id` of search engines, a usual name, or `id`."""
-    ids = {name: one for name, one in hit.items() if isinstance(one, str | int)}
+    ids = {name: value for name, value in hit.items() if isinstance(value, str | int)}
     name = "_id" if "_id" in ids else _name_of(_DOC, ids, f"a document of topic {topic}", source)
     if name is None and "id" not in ids:
-        some = ", ".join(quoted(name) for name in [*hit][:6]) or "nothing"
+        keys = ", ".join(quoted(name) for name in [*hit][:6]) or "nothing"
         raise InputError(
             f"expected the id of each document of topic {topic} (usual names: docid, _id),"
-            f" got {some}",
+            f" got {keys}",
             source=source,
         )
     return ids["id" if name is None else name]
 
 
 def _without_url(doc: Any) -> Any:
-    """Return the number of an article of PubMed, which BioASQ has as a URL."""
-    found = _PUBMED.fullmatch(doc) if isinstance(doc, str) else None
-    return doc if found is None else found[1]
+    """Return the PubMed number of an article that BioASQ gives as a URL."""
+    match = _PUBMED.fullmatch(doc) if isinstance(doc, str) else None
+    return doc if match is None else match[1]

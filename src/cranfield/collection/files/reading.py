@@ -1,4 +1,4 @@
-"""Read runs and judgments from wherever they are."""
+"""Read runs and judgments from files, tables and objects in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.layouts import Layout, layout_of, without_header
 from cranfield.collection.keys import Codes, TopicCoder, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import tell_pairs
+from cranfield.collection.pairs import warn_of_pairs
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
@@ -137,35 +137,35 @@ def read_qrels(
         return data
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("ungraded", ungraded, UNGRADED)
-    mapped = None
+    grade_map = None
     if grades is not None:
         from cranfield.collection.files.grade_maps import GradeMap
 
-        mapped = GradeMap.of(grades)
-    usual = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
-    if isinstance(data, dict) and usual:
+        grade_map = GradeMap.of(grades)
+    has_defaults = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
+    if isinstance(data, dict) and has_defaults:
         from cranfield.collection.files.named_columns import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
             _warn_of_unjudged(data)
             return qrels.kept()
     rows = _read(
-        data, "qrels", format, encoding, separator, columns, ungraded=ungraded, grades=mapped
+        data, "qrels", format, encoding, separator, columns, ungraded=ungraded, grades=grade_map
     )
     if rows.has("inclusion"):
-        chances = rows.numbers("inclusion")
+        probabilities = rows.numbers("inclusion")
         rows.refuse(
-            ~((chances >= 0) & (chances <= 1)),
-            lambda row: f"inclusion probability {chances[row]:g} is not from 0 to 1",
+            ~((probabilities >= 0) & (probabilities <= 1)),
+            lambda row: f"inclusion probability {probabilities[row]:g} is not from 0 to 1",
         )
     iterations: list[str] = []
     if rows.has("intent"):
-        part = _intents(rows, subtopics)
+        column = _intents(rows, subtopics)
     else:
-        part, iterations = _subtopics(rows, subtopics)
+        column, iterations = _subtopics(rows, subtopics)
     if on_duplicate != "error":
-        kept = rows.without_repeats(on_duplicate, rows.numbers("grade"), part)
-        rows = rows if kept is None else rows.restricted(kept)
+        first_rows = rows.without_repeats(on_duplicate, rows.numbers("grade"), column)
+        rows = rows if first_rows is None else rows.restricted(first_rows)
     _warn_of_unjudged(data)
     try:
         return Qrels(
@@ -173,7 +173,7 @@ def read_qrels(
             rows.codes,
             rows.docs,
             rows.numbers("grade"),
-            None if part is None else rows.frame[part],
+            None if column is None else rows.frame[column],
             rows.origin,
             {name: rows.labels(name) for name in _COLUMNS if rows.has(name)},
         )
@@ -182,7 +182,7 @@ def read_qrels(
 
 
 def refuse_open(data: Any) -> None:
-    """Refuse an open file: it may be looked at twice, and its name says what it is."""
+    """Refuse an open file: it may be read twice, and its format depends on its name."""
     if isinstance(data, IOBase):
         raise InputError("expected a path, got an open file")
 
@@ -286,12 +286,12 @@ def read_run(
         return _merged(data if name is None else data.renamed(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
-    usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
-    if isinstance(data, dict) and usual and not lower_is_better:
+    has_defaults = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
+    if isinstance(data, dict) and has_defaults and not lower_is_better:
         from cranfield.collection.files.named_columns import run_of_dicts
 
-        described = MetadataPlace(file=fspath(metadata)) if not isinstance(metadata, bool) else None
-        run = run_of_dicts(data, "run" if name is None else name, described)
+        place = MetadataPlace(file=fspath(metadata)) if not isinstance(metadata, bool) else None
+        run = run_of_dicts(data, "run" if name is None else name, place)
         if run is not None:
             return _merged(run.kept(), chunk_separator)
     rows = _read(data, "run", format, encoding, separator, columns, system=system)
@@ -302,31 +302,34 @@ def read_run(
             reason = "expected scores, as lower is better, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
-    if on_duplicate != "error" and (kept := rows.without_repeats(on_duplicate, scores)) is not None:
-        rows, scores = rows.restricted(kept), scores[kept]
-        ranks = None if ranks is None else ranks[kept]
-        unranked = None if unranked is None else unranked[kept]
+    if (
+        on_duplicate != "error"
+        and (first_rows := rows.without_repeats(on_duplicate, scores)) is not None
+    ):
+        rows, scores = rows.restricted(first_rows), scores[first_rows]
+        ranks = None if ranks is None else ranks[first_rows]
+        unranked = None if unranked is None else unranked[first_rows]
     tags, source = rows.tags, rows.origin.name
-    listed = some_of(map(quoted, tags), 3)
+    tag_names = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and rows.table is not None:
-        reason = f"expected one system, got {len(tags)} ({listed})"
+        reason = f"expected one system, got {len(tags)} ({tag_names})"
         raise InputError(reason, source=source)
     tag = tags[0] if len(tags) == 1 else None
     name = (tag or rows.stem) if name is None else name
     if not isinstance(metadata, bool):
-        described = MetadataPlace(file=fspath(metadata))
+        place = MetadataPlace(file=fspath(metadata))
     else:
-        described = replace(rows.place, tag=tag) if metadata and rows.place else None
+        place = replace(rows.place, tag=tag) if metadata and rows.place else None
     try:
         run = Run(
-            *(name, rows.topics, rows.codes, rows.docs, scores, ranks, rows.origin, described),
+            *(name, rows.topics, rows.codes, rows.docs, scores, ranks, rows.origin, place),
             unranked=unranked,
         )
     except InputError as error:
         raise rows.about_repeats(error) from None
     if len(tags) > 1:
         warn(
-            f"{source}: {len(tags)} different run tags ({listed}); the system is called"
+            f"{source}: {len(tags)} different run tags ({tag_names}); the system is called"
             f" {quoted(name)}",
             stacklevel=2,
         )
@@ -364,8 +367,8 @@ def systems_table(
         form = _form_of(source, format)
         if source.path.startswith("irds:") or (form in OF_LINES and system is None):
             return None
-        look = form == "tsv" and source.path != "-"
-        if look and layout_of(source, form, "run", separator)[1] is not None:
+        may_lack_header = form == "tsv" and source.path != "-"
+        if may_lack_header and layout_of(source, form, "run", separator)[1] is not None:
             return None
     return _read(data, "run", format, encoding, separator, columns, system=system).table
 
@@ -376,7 +379,7 @@ class _Rows:
 
     frame: the columns besides topic and tag; codes, topics: the topic of each row, and its id.
     tags: different values of the column `tag`, in order of appearance.
-    table: what was read, if columns have names.
+    table: the table of the input, if columns have names.
     """
 
     kind: str
@@ -392,18 +395,18 @@ class _Rows:
     @classmethod
     def of(cls, kind: str, frames: Iterable[pl.DataFrame], **fields: Any) -> _Rows:
         """Number the topics of frames, and put the frames one below the other."""
-        coder, codes, tags, others = TopicCoder(), [], dict[str, None](), []
+        coder, codes, tags, other_columns = TopicCoder(), [], dict[str, None](), []
         for frame in frames:
             topics, numbers = numbered(frame["topic"])
             codes.append(coder.codes_of(topics)[numbers])
             if "tag" in frame.columns:
                 tags.update(dict.fromkeys(numbered(frame["tag"])[0].drop_nulls()))
             names = [name for name in frame.columns if name not in {"topic", "tag"}]
-            others.append(pl.DataFrame([frame[name] for name in names]))
+            other_columns.append(pl.DataFrame([frame[name] for name in names]))
         # Topics with an empty ranking come last.
         empty = () if (table := fields.get("table")) is None else table.empty
         ids = tuple(dict.fromkeys((*coder.names, *empty)))
-        return cls(kind, ids, np.concatenate(codes), pl.concat(others), [*tags], **fields)
+        return cls(kind, ids, np.concatenate(codes), pl.concat(other_columns), [*tags], **fields)
 
     @property
     def docs(self) -> pl.Series:
@@ -429,50 +432,50 @@ class _Rows:
             return self.numbers(column)
         return np.array(self.frame[column].fill_null("").to_list(), dtype=np.str_)
 
-    def restricted(self, kept: Indices) -> _Rows:
-        """Return some of the rows, whose lines are not known any more."""
+    def restricted(self, rows: Indices) -> _Rows:
+        """Return the selected rows, without their line numbers."""
         origin = Origin(self.origin.name)
-        return replace(self, codes=self.codes[kept], frame=self.frame[kept], origin=origin)
+        return replace(self, codes=self.codes[rows], frame=self.frame[rows], origin=origin)
 
-    def refuse(self, wrong: NDArray[np.bool_], reason: Callable[[int], str]) -> None:
+    def refuse(self, is_invalid: NDArray[np.bool_], reason: Callable[[int], str]) -> None:
         """Raise an error for the first wrong row, if there is any."""
-        if wrong.any():
-            row = int(wrong.argmax())
+        if is_invalid.any():
+            row = int(is_invalid.argmax())
             topic = self.topics[int(self.codes[row])]
             raise self.origin.wrong(reason(row), row, topic, self.docs[row])
 
     def without_repeats(
-        self, on_duplicate: str, values: NDArray[Any], part: str | None = None
+        self, on_duplicate: str, values: NDArray[Any], column: str | None = None
     ) -> Indices | None:
-        """Find the rows to keep, of each topic or its parts, and warn of others; None for all."""
-        frame = self.frame.select("doc", *([] if part is None else [part]), code=self.codes)
+        """Find the rows to keep of each topic or subtopic, and warn of others; None for all."""
+        frame = self.frame.select("doc", *([] if column is None else [column]), code=self.codes)
         order = np.arange(frame.height)
         if on_duplicate == "last":
             order = order[::-1]
         elif on_duplicate == "best":
             order = np.argsort(-values.astype(np.float64), kind="stable")
-        first = frame[order].select(pl.struct(pl.all()).is_first_distinct()).to_series()
-        kept = np.sort(order[first.to_numpy()])
-        if kept.size == order.size:
+        is_first = frame[order].select(pl.struct(pl.all()).is_first_distinct()).to_series()
+        first_rows = np.sort(order[is_first.to_numpy()])
+        if first_rows.size == order.size:
             return None
-        dropped = np.setdiff1d(np.arange(order.size), kept, assume_unique=True)
+        dropped = np.setdiff1d(np.arange(order.size), first_rows, assume_unique=True)
         row = int(dropped[0])
         line = self.origin.line(row)
-        where = f"line {line}, topic" if line else "topic"
+        location = f"line {line}, topic" if line else "topic"
         warn(
             f"{self.origin.name}: {counted(dropped.size, 'document')} twice in one topic, of which"
-            f" the {on_duplicate} one is kept (such as {where}"
+            f" the {on_duplicate} one is kept (such as {location}"
             f" {quoted(self.topics[self.codes[row]])}, document {quoted(self.docs[row])})",
             stacklevel=3,
         )
-        return kept
+        return first_rows
 
     def about_repeats(self, error: InputError, iterations: Sequence[str] = ()) -> InputError:
         """Add to the error of a document twice in a topic which column differs between the two."""
         tags = self.tags
-        apart = None if self.table is None else self.table.distinguishing_column()
+        distinction = None if self.table is None else self.table.distinguishing_column()
         if self.table is None and len(tags) > 1:
-            apart = "tag", tags, "tells them apart"
+            distinction = "tag", tags, "tells them apart"
         advice = f"; {_FIRST}"
         if len(iterations) > 1:
             advice = (
@@ -480,8 +483,8 @@ class _Rows:
                 f" ({some_of(map(quoted, iterations), 3)}); subtopics=True reads them as"
                 f" subtopics; {_FIRST}, if they are assessors"
             )
-        elif apart is not None:
-            name, values, tells = apart
+        elif distinction is not None:
+            name, values, tells = distinction
             way_out = f"system={name!r} reads a system of each"
             if self.kind == "qrels":
                 way_out = f"keep the rows of one, or {_FIRST}"
@@ -489,8 +492,8 @@ class _Rows:
                 f"; column {quoted(name)} {tells} ({len(values)} values:"
                 f" {some_of(map(quoted, values), 3)}): {way_out}"
             )
-        where = {"source": error.source, "topic": error.topic, "doc": error.doc}
-        return InputError(error.reason + advice, line=error.line, **where)
+        location = {"source": error.source, "topic": error.topic, "doc": error.doc}
+        return InputError(error.reason + advice, line=error.line, **location)
 
 
 def _form_of(source: Source, format: str) -> str:
@@ -510,7 +513,7 @@ def _read(
     ungraded: str = "error",
     grades: GradeMap | None = None,
 ) -> _Rows:
-    """Read any kind of input: a file of lines, or a table."""
+    """Read a file of lines, or a table."""
     check_encoding(encoding)
     check_choice("separator", separator, SEPARATORS)
     check_choice("format", format, FORMATS)
@@ -533,8 +536,8 @@ def _read(
     place = MetadataPlace(path=source.path)
     if kind == "run" and form in OF_LINES:
         source, place = without_header(source)
-    grade = None if grades is None else grades.grade
-    source, layout = layout_of(source, form, kind, separator, ungraded, grade)
+    grade_of_text = None if grades is None else grades.grade
+    source, layout = layout_of(source, form, kind, separator, ungraded, grade_of_text)
     if layout is None:
         return _of_table(source, kind, form, names, ungraded, place, grades=grades)
     if names is not None and "tag" in names.names and "tag" in layout.columns:
@@ -563,7 +566,7 @@ def _with_grades(
     if "grade" not in layout.columns:
         for frame in frames:
             yield frame.with_columns(grade=pl.lit(1, pl.Int32))
-        tell_pairs(origin.name)
+        warn_of_pairs(origin.name)
         return
     if grades is None:
         yield from frames
@@ -591,7 +594,7 @@ def _of_table(
     *,
     grades: GradeMap | None = None,
 ) -> _Rows:
-    # What the text formats do not need is only loaded here; it would be most of their time.
+    # Imported here because loading them would take most of the time of reading text.
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.files.system_tables import read_system_table
 
@@ -606,10 +609,10 @@ def _of_table(
         table = read_system_table(data, **options)
     except InputError as error:
         if error.reason.startswith("row ") and form in {"csv", "tsv"} and place is not None:
-            fresh = Source(data.path, folder=data.folder, encoding=data.encoding)
-            if test_path(Path.is_file, Path(fresh.folder, fresh.path)):
+            reopened = Source(data.path, folder=data.folder, encoding=data.encoding)
+            if test_path(Path.is_file, Path(reopened.folder, reopened.path)):
                 # Read again, so that the error has the number of its line.
-                read_system_table(fresh, numbered=True, **options)
+                read_system_table(reopened, numbered=True, **options)
         raise
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
@@ -622,8 +625,8 @@ def _count_from_1(values: Floats, codes: NDArray[np.int32]) -> bool:
     """Return True if values are 1, 2, ... in each topic, in the order of the rows."""
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    number = np.arange(1, codes.size + 1) - np.repeat(starts, np.diff(starts, append=codes.size))
-    return bool((values[order] == number).all() and (values > 1).any())
+    positions = np.arange(1, codes.size + 1) - np.repeat(starts, np.diff(starts, append=codes.size))
+    return bool((values[order] == positions).all() and (values > 1).any())
 
 
 def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
@@ -647,39 +650,39 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
 def _scores_or_ranks(
     values: NDArray[np.float64], codes: Codes, source: str, numbers: str = "auto"
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
-    """Return the third of three columns of a run as scores, and as ranks if that is what it is."""
-    whole = bool(
+    """Return the third of three columns of a run as scores, and as ranks if it holds ranks."""
+    is_whole = bool(
         (values == np.rint(values)).all() and (values >= 0).all() and (values < 2**31).all()
     )
-    if numbers == "ranks" and not whole:
+    if numbers == "ranks" and not is_whole:
         raise InputError("expected ranks in the third column, got other numbers", source=source)
-    if numbers == "scores" or not whole:
+    if numbers == "scores" or not is_whole:
         return values, None
     as_ranks = -values, values.astype(np.int32)
     if numbers == "ranks":
         return as_ranks
     order = np.argsort(codes, kind="stable")
-    within = np.diff(codes[order]) == 0
-    steps = np.diff(values[order])[within]
+    is_same_topic = np.diff(codes[order]) == 0
+    steps = np.diff(values[order])[is_same_topic]
     falls, rises = int((steps < 0).sum()), int((steps > 0).sum())
     by_value = np.lexsort((values, codes))
-    number, starts = values[by_value], np.flatnonzero(np.append(True, ~within))
+    sorted_values, starts = values[by_value], np.flatnonzero(np.append(True, ~is_same_topic))
     ends = np.append(starts[1:], values.size) - 1
     base = min(float(values.min()), 1.0)
-    shared = int((np.diff(number)[within] == 0).sum())
-    gaps = int((number[ends] - base + 1).sum()) - (values.size - shared)
+    shared = int((np.diff(sorted_values)[is_same_topic] == 0).sum())
+    gaps = int((sorted_values[ends] - base + 1).sum()) - (values.size - shared)
     few_shared, few_gaps = shared <= 0.1 * values.size, gaps <= 1 + 0.25 * values.size
     if few_shared and few_gaps and falls <= 0.1 * steps.size:
         if shared or gaps or falls:
-            said = f"{counted(gaps, 'rank')} missing, {shared} shared, {falls} out of order"
+            issues = f"{counted(gaps, 'rank')} missing, {shared} shared, {falls} out of order"
             warn(
-                f"{source}: third column read as ranks ({said}); numbers='scores' reads scores",
+                f"{source}: third column read as ranks ({issues}); numbers='scores' reads scores",
                 stacklevel=4,
             )
         return as_ranks
-    lowest, most = number[starts], int((ends - starts).max()) + 1
-    dense = (number[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
-    if not rises or (falls and (not few_shared or (lowest.min() > most and not dense))):
+    lowest, longest = sorted_values[starts], int((ends - starts).max()) + 1
+    dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
+    if not rises or (falls and (not few_shared or (lowest.min() > longest and not dense))):
         return values, None
     raise InputError(
         (
@@ -690,23 +693,23 @@ def _scores_or_ranks(
     )
 
 
-def _subtopics(rows: _Rows, wanted: bool | None) -> tuple[str | None, list[str]]:
+def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:
     """Return the name of the column of subtopics, or else the values of another iteration."""
     if not rows.has("subtopic"):
         return None, []
     values = rows.frame["subtopic"].unique(maintain_order=True)
-    named = rows.table is not None and rows.table.has_subtopics
-    if wanted is None and len(values) > 1 and (named or values.str.contains(r"^\d+$").all()):
+    is_named = rows.table is not None and rows.table.has_subtopics
+    if subtopics is None and len(values) > 1 and (is_named or values.str.contains(r"^\d+$").all()):
         pairs = rows.frame.select("doc", "subtopic", code=rows.codes)
-        several = pairs.n_unique() > pairs.select("code", "doc").n_unique()
-        return ("subtopic" if several else None), []
-    return ("subtopic", []) if wanted else (None, values.to_list())
+        has_repeats = pairs.n_unique() > pairs.select("code", "doc").n_unique()
+        return ("subtopic" if has_repeats else None), []
+    return ("subtopic", []) if subtopics else (None, values.to_list())
 
 
-def _intents(rows: _Rows, wanted: bool | None) -> str | None:
+def _intents(rows: _Rows, subtopics: bool | None) -> str | None:
     """Return the name of the intents; a column of one value is ignored unless requested."""
     column, grades = rows.frame["intent"], rows.numbers("grade")
-    if wanted is False or (wanted is None and column.n_unique() == 1):
+    if subtopics is False or (subtopics is None and column.n_unique() == 1):
         return None
     rows.refuse(
         (column == NO_INTENT).to_numpy() & (grades > 0),

@@ -28,7 +28,7 @@ from cranfield.collection.files.named_columns import (
     shape,
 )
 from cranfield.collection.files.nested_json import NO_DOCUMENT
-from cranfield.collection.pairs import tell_pairs, tell_ungraded
+from cranfield.collection.pairs import warn_of_pairs, warn_of_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import (
     Columns,
@@ -62,7 +62,7 @@ def is_like_system(name: object) -> bool:
 class SystemTable:
     """Rows of a table as topics, documents, and scores or grades; perhaps those of one system.
 
-    others: the unread columns by name, each loaded on request.
+    others: the unread columns by name, each loaded on access.
     stem, path: name of the table, and of the file that it is.
     rows: which rows of the whole table these are; None for all.
     has_subtopics: whether a column is called subtopic, and not iteration.
@@ -80,14 +80,14 @@ class SystemTable:
     def systems(self) -> list[tuple[str, SystemTable]]:
         """Split the rows by system, in order of appearance."""
         rows = pl.DataFrame({"name": self.table.frame["tag"]}).with_row_index("row")
-        of_each = rows.group_by("name", maintain_order=True).agg("row")
-        return [(name, self._rows(np.array(rows))) for name, rows in of_each.iter_rows()]
+        row_groups = rows.group_by("name", maintain_order=True).agg("row")
+        return [(name, self._rows(np.array(rows))) for name, rows in row_groups.iter_rows()]
 
     def _rows(self, rows: Indices) -> SystemTable:
         return replace(self, table=self.table.gather(rows), rows=rows)
 
     def _few_valued(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
-        """Yield the unread columns of few values, with these values."""
+        """Yield the unread columns with few distinct values, and these values."""
         for name, cells in islice(self.others.items(), _LOOKED_AT):
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
@@ -95,15 +95,15 @@ class SystemTable:
             if 2 <= len(values) <= _FEW:
                 yield name, column, values
 
-    def tell_of_systems(self) -> None:
+    def warn_of_systems(self) -> None:
         """Warn of a column that may name systems, and is not read."""
         columns = ((name, values) for name, _, values in self._few_valued() if is_like_system(name))
         name, values = next(columns, ("", []))
-        # Where a document is twice in a topic, that is an error, and says this too.
+        # A repeated document is an error, whose message mentions the column.
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
-            some = some_of(map(quoted, values), 3)
+            examples = some_of(map(quoted, values), 3)
             warn(
-                f"{self.table.source}: column {quoted(name)} ({some}) is not read;"
+                f"{self.table.source}: column {quoted(name)} ({examples}) is not read;"
                 f" system={name!r} makes a system of each value",
                 stacklevel=5,
             )
@@ -166,14 +166,16 @@ def read_system_table(
     schema = replace(schema_for(schema_kind, columns.names, names), numbered=numbered)
     ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
     if ids_only and grades is None:
-        tell_pairs(columns.source)
-        without = tuple(column for column in schema.columns if column.name != "grade")
-        places = _places(columns, replace(schema, columns=without), names, kind)
+        warn_of_pairs(columns.source)
+        other_columns = tuple(column for column in schema.columns if column.name != "grade")
+        places = _places(columns, replace(schema, columns=other_columns), names, kind)
     else:
         places = _places(columns, schema, names, kind)
-    # Of columns that may name systems more is said below, or in errors.
-    like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
-    columns.tell_unused(schema, [*places.values(), *like], names or ())
+    # Columns that may name systems are reported by `warn_of_systems` or in errors.
+    like_systems = [
+        k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)
+    ]
+    columns.tell_unused(schema, [*places.values(), *like_systems], names or ())
     cells = {name: columns.cells(k) for name, k in places.items()}
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:
@@ -185,11 +187,11 @@ def read_system_table(
         for k, name in enumerate(columns.names)
         if k not in places.values()
     }
-    of_subtopics = "subtopic" in names or (
+    has_subtopics = "subtopic" in names or (
         "subtopic" in places and str(columns.names[places["subtopic"]]).lower().startswith("sub")
     )
     table, empty = _filled(cells, schema, columns)
-    result = SystemTable(table, others, stem, path, has_subtopics=of_subtopics, empty=empty)
+    result = SystemTable(table, others, stem, path, has_subtopics=has_subtopics, empty=empty)
     return result if kind == "run" else _graded(result, ungraded, grades)
 
 
@@ -199,21 +201,21 @@ def _filled(
     """Fit the columns of documents to a schema; with the topics that have an empty ranking."""
     docs, empty, lines = cells["doc"], (), columns.lines
     if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
-        full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
+        filled = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
         topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
-        of_topics = Schema("run", (TOPIC,))
-        empty = (*fitted({"topic": topics}, of_topics, columns.source).frame["topic"],)
-        if not full:
+        topic_schema = Schema("run", (TOPIC,))
+        empty = (*fitted({"topic": topics}, topic_schema, columns.source).frame["topic"],)
+        if not filled:
             frame = pl.DataFrame(
                 schema={column.name: column.kind.dtype for column in schema.columns}
             )
             return Table(frame, columns.source, ()), empty
-        cells = {name: [column[k] for k in full] for name, column in cells.items()}
-        lines = None if lines is None else [lines[k] for k in full]
+        cells = {name: [column[k] for k in filled] for name, column in cells.items()}
+        lines = None if lines is None else [lines[k] for k in filled]
     table = fitted(cells, schema, columns.source, lines)
-    unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
-    if not unnamed.all():
-        table.refuse(unnamed, lambda _: "has no system, but other rows have one")
+    is_unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
+    if not is_unnamed.all():
+        table.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
     if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
@@ -224,15 +226,15 @@ def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> S
     """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
     table = graded(judgments.table, grades)
     judgments = replace(judgments, table=table)
-    empty = table.frame["grade"].is_null()
-    if not empty.any():
+    is_empty = table.frame["grade"].is_null()
+    if not is_empty.any():
         return judgments
     if ungraded == "error":
-        row = int(empty.arg_true()[0])
+        row = int(is_empty.arg_true()[0])
         reason = "has no grade; ungraded='drop' treats the document as unjudged"
         raise table.wrong(row, reason, table.frame["topic"][row])
-    tell_ungraded(table.source, int(empty.sum()), len(empty))
-    return judgments._rows((~empty).arg_true().to_numpy())
+    warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
+    return judgments._rows((~is_empty).arg_true().to_numpy())
 
 
 def _places(
@@ -254,8 +256,8 @@ def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None
     """Refuse columns with lists and objects, as JSON and Parquet may have."""
     nested = []
     for name, cells in columns.items():
-        flat = isinstance(cells, pl.Series) and not cells.dtype.is_nested()
-        first = None if flat else next(iter(cells), None)
+        is_flat = isinstance(cells, pl.Series) and not cells.dtype.is_nested()
+        first = None if is_flat else next(iter(cells), None)
         first = first.to_list() if isinstance(first, pl.Series) else first
         if isinstance(first, (Mapping, list)):
             nested.append(f"{quoted(name)} holds {shape(first)}")
@@ -276,20 +278,20 @@ def _names_of(cells: Cells) -> Cells:
 
 def _system_column(columns: Columns) -> str | None:
     """Choose among several columns with usual names of systems the one with several values."""
-    usual = [*map(spelt, SYSTEM.names)]
-    places = [k for k, name in enumerate(columns.names) if spelt(name) in usual]
-    places.sort(key=lambda k: usual.index(spelt(columns.names[k])))
+    usual_names = [*map(spelt, SYSTEM.names)]
+    places = [k for k, name in enumerate(columns.names) if spelt(name) in usual_names]
+    places.sort(key=lambda k: usual_names.index(spelt(columns.names[k])))
     if len(places) < 2:
         return None
     values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in places}
-    several = [k for k in places if values[k].drop_nulls().n_unique() > 1]
-    if not several:
+    candidates = [k for k in places if values[k].drop_nulls().n_unique() > 1]
+    if not candidates:
         return str(columns.names[places[0]])
-    first, *more = several
-    for k in more:
+    first, *others = candidates
+    for k in others:
         n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
         if not n_pairs == values[first].n_unique() == values[k].n_unique():
-            names = [str(columns.names[k]) for k in several]
+            names = [str(columns.names[k]) for k in candidates]
             raise InputError(
                 f"has {len(names)} columns that may name the system"
                 f" ({', '.join(map(quoted, names))}); set system={names[0]!r}",
@@ -319,7 +321,7 @@ def records(name: str, kind: str) -> Iterable[Any]:
     except KeyError:
         raise InputError("unknown data set of ir_datasets", source=name) from None
     except (OSError, RuntimeError) as error:
-        # Most often there is no network, or a licence has to be accepted first.
+        # The usual causes: no network, or a licence that must be accepted first.
         reason = (str(error).splitlines() or ["for an unknown reason"])[0]
         raise InputError(f"ir_datasets failed: {reason}", source=name) from error
     raise InputError(f"has no {kind}", source=name)

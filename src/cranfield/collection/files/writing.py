@@ -1,4 +1,4 @@
-"""Write runs and judgments; a file appears whole or not at all."""
+"""Write runs and judgments to files, which appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -155,12 +155,14 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
         write_table(frame, path, form)
         return
     layout = _LINES[form]
-    if lost := [name for name in frame.columns if name not in layout.read]:
+    if extra_names := [name for name in frame.columns if name not in layout.read]:
         raise CranfieldError(
-            f"{form} has no column {quoted(lost[0])}; use one of: {', '.join(WRITERS)}"
+            f"{form} has no column {quoted(extra_names[0])}; use one of: {', '.join(WRITERS)}"
         )
-    if lacks := [name for name in layout.read if name not in (*frame.columns, "subtopic")]:
-        raise CranfieldError(f"{form} requires a column {quoted(lacks[0])} of the judgments")
+    if missing_names := [name for name in layout.read if name not in (*frame.columns, "subtopic")]:
+        raise CranfieldError(
+            f"{form} requires a column {quoted(missing_names[0])} of the judgments"
+        )
     # Columns that judgments lack: the iteration, or the sampling.
     columns = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
     write_lines(frame.select(**columns), path)
@@ -168,13 +170,13 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
 
 def _lines_for(columns: Sequence[str]) -> str:
     """Choose the format of lines that is for the columns of judgments."""
-    of_samples = [form for form in OF_SAMPLES if OF_SAMPLES[form] in columns]
-    if len(of_samples) > 1:
+    forms = [form for form in OF_SAMPLES if OF_SAMPLES[form] in columns]
+    if len(forms) > 1:
         raise CranfieldError(
             f"no format of lines has both {' and '.join(OF_SAMPLES.values())}; use one of:"
             f" {', '.join(WRITERS)}"
         )
-    return of_samples[0] if of_samples else "trec"
+    return forms[0] if forms else "trec"
 
 
 def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> None:
@@ -186,12 +188,12 @@ def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> No
 def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes = b"") -> None:
     """Write columns separated by blanks, one of them `topic`; compressed if the suffix says so."""
     for column in table.select(pl.col(pl.String)):
-        bad = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
-        if bad.len():
-            raise CranfieldError(f"{column.name} {quoted(bad[0])} is empty or contains a blank")
-    for start, what in (("#", "a comment"), ("\ufeff", "the mark of UTF-8 text")):
+        invalid = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
+        if invalid.len():
+            raise CranfieldError(f"{column.name} {quoted(invalid[0])} is empty or contains a blank")
+    for start, description in (("#", "a comment"), ("\ufeff", "the mark of UTF-8 text")):
         if table["topic"].str.starts_with(start).any():
-            raise CranfieldError(f"a topic that begins like {what} would not be read back")
+            raise CranfieldError(f"a topic that begins like {description} would not be read back")
     with _written(path) as out:
         out.write(head)
         for first in range(0, max(1, table.height), _BLOCK):

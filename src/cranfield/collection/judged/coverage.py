@@ -1,4 +1,4 @@
-"""What judgments have not in common with runs, or with anything else that can be scored."""
+"""Coverage of runs by judgments, and the base class of inputs that measures score."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class SystemCoverage:
     Attributes
     ----------
     system
-        Its name.
+        Name of the system.
     retrieved, retrieved_10, retrieved_100
         Documents retrieved for the scored topics: all, and in the top 10 and 100.
     unjudged, unjudged_10, unjudged_100
-        How many of them have no judgment.
+        Number of these documents without a judgment.
     tied
         Documents that share their score with another of the same topic.
     contradictions
-        Neighbours among a topic's scores with documents whose rank numbers say the opposite.
+        Neighbouring scores of a topic whose documents have ranks in the opposite order.
     missing
-        Judged topics for which the run has nothing.
+        Judged topics without documents in the run.
     extra
         Topics of the run that have no judgment.
     excluded
@@ -65,7 +65,7 @@ class Coverage:
     systems
         The systems, in order.
     skipped
-        What is wrong with each run that could not be read, and was skipped.
+        The error of each run that could not be read and was skipped.
 
     Examples
     --------
@@ -111,9 +111,9 @@ class Coverage:
 
     @property
     def notes(self) -> list[str]:
-        """Say in a line each what a reader of the scores should know."""
+        """Notes on the coverage for readers of the scores, one line each."""
         notes = []
-        for topics_of, what in (
+        for topics_of, description in (
             (attrgetter("missing"), "no results for some judged topics"),
             (attrgetter("extra"), "results for topics without judgments"),
         ):
@@ -122,72 +122,73 @@ class Coverage:
                 topics = max(map(topics_of, rows), key=len)
                 worst = next(row for row in rows if len(topics_of(row)) == len(topics))
                 notes.append(
-                    f"{_of(rows, self.systems)} {what} ({_most(worst, self.systems)}{len(topics)}:"
+                    f"{_subject(rows, self.systems)} {description}"
+                    f" ({_name_worst(worst, self.systems)}{len(topics)}:"
                     f" {some_of(map(quoted, topics), 5)})"
                 )
-        against = [row for row in self.systems if row.contradictions]
-        if against:
-            worst = max(against, key=lambda row: row.contradictions)
+        contradicting = [row for row in self.systems if row.contradictions]
+        if contradicting:
+            worst = max(contradicting, key=lambda row: row.contradictions)
             notes.append(
-                f"{_of(against, self.systems)} a rank column that contradicts the scores"
-                f" ({_most(worst, self.systems)}{counted(worst.contradictions, 'place')});"
+                f"{_subject(contradicting, self.systems)} a rank column that contradicts the scores"
+                f" ({_name_worst(worst, self.systems)}{counted(worst.contradictions, 'place')});"
                 " the scores decide, unless ties are by 'rank'"
             )
         unjudged = [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]
         if unjudged:
             worst = max(unjudged, key=lambda row: row.unjudged_10 / row.retrieved_10)
-            share = worst.unjudged_10 / worst.retrieved_10
+            proportion = worst.unjudged_10 / worst.retrieved_10
             notes.append(
-                f"{_of(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
-                f" ({_most(worst, self.systems)}{share:.1%})"
+                f"{_subject(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
+                f" ({_name_worst(worst, self.systems)}{proportion:.1%})"
             )
-        for count_of, what in (
+        for count_of, description in (
             (attrgetter("excluded"), "excluded"),
             (attrgetter("chunks"), "merged into documents by their best score"),
         ):
             if counts := [count_of(row) for row in self.systems if count_of(row)]:
-                thing = counted(max(counts), "document" if what == "excluded" else "chunk")
-                most = "at most " if len({*counts}) > 1 else ""
+                amount = counted(max(counts), "document" if description == "excluded" else "chunk")
+                qualifier = "at most " if len({*counts}) > 1 else ""
                 rows = [row for row in self.systems if count_of(row)]
-                notes.append(f"{_of(rows, self.systems)} {most}{thing} {what}")
+                notes.append(f"{_subject(rows, self.systems)} {qualifier}{amount} {description}")
         if self.skipped:
             runs = counted(len(self.systems) + len(self.skipped), "run")
             notes.append(f"{len(self.skipped)} of {runs} skipped ({some_of(self.skipped, 3)})")
         return notes
 
     def warn(self) -> None:
-        """Issue the notes as warnings; of what was skipped it was warned of already."""
+        """Issue the notes as warnings, except for skipped runs, which were reported on reading."""
         for note in replace(self, skipped=()).notes:
             warn(note, stacklevel=3)
 
 
-def _of(some: list[SystemCoverage], systems: tuple[SystemCoverage, ...]) -> str:
+def _subject(affected: list[SystemCoverage], systems: tuple[SystemCoverage, ...]) -> str:
     if len(systems) == 1:
         return f"system {quoted(systems[0].system)} has"
-    return f"{len(some)} of {len(systems)} systems {'have' if len(some) > 1 else 'has'}"
+    return f"{len(affected)} of {len(systems)} systems {'have' if len(affected) > 1 else 'has'}"
 
 
-def _most(worst: SystemCoverage, systems: tuple[SystemCoverage, ...]) -> str:
+def _name_worst(worst: SystemCoverage, systems: tuple[SystemCoverage, ...]) -> str:
     return f"most in {quoted(worst.system)}: " if len(systems) > 1 else ""
 
 
 class Scorer(Protocol):
-    """A measure, as far as what it scores knows of it."""
+    """The interface of measures that their inputs use."""
 
     def score(self, judged: Any) -> Floats:
         """Return scores of shape (topics, systems)."""
 
 
-def what_of(judged: object) -> str:
+def describe_input(judged: object) -> str:
     """Describe the input of an evaluation, for messages."""
     return judged.what if isinstance(judged, Scorable) else type(judged).__name__
 
 
 class Scorable:
-    """What a way in makes of its input: judged runs, answers, sessions.
+    """Base class of inputs that measures can score: judged runs, answers, sessions.
 
-    It has the labels `topics` and `systems`; measures know what else. Subclasses override what
-    differs, such as which cells have no score. :func:`cranfield.judge` makes it of runs.
+    It has the labels `topics` and `systems`; measures use the attributes of its subclasses, which
+    also decide which cells have no score. :func:`cranfield.judge` creates one from runs.
     """
 
     what: ClassVar[str] = "rankings"
@@ -205,17 +206,17 @@ class Scorable:
 
     @property
     def unit(self) -> str:
-        """What a topic is here, in a word."""
+        """Noun for a topic in messages."""
         return "topic"
 
     @property
     def max_grade(self) -> int | None:
-        """The highest grade there is, which may tell a measure's scale; None without grades."""
+        """The highest grade, which can be the scale of a measure; None without grades."""
         return None
 
     @property
     def shard_labels(self) -> tuple[str, ...]:
-        """Labels of a third axis of scores; empty where there is none."""
+        """Labels of a third axis of scores; empty without one."""
         return ()
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
@@ -223,12 +224,12 @@ class Scorable:
         return [measure.score(self) for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return how the scores by a measure came about, for the record."""
+        """Return the settings behind the scores of a measure."""
         return {}
 
 
 def lowest_relevant(measure: Any) -> int:
-    """Return the lowest grade that a measure calls relevant; one around another has that one's."""
+    """Return the lowest relevant grade of a measure; that of the inner one for a wrapper."""
     while (inner := getattr(measure, "inner", None)) is not None:
         measure = inner
     low = getattr(measure, "rel", 1)

@@ -1,6 +1,6 @@
-"""Many runs, judged one by one, put side by side.
+"""Judge runs in threads or workers, and assemble the results.
 
-Whoever does it, results, errors and warnings come in the order of the runs, as if one thread did.
+Results, errors and warnings come in the order of the runs, whatever the backend.
 """
 
 from __future__ import annotations
@@ -73,20 +73,20 @@ class JudgedRun(_Sent):
     rank: Ints
     grade: Ints
     retrieved: Ints
-    has: NDArray[np.bool_]
+    has_topic: NDArray[np.bool_]
     extra: dict[str, int]
     tied: int
     contradictions: int
     source: Ints
-    beside: Mapping[str, Beside]
+    table_rows: Mapping[str, TableRows]
     ties: Ints
     excluded: int = 0
     chunks: int = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Beside(_Sent):
-    """Rows of one run that a table of documents has: topic of the judgments, rank, code, value."""
+class TableRows(_Sent):
+    """Rows of a run whose documents are in a table: topic of the judgments, rank, code, value."""
 
     topic: Ints
     rank: Ints
@@ -95,12 +95,12 @@ class Beside(_Sent):
 
 
 _NONE = np.zeros(0, dtype=np.int64)
-NOTHING = Beside(_NONE, _NONE, _NONE, np.zeros(0))
-"""Of a run that was not looked up in a table."""
+NO_ROWS = TableRows(_NONE, _NONE, _NONE, np.zeros(0))
+"""Rows of a run that was not looked up in a table."""
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class Supplements:
     """Tables of documents by name, and grades by intent; the same for all runs."""
 
     tables: Mapping[str, DocumentTable] = field(default_factory=dict)
@@ -111,52 +111,52 @@ def assembled(
     names: list[str],
     parts: Sequence[JudgedRun],
     qrels: Qrels,
-    chosen: Policies,
-    known: Known = Known(),
+    policies: Policies,
+    supplements: Supplements = Supplements(),
     labels: Sequence[str] | None = None,
 ) -> JudgedRuns:
-    """Put the systems side by side on the topics that the policy asks for, or on `labels`."""
-    if chosen.max_grade is not None and qrels.max_grade > chosen.max_grade:
+    """Assemble judged runs on the topics of the policy, or on `labels`."""
+    if policies.max_grade is not None and qrels.max_grade > policies.max_grade:
         raise PolicyError(
             f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"
-            f" got {chosen.max_grade}"
+            f" got {policies.max_grade}"
         )
-    has = np.stack([part.has for part in parts], axis=1)
+    is_retrieved = np.stack([part.has_topic for part in parts], axis=1)
     if labels is None:
-        labels = _topics(parts, qrels, chosen, has)
-    place = {name: i for i, name in enumerate(labels)}
-    new = np.array([place.get(name, -1) for name in qrels.topics], dtype=np.int64)
-    used = new >= 0
+        labels = _topics(parts, qrels, policies, is_retrieved)
+    position_of = {name: i for i, name in enumerate(labels)}
+    target = np.array([position_of.get(name, -1) for name in qrels.topics], dtype=np.int64)
+    is_used = target >= 0
 
     shape = (len(labels), len(parts))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
     cells, ranks, grades, sources, tied = [], [], [], [], []
     for system, part in enumerate(parts):
-        # Judgments on another aspect may have topics that do not count.
-        here = used[part.topic]
-        cells.append(system * shape[0] + new[part.topic[here]])
-        ranks.append(part.rank[here])
-        grades.append(part.grade[here])
-        sources.append(part.source[here])
-        among, *columns = part.ties[:, used[part.ties[0]]]
-        tied.append(np.stack([system * shape[0] + new[among], *columns]))
-        retrieved[new[used], system] = part.retrieved[used]
-        scored[new[used], system] = part.has[used]
+        # Judgments on another aspect may have topics that are not evaluated.
+        is_included = is_used[part.topic]
+        cells.append(system * shape[0] + target[part.topic[is_included]])
+        ranks.append(part.rank[is_included])
+        grades.append(part.grade[is_included])
+        sources.append(part.source[is_included])
+        tie_topics, *columns = part.ties[:, is_used[part.ties[0]]]
+        tied.append(np.stack([system * shape[0] + target[tie_topics], *columns]))
+        retrieved[target[is_used], system] = part.retrieved[is_used]
+        scored[target[is_used], system] = part.has_topic[is_used]
         for name, count in part.extra.items():
-            if name in place:
-                retrieved[place[name], system] = count
-                scored[place[name], system] = True
-    if chosen.topics == "qrels":
+            if name in position_of:
+                retrieved[position_of[name], system] = count
+                scored[position_of[name], system] = True
+    if policies.topics == "qrels":
         scored[:] = True
 
-    topic = new[qrels.codes]
-    kept = topic >= 0
+    topic = target[qrels.codes]
+    is_included_judgment = topic >= 0
     grade = qrels.grades.astype(np.int64)
-    # One number of both is sorted sooner than two: topics in order, the highest grades first.
-    row = np.flatnonzero(kept)
+    # One combined key sorts faster than two: topics in order, the highest grades first.
+    row = np.flatnonzero(is_included_judgment)
     row = row[np.argsort((topic[row] << 32) - grade[row], kind="stable")]
-    low = 0 if chosen.negative == "unjudged" else -(2**31)
+    lowest_judged = 0 if policies.negative == "unjudged" else -(2**31)
     cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
     source = _numbers(row, len(qrels))[np.concatenate(sources)]
     if (cell[1:] < cell[:-1]).any():
@@ -174,44 +174,44 @@ def assembled(
             shape[0],
             topic[row],
             grade[row],
-            low,
-            chosen.max_grade or max(qrels.max_grade, 0),
+            lowest_judged,
+            policies.max_grade or max(qrels.max_grade, 0),
             {name: values[row] for name, values in qrels.columns.items()},
         ),
         scored=scored,
-        policies=chosen,
-        coverage=_coverage(names, parts, qrels, retrieved, documents, low),
-        annotations=_annotations(parts, known, new, labels, row, qrels),
+        policies=policies,
+        coverage=_coverage(names, parts, qrels, retrieved, documents, lowest_judged),
+        annotations=_annotations(parts, supplements, target, labels, row, qrels),
         ties=np.concatenate(tied, axis=1),
     )
 
 
 def _numbers(row: Ints, size: int) -> Ints:
-    """Number the judgments of a table as they stand in `row`; -1 where they do not."""
+    """Return the position of each judgment in `row`; -1 if it is not there."""
     number = np.full(size, -1, dtype=np.int64)
     number[row] = np.arange(row.size)
     return number
 
 
 def _topics(
-    parts: Sequence[JudgedRun], qrels: Qrels, chosen: Policies, has: NDArray[np.bool_]
+    parts: Sequence[JudgedRun], qrels: Qrels, policies: Policies, is_retrieved: NDArray[np.bool_]
 ) -> list[str]:
-    if chosen.topics != "run" and not has.any():
-        some = next(iter(parts[0].extra), "")
+    if policies.topics != "run" and not is_retrieved.any():
+        example = next(iter(parts[0].extra), "")
         of_runs, judged = (
             {re.sub("0+(?=[0-9])", "", name.casefold()) for name in names}
             for names in ((name for part in parts for name in part.extra), qrels.topics)
         )
-        same = "; they differ in case or leading zeros" if of_runs & judged else ""
+        hint = "; they differ in case or leading zeros" if of_runs & judged else ""
         raise InputError(
-            f"no topic of the runs is judged (runs have {quoted(some)},"
-            f" judgments have {quoted(qrels.topics[0])}){same}"
+            f"no topic of the runs is judged (runs have {quoted(example)},"
+            f" judgments have {quoted(qrels.topics[0])}){hint}"
         )
-    every = chosen.topics == "qrels"
-    labels = [qrels.topics[i] for i in np.flatnonzero(has.any(axis=1) | every)]
-    if chosen.topics == "run":
+    is_every_topic = policies.topics == "qrels"
+    labels = [qrels.topics[i] for i in np.flatnonzero(is_retrieved.any(axis=1) | is_every_topic)]
+    if policies.topics == "run":
         labels += {name for part in parts for name in part.extra}
-    if (low := chosen.topics_with_grade) is not None:
+    if (low := policies.topics_with_grade) is not None:
         with_grade = {qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= low])}
         labels = [label for label in labels if label in with_grade]
         if not labels:
@@ -223,41 +223,43 @@ def _topics(
 
 def _annotations(
     parts: Sequence[JudgedRun],
-    known: Known,
-    new: Ints,
+    supplements: Supplements,
+    target: Ints,
     labels: Sequence[str],
     row: Ints,
     qrels: Qrels,
 ) -> Annotations:
-    """Put what is known of documents and topics in the order of the judged runs."""
+    """Put the annotations of documents and topics in the order of the judged runs."""
     shape = (len(labels), len(parts))
-    found: dict[str, Rows] = {}
-    for name in known.tables:
-        # Judgments on another aspect are assembled without; their rows are those of relevance.
-        tables = [part.beside.get(name, NOTHING) for part in parts]
-        cell = np.concatenate([i * shape[0] + new[one.topic] for i, one in enumerate(tables)])
+    by_name: dict[str, Rows] = {}
+    for name in supplements.tables:
+        # Judgments on another aspect have no rows here; theirs are those of relevance.
+        tables = [part.table_rows.get(name, NO_ROWS) for part in parts]
+        cell = np.concatenate(
+            [i * shape[0] + target[table.topic] for i, table in enumerate(tables)]
+        )
         rank, code, value = (
-            np.concatenate([getattr(one, column) for one in tables])
+            np.concatenate([getattr(table, column) for table in tables])
             for column in ("rank", "code", "value")
         )
-        kept = np.flatnonzero(np.concatenate([new[one.topic] >= 0 for one in tables]))
-        order = kept[np.lexsort((code[kept], rank[kept], cell[kept]))]
-        found[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
+        kept_rows = np.flatnonzero(np.concatenate([target[table.topic] >= 0 for table in tables]))
+        order = kept_rows[np.lexsort((code[kept_rows], rank[kept_rows], cell[kept_rows]))]
+        by_name[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
     groups = None
-    if "groups" in known.tables:
-        table = known.tables["groups"]
-        asked, rows = table.rows_of(qrels.docs)
-        judgment = _numbers(row, len(qrels))[asked]
-        asked, rows = judgment[judgment >= 0], rows[judgment >= 0]
-        order = np.lexsort((table.codes[rows], asked))
-        asked, rows = asked[order], rows[order]
-        groups = Groups(table.names, found["groups"], asked, table.codes[rows], table.values[rows])
-    intents = known.intents
+    if "groups" in supplements.tables:
+        table = supplements.tables["groups"]
+        docs, rows = table.rows_of(qrels.docs)
+        judgment = _numbers(row, len(qrels))[docs]
+        docs, rows = judgment[judgment >= 0], rows[judgment >= 0]
+        order = np.lexsort((table.codes[rows], docs))
+        docs, rows = docs[order], rows[order]
+        groups = Groups(table.names, by_name["groups"], docs, table.codes[rows], table.values[rows])
+    intents = supplements.intents
     if intents is not None:
         code_of = {name: code for code, name in enumerate(qrels.topics)}
         codes = np.array([code_of.get(name, -1) for name in labels], dtype=np.int64)
         intents = intents.of_topics(codes, row)
-    return Annotations(found.get("lengths"), groups, intents)
+    return Annotations(by_name.get("lengths"), groups, intents)
 
 
 def _coverage(
@@ -290,7 +292,7 @@ def _coverage(
                 unjudged_100=int(n100[i] - j100[i]),
                 tied=part.tied,
                 contradictions=part.contradictions,
-                missing=tuple(topic_order(list(qrels_topics[~part.has]))),
+                missing=tuple(topic_order(list(qrels_topics[~part.has_topic]))),
                 extra=tuple(topic_order(list(part.extra))),
                 excluded=part.excluded,
                 chunks=part.chunks,
@@ -301,53 +303,53 @@ def _coverage(
 
 
 _IN_FLIGHT = 1 << 28
-"""Bytes of files that are read at a time, at the most, so that memory stays bounded."""
+"""Maximum number of bytes of files that are read at a time, to bound memory."""
 
 _MOST = 8
-"""Runs that are read at a time, at the most."""
+"""Maximum number of runs that are read at a time."""
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all)."""
 
-OfRun = Callable[[Run, str | None], Found]
+RunFunction = Callable[[Run, str | None], Result]
 """Called with a run and the name of its file; importable where workers are other processes."""
 
 
 def judge_each(
     runs: Runs,
     judgments: Iterable[Qrels],
-    of_run: OfRun[tuple[JudgedRun, Found]],
+    of_run: RunFunction[tuple[JudgedRun, Result]],
     progress: Progress | None,
     **where: Any,
-) -> tuple[list[str], list[tuple[JudgedRun, Found]]]:
+) -> tuple[list[str], list[tuple[JudgedRun, Result]]]:
     """Read and judge each run, a few at a time; with the names of the systems, in order."""
     if not len(runs):
         raise InputError("expected at least one run, got none")
     if len(runs) > 1:
-        # What all threads share is made before they start.
-        for one in judgments:
-            one.index, one.place  # noqa: B018
-    found = list(of_each(runs, of_run, progress, **where))
-    parts = [part for part, _ in found]
+        # All threads share these cached properties, so compute them before the threads start.
+        for qrels in judgments:
+            qrels.index, qrels.place  # noqa: B018
+    results = list(map_runs(runs, of_run, progress, **where))
+    parts = [part for part, _ in results]
     names = [part.name for part in parts]
-    return distinct_names(names, [part.stem for part in parts], stacklevel=5), found
+    return distinct_names(names, [part.stem for part in parts], stacklevel=5), results
 
 
-def of_each(
+def map_runs(
     runs: Runs,
-    of_run: OfRun[Found],
+    of_run: RunFunction[Result],
     progress: Progress | None,
     *,
     jobs: int | None = None,
     backend: str | None = None,
-) -> Iterator[Found]:
+) -> Iterator[Result]:
     """Call a function with each run, by default in threads here; results come in order."""
     if jobs is not None:
         check_whole("jobs", jobs, 1, MOST_JOBS)
-    here = backend in {"serial", "threading"} if backend else not has_joblib_backend()
-    if here:
+    is_local = backend in {"serial", "threading"} if backend else not has_joblib_backend()
+    if is_local:
         outcomes = _in_threads(runs, of_run, 1 if backend == "serial" else jobs)
     else:
         outcomes = _by_workers(runs, of_run, jobs=jobs or processors(), backend=backend)
@@ -356,43 +358,43 @@ def of_each(
             if isinstance(outcome.error, BadRunError):
                 skip(done - 1, outcome.error)
             else:
-                yield outcome.taken()
+                yield outcome.result()
             if progress:
                 progress(done, len(runs))
 
 
 @dataclass(frozen=True)
-class _Outcome(Generic[Found]):
-    """What came of a run, or what went wrong; and what was warned of meanwhile."""
+class _Outcome(Generic[Result]):
+    """The result or the error of a run, and the warnings issued meanwhile."""
 
-    found: Found | None
+    value: Result | None
     error: Exception | None
-    told: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     @classmethod
-    def of(cls, function: Callable[[], Found]) -> _Outcome[Found]:
-        with collected_warnings() as told:
+    def of(cls, function: Callable[[], Result]) -> _Outcome[Result]:
+        with collected_warnings() as warnings:
             try:
-                return cls(function(), None, tuple(told))
+                return cls(function(), None, tuple(warnings))
             except Exception as error:
-                return cls(None, error, tuple(told))
+                return cls(None, error, tuple(warnings))
 
-    def taken(self) -> Found:
-        for text in self.told:
+    def result(self) -> Result:
+        for text in self.warnings:
             warn(text, stacklevel=2)
         if self.error is not None:
             raise self.error
-        return cast("Found", self.found)
+        return cast("Result", self.value)
 
 
 def _in_threads(
-    runs: Runs, of_run: OfRun[Found], jobs: int | None
-) -> Generator[_Outcome[Found], None, None]:
-    def outcome(i: int) -> _Outcome[Found]:
+    runs: Runs, of_run: RunFunction[Result], jobs: int | None
+) -> Generator[_Outcome[Result], None, None]:
+    def outcome(i: int) -> _Outcome[Result]:
         return _Outcome.of(lambda: of_run(runs[i], runs.stem(i)))
 
-    # While one run is judged, another is read. More threads than processors would only hand the
-    # interpreter to each other more often.
+    # While one run is judged, another is read. More threads than processors would only switch
+    # more often.
     sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
     fitting = sum(size <= _IN_FLIGHT for size in accumulate(sizes))
     workers = jobs or max(1, min(_MOST, max(2, processors()), fitting))
@@ -407,11 +409,11 @@ def _in_threads(
 
 
 def _by_workers(
-    runs: Runs, of_run: OfRun[Found], **where: Any
-) -> Generator[_Outcome[Found], None, None]:
-    # Runs in memory are read here, since not all that can be read can be sent.
+    runs: Runs, of_run: RunFunction[Result], **where: Any
+) -> Generator[_Outcome[Result], None, None]:
+    # Runs in memory are read here, since not every input can be sent to a worker.
     tasks = ((i, _Outcome.of(partial(runs.sent, i))) for i in range(len(runs)))
-    arrived: dict[int, _Outcome[Found]] = {}
+    arrived: dict[int, _Outcome[Result]] = {}
     first = 0
     for i, outcome in computed(_judged, of_run, tasks, **where):
         arrived[i] = outcome
@@ -420,11 +422,11 @@ def _by_workers(
             first += 1
 
 
-def _judged(of_run: OfRun[Found], sent: _Outcome[Runs]) -> _Outcome[Found]:
-    runs = sent.found
+def _judged(of_run: RunFunction[Result], sent: _Outcome[Runs]) -> _Outcome[Result]:
+    runs = sent.value
     if runs is None:
-        return _Outcome(None, sent.error, sent.told)
-    # Who wants more on a machine has more workers on it.
+        return _Outcome(None, sent.error, sent.warnings)
+    # More parallelism on a machine comes from more workers, not from threads of one.
     with at_most(1):
-        done = _Outcome.of(lambda: of_run(runs[0], runs.stem(0)))
-    return replace(done, told=sent.told + done.told)
+        outcome = _Outcome.of(lambda: of_run(runs[0], runs.stem(0)))
+    return replace(outcome, warnings=sent.warnings + outcome.warnings)

@@ -20,7 +20,7 @@ SELF = "self"
 
 
 def _pairs(data: Any, source: str) -> dict[str, list[Any]]:
-    """Make columns of `{topic: [document, ...]}`."""
+    """Convert `{topic: [document, ...]}` to columns."""
     columns: dict[str, list[Any]] = {"topic": [], "doc": []}
     for topic, docs in data.items():
         if not isinstance(docs, (list, tuple, set, frozenset)):
@@ -38,25 +38,25 @@ EXCLUDED = schema_of_lines(
 
 @dataclass(frozen=True, eq=False)
 class Exclusion:
-    """Documents to remove from the rankings of topics: `pairs`, or those called like the topic."""
+    """Documents to remove from the rankings of topics: `pairs`, or the one with the topic's id."""
 
     pairs: pl.DataFrame | None = None
 
     @classmethod
     def of(cls, data: Any) -> Exclusion | None:
-        """Take `self`, or a table of topics and documents; None for None."""
+        """Read `self`, or a table of topics and documents; None for None."""
         if data is None or isinstance(data, cls):
             return data
         if isinstance(data, str) and data == SELF:
             return cls()
         return cls(read_table(data, EXCLUDED).frame.select("topic", "doc").unique())
 
-    def kept(self, run: Run) -> NDArray[np.bool_]:
-        """Return a mask of the rows of a run that stay; shape (rows,)."""
+    def mask(self, run: Run) -> NDArray[np.bool_]:
+        """Return a mask of the rows of a run to keep; shape (rows,)."""
         topic = pl.Series(run.topics, dtype=pl.String).gather(run.codes)
         if self.pairs is None:
             return (topic != run.docs).to_numpy()
         rows = pl.DataFrame({"topic": topic, "doc": run.docs}).with_row_index("row")
-        kept = np.ones(len(run), dtype=bool)
-        kept[rows.join(self.pairs, on=["topic", "doc"], how="semi")["row"].to_numpy()] = False
-        return kept
+        is_kept = np.ones(len(run), dtype=bool)
+        is_kept[rows.join(self.pairs, on=["topic", "doc"], how="semi")["row"].to_numpy()] = False
+        return is_kept

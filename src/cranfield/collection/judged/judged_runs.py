@@ -1,7 +1,7 @@
-"""Judged runs: rankings turned into grades, the one thing that measures see.
+"""Judged runs: rankings as grades, which measures score.
 
-Nothing here is padded. Of a ranking only the documents with a judgment are kept, as rows of a flat
-table in order of (system, topic, rank); of all others only their number matters.
+Of a ranking only the judged documents are kept, as rows of a flat table in order of (system, topic,
+rank), without padding; the others are only counted.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from cranfield.collection.judged.rows import (
 from cranfield.collection.policies import Policies
 from cranfield.tabular import frame_html
 
-Made = TypeVar("Made")
+View = TypeVar("View")
 
 
 @dataclass(frozen=True, eq=False)
 class Annotations:
-    """What was given to :func:`cranfield.judge` besides judgments; None where nothing was.
+    """Inputs of :func:`cranfield.judge` other than judgments; None if absent.
 
     Attributes
     ----------
@@ -66,23 +66,23 @@ class Annotations:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def top(self, cutoff: int) -> Annotations:
-        """Keep what belongs to the ranks up to a cutoff."""
+        """Return the annotations up to a rank cutoff."""
         return replace(
             self,
             lengths=self.lengths and self.lengths.where(self.lengths.rank <= cutoff),
             groups=self.groups
             and replace(self.groups, rows=self.groups.rows.where(self.groups.rows.rank <= cutoff)),
-            aspects={name: one.top(cutoff) for name, one in self.aspects.items()},
+            aspects={name: runs.top(cutoff) for name, runs in self.aspects.items()},
             queries=self.queries and self.queries.where(self.queries.rank <= cutoff),
         )
 
     def condensed(self, judged: Rows) -> Annotations:
-        """Keep what belongs to judged documents, at the ranks that they move up to."""
+        """Return the annotations of judged documents, at their ranks in condensed lists."""
         return replace(
             self,
             lengths=self.lengths and _moved(self.lengths, judged),
             groups=self.groups and replace(self.groups, rows=_moved(self.groups.rows, judged)),
-            aspects={name: one.condensed() for name, one in self.aspects.items()},
+            aspects={name: runs.condensed() for name, runs in self.aspects.items()},
             queries=self.queries and _moved(self.queries, judged),
         )
 
@@ -114,14 +114,14 @@ class JudgedRuns(Scorable):
     policies
         How the rankings were judged.
     coverage
-        What the runs and the judgments did not have in common.
+        Differences between the topics and documents of runs and of judgments.
     annotations
-        What else is known of topics and documents.
+        Other data on topics and documents.
     ties
         Judged documents in groups of tied documents of several grades, as rows of cell, rank,
         grade, first rank of the group, and its size.
     views
-        The same runs seen in other ways, kept so that each is made once.
+        Cache of views of the same runs, by key.
     """
 
     topics: tuple[str, ...]
@@ -138,7 +138,7 @@ class JudgedRuns(Scorable):
 
     @property
     def unit(self) -> str:
-        """What a topic is here, in a word."""
+        """Noun for a topic in messages: topic or session."""
         return "topic" if self.annotations.clicks is None else "session"
 
     @property
@@ -150,16 +150,18 @@ class JudgedRuns(Scorable):
         """Return the scores by each measure; NaN where the topic policy says 'no score'."""
         intents = self.annotations.intents
         if intents is not None and intents.differing:
-            infos = {str(one): getattr(one, "info", None) for one in measures}
-            flat = [name for name, info in infos.items() if info and "intents" not in info.inputs]
-            if flat:
+            infos = {str(measure): getattr(measure, "info", None) for measure in measures}
+            affected = [
+                name for name, info in infos.items() if info and "intents" not in info.inputs
+            ]
+            if affected:
                 documents = counted(intents.differing, "document")
                 warn(
-                    f"{documents} with different grades by subtopic: {some_of(flat, 3)} by the"
+                    f"{documents} with different grades by subtopic: {some_of(affected, 3)} by the"
                     " highest of them",
                     stacklevel=4,
                 )
-        return [np.where(self.scored, one.score(self), np.nan) for one in measures]
+        return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, how sessions became rankings, and the scale of grades."""
@@ -167,7 +169,7 @@ class JudgedRuns(Scorable):
         return settings | dict(self.annotations.settings)
 
     def read_as(self, settings: Mapping[str, Any]) -> JudgedRuns:
-        """Return the same runs with how they were read, for the record."""
+        """Return the same runs with the settings of reading in their annotations."""
         if not settings:
             return self
         skipped = tuple(settings.get("skipped runs", ()))
@@ -184,12 +186,12 @@ class JudgedRuns(Scorable):
         """(topics, systems)."""
         return len(self.topics), len(self.systems)
 
-    def view(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return what is kept under a key; where nothing is, make it."""
-        kept: Made | None = self.views.get(key)
-        if kept is None:
-            kept = self.views[key] = make()
-        return kept
+    def view(self, key: Hashable, make: Callable[[], View]) -> View:
+        """Return the cached view of a key, or compute and cache it."""
+        cached: View | None = self.views.get(key)
+        if cached is None:
+            cached = self.views[key] = make()
+        return cached
 
     def top(self, cutoff: int) -> JudgedRuns:
         """Return the same runs cut off after rank `cutoff`."""
@@ -241,15 +243,15 @@ class JudgedRuns(Scorable):
         check_whole("rel", rel, 0)
         low = self.judgments.judged_from
 
-        def flat(grades: Ints) -> Ints:
+        def binary_grades(grades: Ints) -> Ints:
             return np.where(grades >= max(rel, low), 1, np.where(grades >= low, 0, grades))
 
         judgments = replace(
             self.judgments,
-            grade=flat(self.judgments.grade),
+            grade=binary_grades(self.judgments.grade),
             max_grade=min(1, self.judgments.max_grade),
         )
-        documents = replace(self.documents, grade=flat(self.documents.grade))
+        documents = replace(self.documents, grade=binary_grades(self.documents.grade))
         return replace(self, documents=documents, judgments=judgments, views={})
 
     def grades_by_rank(self, length: int, rel: int | None = None) -> Ints:
@@ -306,18 +308,18 @@ class JudgedRuns(Scorable):
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the same runs judged on another aspect; `name` is the measure that needs it."""
         if aspect not in self.annotations.aspects:
-            have = ", ".join(quoted(one) for one in self.annotations.aspects) or "none"
+            names = ", ".join(quoted(name) for name in self.annotations.aspects) or "none"
             raise MeasureError(
-                f"{name} requires judgments on the aspect {quoted(aspect)}, got: {have}"
+                f"{name} requires judgments on the aspect {quoted(aspect)}, got: {names}"
             )
         return self.annotations.aspects[aspect]
 
     def column(self, column: str, name: str) -> NDArray[Any]:
         """Return a column of the judgments; `name` is the measure that needs it."""
         if column not in self.judgments.columns:
-            have = ", ".join(self.judgments.columns) or "none"
+            names = ", ".join(self.judgments.columns) or "none"
             raise MeasureError(
-                f"{name} requires a column {quoted(column)} of the judgments, got: {have}"
+                f"{name} requires a column {quoted(column)} of the judgments, got: {names}"
             )
         return self.judgments.columns[column]
 
@@ -343,12 +345,16 @@ class JudgedRuns(Scorable):
 def _moved(rows: Rows, judged: Rows) -> Rows:
     """Move rows to the ranks that documents have among the judged ones."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    wanted, given = (one.cell << 32 | one.rank for one in (rows, judged))
-    at = np.searchsorted(given, wanted)
-    kept = given[np.minimum(at, max(given.size - 1, 0))] == wanted if given.size else at < 0
-    moved = judged.seen[at[kept]]
-    gains = rows.gains[kept] if rows.gains.size else rows.gains
-    return Rows(rows.cell[kept], moved, rows.grade[kept], rows.shape, gains)
+    keys, judged_keys = (table.cell << 32 | table.rank for table in (rows, judged))
+    positions = np.searchsorted(judged_keys, keys)
+    is_judged = (
+        judged_keys[np.minimum(positions, max(judged_keys.size - 1, 0))] == keys
+        if judged_keys.size
+        else positions < 0
+    )
+    ranks = judged.seen[positions[is_judged]]
+    gains = rows.gains[is_judged] if rows.gains.size else rows.gains
+    return Rows(rows.cell[is_judged], ranks, rows.grade[is_judged], rows.shape, gains)
 
 
 def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
@@ -356,8 +362,8 @@ def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
 
     Later documents of the class stay in their places, judged and not relevant. There is one
     judgment a class, of its highest grade: so recall bases count classes, and ideal rankings have
-    the best document of each. A document without a class is one of its own. Of what is known
-    besides grades the view keeps the lengths. `name` is the measure that needs it.
+    the best document of each. A document without a class is one of its own. Of the
+    annotations the view keeps the lengths. `name` is the measure that needs it.
 
     As in NTCIREVAL (option -ec), any judged document counts as the first of its class, relevant or
     not; so give documents that are not relevant no class, or one each.
@@ -368,39 +374,39 @@ def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
 def _codes(judged: JudgedRuns, name: str) -> Ints:
     """Number the classes; those of different topics may share a number."""
     labels = np.asarray(judged.column("class", name)).astype(str)
-    _, code = np.unique(labels, return_inverse=True)
-    alone = labels == ""
-    return np.where(alone, code.size + np.arange(code.size), code)
+    _, codes = np.unique(labels, return_inverse=True)
+    is_unclassified = labels == ""
+    return np.where(is_unclassified, codes.size + np.arange(codes.size), codes)
 
 
 def _by_class(judged: JudgedRuns, code: Ints) -> JudgedRuns:
     judgments, documents = judged.judgments, judged.documents
     pairs = judgments.topic * (2 * code.size + 1) + code
     # Judgments stand in order of topic and falling grade: the first of a class is its best.
-    _, best, of = np.unique(pairs, return_index=True, return_inverse=True)
-    order = np.argsort(best)
-    kept = best[order]
-    number = np.empty(kept.size, dtype=np.int64)
-    number[order] = np.arange(kept.size)
-    place = number[of[documents.judgment]]
+    _, first_judgments, class_numbers = np.unique(pairs, return_index=True, return_inverse=True)
+    order = np.argsort(first_judgments)
+    best_judgments = first_judgments[order]
+    ranks_of_classes = np.empty(best_judgments.size, dtype=np.int64)
+    ranks_of_classes[order] = np.arange(best_judgments.size)
+    judgment = ranks_of_classes[class_numbers[documents.judgment]]
 
-    # What is not judged does not make others of its class redundant.
-    seen = np.flatnonzero(documents.grade >= judgments.judged_from)
-    keys = documents.cell[seen] * max(kept.size, 1) + place[seen]
+    # Unjudged documents do not make others of their class redundant.
+    judged_rows = np.flatnonzero(documents.grade >= judgments.judged_from)
+    keys = documents.cell[judged_rows] * max(best_judgments.size, 1) + judgment[judged_rows]
     by_key = np.argsort(keys, kind="stable")
     redundant = np.zeros(documents.cell.size, dtype=bool)
-    redundant[seen[by_key]] = places(keys[by_key]) > 1
+    redundant[judged_rows[by_key]] = places(keys[by_key]) > 1
     grade = np.where(redundant, np.minimum(documents.grade, 0), documents.grade)
     return replace(
         judged,
-        documents=Rows(documents.cell, documents.rank, grade, documents.shape, source=place),
+        documents=Rows(documents.cell, documents.rank, grade, documents.shape, source=judgment),
         judgments=Judgments(
             judgments.topics,
-            judgments.topic[kept],
-            judgments.grade[kept],
+            judgments.topic[best_judgments],
+            judgments.grade[best_judgments],
             judgments.judged_from,
             judgments.max_grade,
-            {"class": np.asarray(judgments.columns["class"])[kept]},
+            {"class": np.asarray(judgments.columns["class"])[best_judgments]},
         ),
         annotations=Annotations(judged.annotations.lengths),
         views={},
@@ -418,7 +424,7 @@ def of_grades(runs: Ints, judged: Ints, highest: int, *, every_grade: bool = Fal
     run, rank = np.nonzero(runs >= 0)
     retrieved = np.zeros((topics, count), dtype=np.int64)
     retrieved[0] = np.bincount(run, minlength=count)
-    more = np.arange(highest * every_grade, -every_grade, -1)
+    further_grades = np.arange(highest * every_grade, -every_grade, -1)
     return JudgedRuns(
         ("topic", "every grade")[:topics],
         tuple(map(str, range(count))),
@@ -426,8 +432,8 @@ def of_grades(runs: Ints, judged: Ints, highest: int, *, every_grade: bool = Fal
         retrieved,
         Judgments(
             topics,
-            np.repeat(np.arange(2), [judged.size, more.size]),
-            np.concatenate([judged, more]).astype(np.int64),
+            np.repeat(np.arange(2), [judged.size, further_grades.size]),
+            np.concatenate([judged, further_grades]).astype(np.int64),
             0,
             highest,
         ),
@@ -438,7 +444,7 @@ def of_grades(runs: Ints, judged: Ints, highest: int, *, every_grade: bool = Fal
 
 
 BLOCK = 2**19
-"""Rows and judgments by intent that are held at a time, more only for one intent alone."""
+"""Maximum number of rows and judgments by intent in memory; a single intent may exceed it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -457,23 +463,23 @@ def by_intent(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[ByIntent]
     topic, place = np.nonzero(intents.exists)
     judgments = np.bincount(judged.judgments.topic, minlength=judged.shape[0])
     rows = judged.documents.count.sum(axis=1) + judgments
-    part = (np.cumsum(rows[topic]) - 1) // BLOCK
-    if not part.size or part[-1] == 0:
+    blocks = (np.cumsum(rows[topic]) - 1) // BLOCK
+    if not blocks.size or blocks[-1] == 0:
         key = ("by intent", max(rel, 1))
         yield judged.view(key, lambda: _by_intent(judged, intents, topic, place))
         return
-    starts = np.flatnonzero(np.diff(part, prepend=-1))
-    for some in np.split(np.arange(topic.size), starts[1:]):
-        yield _by_intent(judged, intents, topic[some], place[some])
+    starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+    for block in np.split(np.arange(topic.size), starts[1:]):
+        yield _by_intent(judged, intents, topic[block], place[block])
 
 
 def expected_by_intent(
     judged: JudgedRuns, name: str, rel: int, score: Callable[[ByIntent], Floats]
 ) -> Floats:
-    """Mean over the intents of each topic, by how likely they are; shape (topics, systems)."""
+    """Average scores over the intents of each topic by probability; shape (topics, systems)."""
     out = np.zeros(judged.shape)
-    for part in by_intent(judged, name, rel):
-        np.add.at(out, part.topic, part.probability[:, None] * score(part))
+    for block in by_intent(judged, name, rel):
+        np.add.at(out, block.topic, block.probability[:, None] * score(block))
     return out
 
 
@@ -483,21 +489,25 @@ def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -
     low = judgments.judged_from
     # The judgments of each intent are those of its topic, in order.
     first = np.searchsorted(judgments.topic, topic, "left")
-    of, judgment = ranges(first, np.searchsorted(judgments.topic, topic, "right"))
-    begins = np.searchsorted(of, np.arange(topic.size))
-    grade = np.zeros(of.size, dtype=np.int64)
+    intent_of, judgment = ranges(first, np.searchsorted(judgments.topic, topic, "right"))
+    begins = np.searchsorted(intent_of, np.arange(topic.size))
+    grade = np.zeros(intent_of.size, dtype=np.int64)
     number = np.full(intents.exists.shape, -1, dtype=np.int64)
     number[topic, place] = np.arange(topic.size)
-    some = np.flatnonzero(np.isin(judgments.topic, topic))
-    which, entry = intents.entries(some)
-    which = some[which]
-    intent = number[judgments.topic[which], intents.place[entry]]
-    here = intent >= 0
-    which, entry, intent = which[here], entry[here], intent[here]
+    graded_rows = np.flatnonzero(np.isin(judgments.topic, topic))
+    judgment_rows, entry = intents.entries(graded_rows)
+    judgment_rows = graded_rows[judgment_rows]
+    intent = number[judgments.topic[judgment_rows], intents.place[entry]]
+    has_intent = intent >= 0
+    judgment_rows, entry, intent = (
+        judgment_rows[has_intent],
+        entry[has_intent],
+        intent[has_intent],
+    )
     graded = intents.grade[entry]
-    grade[begins[intent] + which - first[intent]] = np.where(graded < low, 0, graded)
+    grade[begins[intent] + judgment_rows - first[intent]] = np.where(graded < low, 0, graded)
     if judgments.grade.min(initial=0) < low:
-        # A document that is unjudged for the topic stays so.
+        # A document that is unjudged for the topic is unjudged for its intents.
         unjudged = judgments.grade[judgment] < low
         grade[unjudged] = judgments.grade[judgment[unjudged]]
 
@@ -508,41 +518,53 @@ def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -
 
     cell, rows = spread(documents)
     intent = cell % topic.size
-    seen = grade[documents.judgment[rows] + (begins - first)[intent]]
+    document_grades = grade[documents.judgment[rows] + (begins - first)[intent]]
     annotations = Annotations()
     lengths = judged.annotations.lengths
     if lengths is not None:
-        at, kept = spread(lengths)
+        length_cells, length_rows = spread(lengths)
         annotations = Annotations(
-            Rows(at, lengths.rank[kept], lengths.grade[kept], shape, lengths.gains[kept])
+            Rows(
+                length_cells,
+                lengths.rank[length_rows],
+                lengths.grade[length_rows],
+                shape,
+                lengths.gains[length_rows],
+            )
         )
     labels = [
         f"{judged.topics[t]}/{intents.names[t][p]}" for t, p in zip(topic, place, strict=True)
     ]
-    by = replace(
+    by_intents = replace(
         judged,
         topics=tuple(labels),
-        documents=Rows(cell, documents.rank[rows], seen, shape),
+        documents=Rows(cell, documents.rank[rows], document_grades, shape),
         retrieved=judged.retrieved[topic],
-        judgments=Judgments(topic.size, of, _falling(of, grade, begins), low, judgments.max_grade),
+        judgments=Judgments(
+            topic.size,
+            intent_of,
+            _falling(intent_of, grade, begins),
+            low,
+            judgments.max_grade,
+        ),
         scored=judged.scored[topic],
         annotations=annotations,
         views={},
     )
     return ByIntent(
-        by, topic, intents.probability[topic, place], intents.navigational[topic, place]
+        by_intents, topic, intents.probability[topic, place], intents.navigational[topic, place]
     )
 
 
-def _falling(of: Ints, grade: Ints, begins: Ints) -> Ints:
+def _falling(intent: Ints, grade: Ints, begins: Ints) -> Ints:
     """Put the grades of each intent in falling order; most of them are 0, and need no sorting."""
-    some = np.flatnonzero(grade)
-    some = some[np.lexsort((-grade[some], of[some]))]
-    counts = np.bincount(of[some], minlength=begins.size)
-    sizes = np.diff(begins, append=of.size)
-    place = np.arange(some.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    # Zeros stand between the grades above and below them.
-    place += np.where(grade[some] < 0, np.repeat(sizes - counts, counts), 0)
+    nonzero = np.flatnonzero(grade)
+    nonzero = nonzero[np.lexsort((-grade[nonzero], intent[nonzero]))]
+    counts = np.bincount(intent[nonzero], minlength=begins.size)
+    sizes = np.diff(begins, append=intent.size)
+    place = np.arange(nonzero.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    # Zeros are between the positive and the negative grades.
+    place += np.where(grade[nonzero] < 0, np.repeat(sizes - counts, counts), 0)
     out = np.zeros_like(grade)
-    out[place + begins[of[some]]] = grade[some]
+    out[place + begins[intent[nonzero]]] = grade[nonzero]
     return out

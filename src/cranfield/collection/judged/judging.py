@@ -1,4 +1,4 @@
-"""Where rankings meet judgments: the only place that turns documents into grades."""
+"""Judge runs: turn their documents into grades."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.each_run import (
-    Beside,
     JudgedRun,
-    Known,
     Progress,
+    Supplements,
+    TableRows,
     assembled,
     judge_each,
 )
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 ORDER = "runs come first: cf.evaluate(runs, qrels, measures), cf.judge(runs, qrels)"
 
 
-def read_both(
+def read_inputs(
     runs: Any,
     qrels: Any,
     *,
@@ -64,22 +64,22 @@ def read_both(
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and prepare runs to be read, with names of columns for both."""
     runs, qrels = _in_order(runs, qrels)
-    of_qrels: Any = None
-    of_runs: Any = columns
+    qrels_columns: Any = None
+    run_columns: Any = columns
     if columns is not None:
         from cranfield.collection.files.named_columns import shared
 
-        of_qrels, of_runs = shared(columns, system)
+        qrels_columns, run_columns = shared(columns, system)
     judgments = read_qrels(
-        qrels, subtopics=subtopics, columns=of_qrels, on_duplicate=on_duplicate, grades=grades
+        qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
     )
     if _types(runs) == {int} and _types(qrels) == {float}:
         warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
-        # Columns that the judgments did not have must be in the runs.
-        of_runs.loose &= of_qrels.met
+        # Columns that the judgments lack must be in the runs.
+        run_columns.loose &= qrels_columns.met
     many = read_runs(
-        runs, system=system, columns=of_runs, on_bad_run=on_bad_run, on_duplicate=on_duplicate
+        runs, system=system, columns=run_columns, on_bad_run=on_bad_run, on_duplicate=on_duplicate
     )
     return many, judgments
 
@@ -112,7 +112,7 @@ def _is_read(data: Any) -> bool:
 
 
 @contextmanager
-def telling_order(runs: Any, qrels: Any, order: str = ORDER, **options: Any) -> Iterator[None]:
+def hint_at_order(runs: Any, qrels: Any, order: str = ORDER, **options: Any) -> Iterator[None]:
     """Add the order of arguments to an error if they can be read in each other's place."""
     try:
         yield
@@ -130,8 +130,8 @@ def _are_swapped(runs: Any, qrels: Any, options: Mapping[str, Any]) -> bool:
         return False
     if can_be_read(qrels, "qrels", **options):
         return can_be_read(runs, "qrels", **options) and not can_be_read(runs, "run", **options)
-    # Decimal gains in memory may be meant as judgments. A file is said to be readable as a run even
-    # if the runs are runs: then there were no judgments among the files.
+    # Decimal gains in memory may be meant as judgments. A file that can be read as a run is always
+    # reported: if the runs are not judgments, no file has any.
     return isinstance(qrels, (str, PathLike)) or can_be_read(runs, "qrels", **options)
 
 
@@ -151,20 +151,20 @@ def can_be_read(
     path = fspath(data) if isinstance(data, (str, PathLike)) else ""
     if path == "-" or path.startswith("irds:") or is_url(path):
         return False
-    of_qrels: Any
-    of_runs: Any
+    qrels_columns: Any
+    run_columns: Any
     try:
-        of_qrels, of_runs = shared(columns, system)
+        qrels_columns, run_columns = shared(columns, system)
         with collected_warnings():
             if kind == "qrels":
-                return bool(read_qrels(data, columns=of_qrels, **options))
-            many = read_runs(data, system=system, columns=of_runs, **options)
+                return bool(read_qrels(data, columns=qrels_columns, **options))
+            many = read_runs(data, system=system, columns=run_columns, **options)
             return len(many) > 0 and many[0] is not None
     except CranfieldError:
         return False
 
 
-class OfRankings(TypedDict, total=False):
+class RankingOptions(TypedDict, total=False):
     """Options of :func:`judge` that apply to sessions too."""
 
     ties: Ties | None
@@ -180,7 +180,7 @@ class OfRankings(TypedDict, total=False):
     progress: Progress | None
 
 
-class Judging(OfRankings, total=False):
+class Judging(RankingOptions, total=False):
     """Options of :func:`judge`, except `compat`; `evaluate` and others pass them on."""
 
     topics: Topics | None
@@ -316,7 +316,7 @@ def judge(
     >>> judged.documents.rank.tolist(), judged.documents.grade.tolist()
     ([1, 3], [0, 2])
     """
-    chosen = policies(
+    policy = policies(
         compat,
         ties=ties,
         topics=topics,
@@ -328,8 +328,8 @@ def judge(
     )
     check_fork()
     reading: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
-    with telling_order(runs, qrels, **reading):
-        many, by_subtopic = read_both(
+    with hint_at_order(runs, qrels, **reading):
+        many, by_subtopic = read_inputs(
             runs,
             qrels,
             subtopics=True if intents is not None else None,
@@ -338,34 +338,47 @@ def judge(
             **reading,
         )
     judgments = by_subtopic.flat()
-    known = _known(by_subtopic, judgments, lengths, groups, intents)
-    others = {name: read_qrels(one).flat() for name, one in (aspects or {}).items()}
+    supplements = _read_supplements(by_subtopic, judgments, lengths, groups, intents)
+    aspect_qrels = {name: read_qrels(data).flat() for name, data in (aspects or {}).items()}
 
-    of_run = _OfRun(judgments, chosen, known.tables, tuple(others.values()), Exclusion.of(exclude))
-    where = {"jobs": jobs, "backend": backend}
-    with telling_order(runs, qrels, **reading):
-        names, found = judge_each(many, (judgments, *others.values()), of_run, progress, **where)
-    judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
+    judge_run = _RunJudge(
+        judgments,
+        policy,
+        supplements.tables,
+        tuple(aspect_qrels.values()),
+        Exclusion.of(exclude),
+    )
+    workers = {"jobs": jobs, "backend": backend}
+    with hint_at_order(runs, qrels, **reading):
+        names, results = judge_each(
+            many, (judgments, *aspect_qrels.values()), judge_run, progress, **workers
+        )
+    judged = assembled(names, [part for part, _ in results], judgments, policy, supplements)
     _warn_of_unjudged_systems(judged)
     excluded = sum(row.excluded for row in judged.coverage.systems)
-    about = {} if exclude is None else {"excluded documents": excluded}
-    judged = judged.read_as({**many.settings, **about})
-    if others:
-        tables = Known(known.tables)
+    exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
+    judged = judged.read_as({**many.settings, **exclusion_settings})
+    if aspect_qrels:
+        extra_tables = Supplements(supplements.tables)
         # The grades of other aspects are on scales of their own.
-        chosen = replace(chosen, max_grade=None, topics_with_grade=None)
-        on = {
+        policy = replace(policy, max_grade=None, topics_with_grade=None)
+        aspect_runs = {
             name: _beside_relevance(
                 judged,
                 assembled(
-                    names, [more[i] for _, more in found], other, chosen, tables, judged.topics
+                    names,
+                    [more[i] for _, more in results],
+                    other,
+                    policy,
+                    extra_tables,
+                    judged.topics,
                 ),
             )
-            for i, (name, other) in enumerate(others.items())
+            for i, (name, other) in enumerate(aspect_qrels.items())
         }
-        judged = replace(judged, annotations=replace(judged.annotations, aspects=on))
+        judged = replace(judged, annotations=replace(judged.annotations, aspects=aspect_runs))
     _warn_of_unmatched(judged, {"groups": groups, **(aspects or {})})
-    return judged.condensed() if chosen.unjudged == "condensed" else judged
+    return judged.condensed() if policy.unjudged == "condensed" else judged
 
 
 def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
@@ -401,11 +414,11 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _OfRun:
+class _RunJudge:
     """Judge a run by relevance, and on other aspects."""
 
     judgments: Qrels
-    chosen: Policies
+    policies: Policies
     tables: Mapping[str, DocumentTable]
     others: tuple[Qrels, ...]
     exclusion: Exclusion | None = None
@@ -413,70 +426,79 @@ class _OfRun:
     def __call__(self, run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
         rows = len(run)
         if self.exclusion is not None:
-            run = run.without(~self.exclusion.kept(run))
-        order = order_of(run, self.chosen.order)
-        part = judge_one(run, stem, self.judgments, self.chosen, self.tables, order)
-        part = replace(part, excluded=rows - len(run))
-        on = [judge_one(run, stem, other, self.chosen, order=order) for other in self.others]
-        return part, on
+            run = run.without(~self.exclusion.mask(run))
+        order = order_of(run, self.policies.order)
+        judged_run = judge_one(run, stem, self.judgments, self.policies, self.tables, order)
+        judged_run = replace(judged_run, excluded=rows - len(run))
+        aspect_runs = [
+            judge_one(run, stem, other, self.policies, order=order) for other in self.others
+        ]
+        return judged_run, aspect_runs
 
 
 def _beside_relevance(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
     """Copy lengths and groups of documents, the same on all aspects, to another aspect."""
-    same, groups = judged.annotations, other.annotations.groups
-    if groups is not None and same.groups is not None:
-        groups = replace(groups, rows=same.groups.rows)
-    annotations = replace(other.annotations, lengths=same.lengths, groups=groups)
+    relevance, groups = judged.annotations, other.annotations.groups
+    if groups is not None and relevance.groups is not None:
+        groups = replace(groups, rows=relevance.groups.rows)
+    annotations = replace(other.annotations, lengths=relevance.lengths, groups=groups)
     return replace(other, scored=judged.scored, retrieved=judged.retrieved, annotations=annotations)
 
 
-def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any) -> Known:
+def _read_supplements(
+    by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any
+) -> Supplements:
     """Read lengths and groups of documents, and intents of topics."""
     if by_subtopic.subtopics is None and lengths is groups is intents is None:
-        return Known()
+        return Supplements()
     from cranfield.collection.document_tables import read_groups, read_lengths
     from cranfield.collection.intents import intents_of, read_intents
 
-    readers = {"lengths": (read_lengths, lengths), "groups": (read_groups, groups)}
-    tables = {name: read(data) for name, (read, data) in readers.items() if data is not None}
+    sources = {"lengths": (read_lengths, lengths), "groups": (read_groups, groups)}
+    tables = {name: read(data) for name, (read, data) in sources.items() if data is not None}
     table = None if intents is None else read_intents(intents)
     if by_subtopic.subtopics is None and table is None:
-        return Known(tables)
-    return Known(tables, intents_of(by_subtopic, judgments, table))
+        return Supplements(tables)
+    return Supplements(tables, intents_of(by_subtopic, judgments, table))
 
 
 def judge_one(
     run: Run,
     stem: str | None,
     qrels: Qrels,
-    chosen: Policies,
+    policy: Policies,
     tables: Mapping[str, DocumentTable] | None = None,
     order: Order | None = None,
 ) -> JudgedRun:
-    """Judge one run, and look its documents up in tables; its order may be known already."""
-    order = order_of(run, chosen.order) if order is None else order
+    """Judge one run, and look its documents up in tables; without `order`, compute it."""
+    order = order_of(run, policy.order) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
     rows, source = run.matching_rows(qrels)
     rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
-    known = to_qrels >= 0
+    is_judged_topic = to_qrels >= 0
     ties = NO_TIES
     if order.tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
-        code_of[to_qrels[known]] = np.flatnonzero(known)
+        code_of[to_qrels[is_judged_topic]] = np.flatnonzero(is_judged_topic)
         rows, *group = order.tied_rows(code_of[topic], rank, grade)
         ties = np.stack([topic[rows], rank[rows], grade[rows], *group])
     counts = order.counts
-    if chosen.depth is not None:
-        counts = np.minimum(counts, chosen.depth)
-        kept = rank <= chosen.depth
-        rank, topic, grade, source = rank[kept], topic[kept], grade[kept], source[kept]
-    # In the order of the table that the parts will make, while other runs are still being read.
+    if policy.depth is not None:
+        counts = np.minimum(counts, policy.depth)
+        is_above = rank <= policy.depth
+        rank, topic, grade, source = (
+            rank[is_above],
+            topic[is_above],
+            grade[is_above],
+            source[is_above],
+        )
+    # Sort by cell and rank here, while other runs are still being read.
     order_in_table = np.argsort((qrels.place[topic] << 32) | rank)
     topic, rank, grade = topic[order_in_table], rank[order_in_table], grade[order_in_table]
     source = source[order_in_table]
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
-    retrieved[to_qrels[known]] = counts[known]
+    retrieved[to_qrels[is_judged_topic]] = counts[is_judged_topic]
     return JudgedRun(
         name=run.name,
         stem=stem,
@@ -484,27 +506,29 @@ def judge_one(
         rank=rank,
         grade=grade,
         retrieved=retrieved,
-        has=np.isin(np.arange(len(qrels.topics)), to_qrels),
-        extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~known)},
+        has_topic=np.isin(np.arange(len(qrels.topics)), to_qrels),
+        extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~is_judged_topic)},
         tied=order.tied,
         contradictions=order.contradictions,
         chunks=run.chunks,
         source=source,
-        beside={
-            name: _beside(run, order, to_qrels, table, chosen.depth)
+        table_rows={
+            name: _rows_in_table(run, order, to_qrels, table, policy.depth)
             for name, table in (tables or {}).items()
         },
         ties=ties,
     )
 
 
-def _beside(
+def _rows_in_table(
     run: Run, order: Order, to_qrels: Ints, table: DocumentTable, depth: int | None
-) -> Beside:
-    asked, found = table.rows_of(run.docs)
-    topic, rank = to_qrels[run.codes[asked]], order.ranks_of(asked)
-    kept = topic >= 0
+) -> TableRows:
+    rows, table_rows = table.rows_of(run.docs)
+    topic, rank = to_qrels[run.codes[rows]], order.ranks_of(rows)
+    is_kept = topic >= 0
     if depth is not None:
-        kept &= rank <= depth
-    found = found[kept]
-    return Beside(topic[kept], rank[kept], table.codes[found], table.values[found])
+        is_kept &= rank <= depth
+    table_rows = table_rows[is_kept]
+    return TableRows(
+        topic[is_kept], rank[is_kept], table.codes[table_rows], table.values[table_rows]
+    )

@@ -1,4 +1,4 @@
-"""From scores to ranks, under an explicit policy for ties."""
+"""Orders of documents by score, under a policy for ties."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Order:
     run: the run that is ordered.
     ties: the policy for ties.
     counts: documents of each topic; shape (topics,).
-    tied: how many documents share their score with another of the same topic.
+    tied: number of documents that share their score with another of the same topic.
     contradictions: number of neighbouring scores of a topic whose documents have ranks in the
         opposite order.
     """
@@ -42,9 +42,9 @@ class Order:
     counts: NDArray[np.int64]
     tied: int
     contradictions: int
-    # Row numbers with tied documents side by side, in any order; None when the rows stand so.
+    # Row numbers with tied documents adjacent, in any order; None for the order of the run.
     _unsettled: Indices | None
-    # Whether the document at each place ties with the next one.
+    # True where a document ties with the next.
     _equal: NDArray[np.bool_]
 
     @cached_property
@@ -67,7 +67,7 @@ class Order:
         return rows
 
     def ranks_of(self, rows: Indices) -> NDArray[np.int64]:
-        """Ranks of some rows within their topics, from 1."""
+        """Return the ranks of rows within their topics, from 1."""
         places = rows.astype(np.int64)
         if self._unsettled is not None:
             place_of = np.empty(self._unsettled.size, dtype=np.int64)
@@ -77,10 +77,10 @@ class Order:
         if tied.size:
             firsts, sizes = self._groups(places[tied])
             firsts, unique = np.unique(firsts, return_index=True)
-            among, by_policy = self._settled(firsts, sizes[unique])
-            settled = np.empty_like(among)
-            settled[by_policy] = among
-            places[tied] = settled[np.searchsorted(among, places[tied])]
+            tied_places, by_policy = self._settled(firsts, sizes[unique])
+            settled = np.empty_like(tied_places)
+            settled[by_policy] = tied_places
+            places[tied] = settled[np.searchsorted(tied_places, places[tied])]
         return places - self.starts[self.run.codes[rows]] + 1
 
     def tied_rows(self, codes: Indices, ranks: Indices, grades: Indices) -> NDArray[np.int64]:
@@ -95,12 +95,12 @@ class Order:
         firsts, sizes = self._groups(places[rows])
         order = np.lexsort((-grades[rows], firsts))
         rows, firsts, sizes = rows[order], firsts[order], sizes[order]
-        begin = np.flatnonzero(np.diff(firsts, prepend=-1))
-        n_judged = np.diff(begin, append=rows.size)
-        highest, lowest = grades[rows[begin]], grades[rows[begin + n_judged - 1]]
-        mixed = np.repeat((highest > lowest) | (n_judged < sizes[begin]), n_judged)
+        starts = np.flatnonzero(np.diff(firsts, prepend=-1))
+        n_judged = np.diff(starts, append=rows.size)
+        highest, lowest = grades[rows[starts]], grades[rows[starts + n_judged - 1]]
+        is_mixed = np.repeat((highest > lowest) | (n_judged < sizes[starts]), n_judged)
         first_ranks = firsts - self.starts[codes[rows]] + 1
-        return np.stack([rows, first_ranks, sizes])[:, mixed]
+        return np.stack([rows, first_ranks, sizes])[:, is_mixed]
 
     def _groups(self, places: Indices) -> tuple[Indices, Indices]:
         """Return the start and size of the group of tied documents of each place."""
@@ -116,28 +116,30 @@ class Order:
         if self.ties in _BY_ROW:
             return places, np.lexsort((rows, group))
         docs = pl.DataFrame({"group": group, "doc": self.run.docs[rows]})
-        falling = [False, self.ties != "id-ascending"]
-        order = docs.select(pl.arg_sort_by("group", "doc", descending=falling)).to_series()
+        descending = [False, self.ties != "id-ascending"]
+        order = docs.select(pl.arg_sort_by("group", "doc", descending=descending)).to_series()
         return places, order.to_numpy()
 
 
 def order_of(run: Run, ties: str) -> Order:
     """Order the documents of each topic."""
     check_choice("ties", ties, TIES)
-    ordered, codes = _key(run, ties), run.codes
+    keys, codes = _key(run, ties), run.codes
     counts = np.bincount(codes, minlength=len(run.topics))
     unsettled = None
-    same = codes[1:] == codes[:-1]
+    is_same_topic = codes[1:] == codes[:-1]
     # Codes count up in order of appearance, unless rows of the run were skipped.
-    if ((codes[1:] < codes[:-1]) | (same & (ordered[1:] > ordered[:-1]))).any():
-        unsettled = _sorted_rows(codes, -ordered, counts)
-        ordered, codes = ordered[unsettled], codes[unsettled]
-        same = codes[1:] == codes[:-1]
-    equal = np.zeros(codes.size, dtype=bool)
-    np.logical_and(same, ordered[1:] == ordered[:-1], out=equal[:-1])
-    contradictions = _contradictions(run, unsettled, equal[:-1], same=same, ties=ties)
-    tied = int(np.count_nonzero(equal | np.roll(equal, 1)))
-    return Order(run, ties, counts, tied, contradictions, unsettled, equal)
+    if ((codes[1:] < codes[:-1]) | (is_same_topic & (keys[1:] > keys[:-1]))).any():
+        unsettled = _sorted_rows(codes, -keys, counts)
+        keys, codes = keys[unsettled], codes[unsettled]
+        is_same_topic = codes[1:] == codes[:-1]
+    is_tied = np.zeros(codes.size, dtype=bool)
+    np.logical_and(is_same_topic, keys[1:] == keys[:-1], out=is_tied[:-1])
+    contradictions = _contradictions(
+        run, unsettled, is_tied[:-1], is_same_topic=is_same_topic, ties=ties
+    )
+    tied = int(np.count_nonzero(is_tied | np.roll(is_tied, 1)))
+    return Order(run, ties, counts, tied, contradictions, unsettled, is_tied)
 
 
 def _key(run: Run, ties: str) -> Key:
@@ -168,38 +170,38 @@ def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) 
         order = by_topic[np.argsort(key[by_topic], kind="stable")]
         return order[_stable_by_code(codes[order], counts.size)]
     padded = np.full((counts.size, width), np.inf)
-    filled = np.arange(width) < counts[:, None]
-    padded[filled] = key[by_topic]
-    within = np.argsort(padded, axis=1, kind="stable")
+    is_filled = np.arange(width) < counts[:, None]
+    padded[is_filled] = key[by_topic]
+    order_in_topic = np.argsort(padded, axis=1, kind="stable")
     starts = (np.cumsum(counts) - counts)[:, None]
-    out: Indices = by_topic[(starts + within)[filled]]
+    out: Indices = by_topic[(starts + order_in_topic)[is_filled]]
     return out
 
 
 def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Indices:
-    """Sort small integers stably; 16 bits at a time NumPy does it by counting."""
-    low = np.argsort(codes.astype(np.uint16), kind="stable")
+    """Sort small integers stably, 16 bits at a time, for which NumPy has a radix sort."""
+    order = np.argsort(codes.astype(np.uint16), kind="stable")
     if topics <= 1 << 16:
-        return low
-    return low[np.argsort((codes[low] >> 16).astype(np.uint16), kind="stable")]
+        return order
+    return order[np.argsort((codes[order] >> 16).astype(np.uint16), kind="stable")]
 
 
 def _contradictions(
     run: Run,
     permutation: Indices | None,
-    equal: NDArray[np.bool_],
+    is_tied: NDArray[np.bool_],
     *,
-    same: NDArray[np.bool_],
+    is_same_topic: NDArray[np.bool_],
     ties: str,
 ) -> int:
     """Count where ranks go back from documents of one score to those of the next lower one."""
     if run.ranks is None or ties in {"rank", "file"}:
         return 0
     first = last = run.ranks if permutation is None else run.ranks[permutation]
-    backwards = same & (first[1:] < last[:-1])
-    if backwards.any() and equal.any():
-        # Whatever the order of the lines, all of equal score come before all of the next score.
-        starts = np.flatnonzero(np.r_[True, ~equal])
+    is_backwards = is_same_topic & (first[1:] < last[:-1])
+    if is_backwards.any() and is_tied.any():
+        # Tied documents may be in any order, but all of them precede those of the next score.
+        starts = np.flatnonzero(np.r_[True, ~is_tied])
         first, last = np.minimum.reduceat(first, starts), np.maximum.reduceat(last, starts)
-        backwards = same[starts[1:] - 1] & (first[1:] < last[:-1])
-    return int(np.count_nonzero(backwards))
+        is_backwards = is_same_topic[starts[1:] - 1] & (first[1:] < last[:-1])
+    return int(np.count_nonzero(is_backwards))

@@ -25,8 +25,10 @@ def places(cells: NDArray[Any]) -> Ints:
 def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
     """Concatenate ranges of integers; return the range of each integer, and the integers."""
     sizes = stops - starts
-    of = np.repeat(np.arange(sizes.size), sizes)
-    return of, np.arange(of.size) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    range_numbers = np.repeat(np.arange(sizes.size), sizes)
+    return range_numbers, np.arange(range_numbers.size) + np.repeat(
+        starts - (np.cumsum(sizes) - sizes), sizes
+    )
 
 
 def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
@@ -150,10 +152,10 @@ class Rows:
 
     def _since_start(self, total: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
         """Subtract from running totals of the whole table the total before each row's cell."""
-        some = self.sizes > 0
-        first = self.starts[some]
+        is_filled = self.sizes > 0
+        first = self.starts[is_filled]
         before: NDArray[Any] = total[first] - values[first]
-        out: NDArray[Any] = total - np.repeat(before, self.sizes[some])
+        out: NDArray[Any] = total - np.repeat(before, self.sizes[is_filled])
         return out
 
     def running_product(self, values: NDArray[Any]) -> Floats:
@@ -202,9 +204,9 @@ class Rows:
     def largest(self, values: NDArray[Any]) -> Floats:
         """Return the largest value of each cell, at least 0; shape (topics, systems)."""
         best = np.zeros(self.sizes.size)
-        some = self.sizes > 0
-        if some.any():
-            best[some] = np.maximum(np.maximum.reduceat(values, self.starts[some]), 0.0)
+        is_filled = self.sizes > 0
+        if is_filled.any():
+            best[is_filled] = np.maximum(np.maximum.reduceat(values, self.starts[is_filled]), 0.0)
         return self._table(best)
 
     def where(self, selected: NDArray[np.bool_]) -> Rows:
@@ -244,8 +246,8 @@ NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
 def condensed_ties(ties: Ints, judged: Rows) -> Ints:
     """Return the ties at the ranks of condensed lists, which hold judged documents only."""
     cell, rank, grade, first, _ = ties
-    at, is_judged = places_in(judged.cell << 32 | judged.rank, cell << 32 | rank)
-    ranks = judged.seen[at[is_judged]]
+    positions, is_judged = places_in(judged.cell << 32 | judged.rank, cell << 32 | rank)
+    ranks = judged.seen[positions[is_judged]]
     groups = (cell << 32 | first)[is_judged]
     _, begin, size = np.unique(groups, return_index=True, return_counts=True)
     firsts = np.minimum.reduceat(ranks, begin) if ranks.size else ranks
@@ -256,8 +258,8 @@ def condensed_ties(ties: Ints, judged: Rows) -> Ints:
 
 def places_in(keys: Ints, sought: Ints) -> tuple[Ints, Bools]:
     """Return the position of each sought key in sorted keys, and whether it occurs there."""
-    at = np.searchsorted(keys, sought)
-    return at, np.append(keys, -1)[at] == sought
+    positions = np.searchsorted(keys, sought)
+    return positions, np.append(keys, -1)[positions] == sought
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,10 +296,10 @@ class Judgments:
         key = ("count", max(low, self.judged_from), high)
         counts: Ints | None = self.cached.get(key)
         if counts is None:
-            counted = self.grade >= max(low, self.judged_from)
+            is_counted = self.grade >= max(low, self.judged_from)
             if high is not None:
-                counted &= self.grade < high
-            counts = _read_only(np.bincount(self.topic[counted], minlength=self.topics)[:, None])
+                is_counted &= self.grade < high
+            counts = _read_only(np.bincount(self.topic[is_counted], minlength=self.topics)[:, None])
             self.cached[key] = counts
         return counts
 
@@ -305,10 +307,12 @@ class Judgments:
         """Rows of the ideal ranking: the judgments with a positive gain of `gains`, best first."""
         gains = numbers(gains, "gains")
         # Judgments are in order of grade, which mostly is that of gains.
-        same = self.topic[1:] == self.topic[:-1]
-        falls = (self.topic[1:] > self.topic[:-1]) | (same & (gains[1:] <= gains[:-1]))
+        is_same_topic = self.topic[1:] == self.topic[:-1]
+        is_ordered = (self.topic[1:] > self.topic[:-1]) | (
+            is_same_topic & (gains[1:] <= gains[:-1])
+        )
         order = np.flatnonzero(gains > 0)
-        if not falls.all():
+        if not is_ordered.all():
             order = order[np.lexsort((-gains[order], self.topic[order]))]
         topic = self.topic[order]
         return Rows(topic, places(topic), self.grade[order], (self.topics, 1), gains[order])

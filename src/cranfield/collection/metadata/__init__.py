@@ -1,1 +1,1 @@
-"""What a run says of itself: ir_metadata, in a header or in a file beside the run."""
+"""Metadata of runs (ir_metadata), in a header or in a separate file."""

@@ -78,12 +78,12 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
         reason, line = "a number is too large", first_line + loader.line
     else:
         if values is None or isinstance(values, dict):
-            twice = (
+            messages = (
                 f"line {first_line + above}: {quoted(key)} occurs twice in one mapping;"
                 " the last one counts"
                 for key, above in loader.repeated
             )
-            return Yaml(values or {}, tuple(twice))
+            return Yaml(values or {}, tuple(messages))
         reason = "expected a mapping of keys to values"
     raise InputError(f"is not valid YAML: {plain(reason[:160])}", source=source, line=line)
 
@@ -175,7 +175,7 @@ def yaml_text(values: Mapping[str, Any]) -> str:
       - 'no'
     """
     text = yaml.dump(values, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=sys.maxsize)
-    # Characters that are not printable stand in double quotes only.
+    # Unprintable characters occur in double quotes only.
     return "".join(c if c == "\n" or c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
@@ -190,10 +190,10 @@ class _Dumper(yaml.SafeDumper):
             return self.represent_sequence(f"{_STANDARD}seq", data)
         if data is None:
             return self.represent_none(data)
-        for kind in (bool, int, float):
-            if isinstance(data, kind):
+        for scalar_type in (bool, int, float):
+            if isinstance(data, scalar_type):
                 # In quotes, or else the tag is not written.
-                tag, text = f"{_STANDARD}{kind.__name__}", str(kind(data)).lower()
+                tag, text = f"{_STANDARD}{scalar_type.__name__}", str(scalar_type(data)).lower()
                 return self.represent_scalar(tag, text, style='"')
         text = str(data)
         if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
@@ -368,7 +368,7 @@ class Metadata:
         required
             Paths that must have a value.
         placeholders
-            Text that no required value may contain.
+            Texts that required values must not contain.
 
         Examples
         --------
@@ -418,13 +418,13 @@ class Metadata:
         check_several("required", required)
         values: dict[str, Any] = {}
         for path in required:
-            *above, last = path.split(".")
-            inner = values
-            for key in above:
-                below = inner.get(key)
-                inner[key] = below if isinstance(below, dict) else {}
-                inner = inner[key]
-            inner.setdefault(last, PLACEHOLDERS[0])
+            *parents, last = path.split(".")
+            mapping = values
+            for key in parents:
+                child = mapping.get(key)
+                mapping[key] = child if isinstance(child, dict) else {}
+                mapping = mapping[key]
+            mapping.setdefault(last, PLACEHOLDERS[0])
         return cls(values)
 
     def without(self, *paths: str) -> Metadata:
@@ -487,7 +487,7 @@ def _holds(value: Any, placeholder: str) -> bool:
     return any(isinstance(leaf, str) and placeholder in leaf for _, leaf in leaves(value))
 
 
-def primad(one: Metadata, other: Metadata) -> str:
+def primad(first: Metadata, second: Metadata) -> str:
     """Return the six letters of PRIMAD: upper case if a part differs, `-` if it is missing.
 
     The parts are platform, research goal, implementation, method, actor, data; two are equal if all
@@ -501,14 +501,14 @@ def primad(one: Metadata, other: Metadata) -> str:
     Examples
     --------
     >>> from cranfield.collection import primad, read_metadata
-    >>> one = read_metadata(b"{method: {name: bm25}, actor: {team: a}, platform: {os: x}}")
-    >>> other = read_metadata(b"{method: {name: bm25}, actor: {team: b}}")
-    >>> primad(one, other)
+    >>> first = read_metadata(b"{method: {name: bm25}, actor: {team: a}, platform: {os: x}}")
+    >>> second = read_metadata(b"{method: {name: bm25}, actor: {team: b}}")
+    >>> primad(first, second)
     '---mA-'
     """
     letters = ""
     for part in PARTS:
-        pair = [_typed_tree(metadata.values.get(part), part) for metadata in (one, other)]
+        pair = [_typed_tree(metadata.values.get(part), part) for metadata in (first, second)]
         if None in pair:
             letters += "-"
         else:

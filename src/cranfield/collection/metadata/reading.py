@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 LARGEST = 1 << 20
-"""Bytes of a header, and of a file of metadata."""
+"""Maximum number of bytes of a header or a file of metadata."""
 
 _HEAD = 1 << 16
-"""Bytes of comments that may stand before it."""
+"""Maximum number of bytes of comments before a header."""
 
 _START = re.compile(
     rb"(?:\xef\xbb\xbf)?((?:[ \t\r]*(?:#[^\n]*)?\n)*?)"
@@ -40,7 +40,7 @@ class HeaderError(InputError):
 class Header:
     """The header of a run.
 
-    raw: its bytes in the file, from its first mark to the end of the line of its last one.
+    raw: its bytes in the file, from its first mark to the end of the line of its last mark.
     text: YAML, or the description of a run of NTCIR; by `form`, `ir_metadata` or `sysdesc`.
     source, line: the file, and the line of its first mark, from 1.
     before: bytes of the file before it.
@@ -56,7 +56,7 @@ class Header:
     commented: bool
 
     def blanked(self, chunk: bytes) -> bytes:
-        """Return the first chunk of the file with empty lines in its place."""
+        """Return the first chunk of the file with empty lines in place of the header."""
         if self.commented:
             return chunk
         end = self.before + len(self.raw)
@@ -131,7 +131,7 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     Warns
     -----
     CranfieldWarning
-        When a key stands twice in one mapping: the last one counts.
+        When a key occurs twice in one mapping: the last one counts.
 
     Examples
     --------
@@ -147,8 +147,8 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
         return _of_yaml(_bytes_of(Path(path)), path, 1)
     from cranfield.sources.chunks import Source
 
-    first = next(Source(path).chunks(2 * LARGEST), b"")
-    header = header_of(first, path)
+    head = next(Source(path).chunks(2 * LARGEST), b"")
+    header = header_of(head, path)
     return None if header is None else _of_header(header)
 
 
@@ -156,7 +156,7 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
 class MetadataPlace:
     """Place of a run's metadata, its header or a file, which is read on request.
 
-    path, tag: of the run; a file `ir-metadata.yml` beside several runs is that of the run it names.
+    path, tag: of the run; `ir-metadata.yml` beside several runs describes the one that it names.
     file: the file that was named.
     """
 
@@ -174,13 +174,13 @@ class MetadataPlace:
         if self.path is None or self.path == "-":
             return None
         run = Path(self.path)
-        own = run.with_name(f"{run.name}.{BESIDE}")
-        if own.is_file():
-            return read_metadata(own)
-        shared = run.with_name(BESIDE)
-        about = read_metadata(shared) if shared.is_file() else None
-        if about is None or about.get("tag") in (None, self.tag):
-            return about
+        own_file = run.with_name(f"{run.name}.{BESIDE}")
+        if own_file.is_file():
+            return read_metadata(own_file)
+        shared_file = run.with_name(BESIDE)
+        metadata = read_metadata(shared_file) if shared_file.is_file() else None
+        if metadata is None or metadata.get("tag") in (None, self.tag):
+            return metadata
         return None
 
 
@@ -233,7 +233,7 @@ def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
     if len(data) > LARGEST:
         raise InputError("has more than 1 MiB", source=source)
     yaml = read_yaml(decoded(data, source, line), source, line)
-    for twice in yaml.twice[:1]:
+    for message in yaml.twice[:1]:
         more = f" ({len(yaml.twice) - 1:,} more)" if len(yaml.twice) > 1 else ""
-        warn(f"{source}: {twice}{more}", stacklevel=3)
+        warn(f"{source}: {message}{more}", stacklevel=3)
     return Metadata(yaml.values, source, line, data, yaml.twice)

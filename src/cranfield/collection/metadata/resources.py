@@ -18,7 +18,7 @@ RESOURCES: dict[str, tuple[tuple[str, ...], str, int]] = {
     "RAM joules": (("resources.ram.energy used system",), "J", 1),
     "GPU joules": (("resources.gpu.energy used system",), "J", 1),
 }
-"""Paths of each cost, whose values are added; their unit, and its number in one of the cost."""
+"""Paths of each cost, whose values are added; their unit, and how many make one of the cost."""
 
 MACHINE = (
     "platform.hardware.cpu.model",
@@ -27,7 +27,7 @@ MACHINE = (
     "platform.hardware.ram",
     "platform.operating system.distribution",
 )
-"""Paths of what distinguishes machines."""
+"""Paths of the metadata that distinguish machines."""
 
 
 def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
@@ -69,42 +69,42 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
             raise PolicyError(f"expected runs of read_runs(), got {type(run).__name__}")
         if run.name in costs:
             raise PolicyError(f"expected runs of different names, got {quoted(run.name)} twice")
-        about = run.metadata
-        costs[run.name] = {} if about is None else _amounts(about)
-        if about is not None and costs[run.name]:
-            machines.setdefault(_machine(about), run.name)
+        metadata = run.metadata
+        costs[run.name] = {} if metadata is None else _amounts(metadata)
+        if metadata is not None and costs[run.name]:
+            machines.setdefault(_machine(metadata), run.name)
     if len(machines) > 1:
-        (first, one), (second, other) = list(machines.items())[:2]
+        (first, first_run), (second, second_run) = list(machines.items())[:2]
         raise CranfieldError(
-            f"expected costs measured on one machine, got {first} ({quoted(one)}) and {second}"
-            f" ({quoted(other)})"
+            f"expected costs measured on one machine, got {first} ({quoted(first_run)}) and"
+            f" {second} ({quoted(second_run)})"
         )
     return costs
 
 
-def _amounts(about: Metadata) -> dict[str, float]:
+def _amounts(metadata: Metadata) -> dict[str, float]:
     """Return the costs in some metadata, by name."""
     amounts = {}
     for name, (paths, unit, number) in RESOURCES.items():
-        values = [about.get(path) for path in paths]
+        values = [metadata.get(path) for path in paths]
         # The tracker writes `null J` on machines without a counter.
         if not any(value in (None, f"null {unit}") for value in values):
             pairs = zip(paths, values, strict=True)
-            amounts[name] = sum(_number(about, *pair, unit) for pair in pairs) / number
+            amounts[name] = sum(_number(metadata, *pair, unit) for pair in pairs) / number
     return amounts
 
 
-def _number(about: Metadata, path: str, value: Any, unit: str) -> int:
-    matched = re.fullmatch(rf"(\d{{1,18}}) ?{unit}", value) if isinstance(value, str) else None
-    if matched is None:
+def _number(metadata: Metadata, path: str, value: Any, unit: str) -> int:
+    match = re.fullmatch(rf"(\d{{1,18}}) ?{unit}", value) if isinstance(value, str) else None
+    if match is None:
         raise InputError(
             f"{path} must be a whole number of {unit}, such as '120 {unit}', got {quoted(value)}",
-            source=about.source,
+            source=metadata.source,
         )
-    return int(matched[1])
+    return int(match[1])
 
 
-def _machine(about: Metadata) -> str:
+def _machine(metadata: Metadata) -> str:
     """Describe the machine, for comparison and for messages."""
-    values = (about.get(path) for path in MACHINE)
+    values = (metadata.get(path) for path in MACHINE)
     return ", ".join(plain(str(value)) for value in values if value is not None) or "unknown"

@@ -1,6 +1,6 @@
-r"""Does each document, or group, get the attention that it should have?
+r"""Measures of the attention that documents or groups get, and exposure models.
 
-What measures of fairness share. A document at rank r has the exposure
+A document at rank r has the exposure
 
 ==================  =========================================================================
 `log2(rank)`        :math:`1 / \log_2 \max(r, 2)`, of the TREC Fair Ranking tracks 2021 and 2022
@@ -60,14 +60,14 @@ STOP = parameter(
 
 
 class Exposing(OfRelevance, family="fairness"):
-    """Measures of the exposure of documents."""
+    """Base class of measures of the exposure of documents."""
 
     browsing: str = parameter("log2(rank)", choice(*MODELS), BROWSING_DOC)
     p: float = P
     stop: float = STOP
 
     def weights(self, ranks: Floats | Ints) -> Floats:
-        """Attention at each rank, of a user whom no document has satisfied."""
+        """Return the attention at each rank of a user whom no document has satisfied."""
         if self.browsing == "log2(rank)":
             return np.asarray(1.0 / np.log2(np.maximum(ranks, 2)))
         if self.browsing == "log2(rank+1)":
@@ -86,32 +86,31 @@ class Exposing(OfRelevance, family="fairness"):
         return np.asarray(weights * (1.0 - self.stop) ** above)
 
     def total(self, judged: JudgedRuns, power: int = 1) -> Floats:
-        """Sum of exposures, or of their squares, over each whole ranking; (topics, systems)."""
-        deepest = int(judged.retrieved.max(initial=0))
-        weights = self.weights(np.arange(1, deepest + 1)) ** power
-        upto = np.concatenate(([0.0], np.cumsum(weights)))
-        whole = np.asarray(upto[judged.retrieved])
+        """Sum exposures, or their squares, over each whole ranking; shape (topics, systems)."""
+        depth = int(judged.retrieved.max(initial=0))
+        weights = self.weights(np.arange(1, depth + 1)) ** power
+        cumulative = np.concatenate(([0.0], np.cumsum(weights)))
+        sums = np.asarray(cumulative[judged.retrieved])
         if self.browsing != "cascade":
-            return whole
+            return sums
         # Below the j-th relevant document all weights fall by the same factor once more.
         hits = judged.relevant(self.rel)
         factor = (1.0 - self.stop) ** power
         fall = factor ** (hits.seen - 1.0) - factor ** (hits.seen * 1.0)
-        out: Floats = whole - hits.total(fall * (hits.at(whole) - upto[hits.rank]))
+        out: Floats = sums - hits.total(fall * (hits.at(sums) - cumulative[hits.rank]))
         return out
 
     def by_group(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
-        """Exposure of the groups that each ranking has documents of; rows as of `gathered`."""
+        """Return the exposure of the groups in each ranking; rows as of `sum_by_group`."""
         groups = judged.groups(str(self))
         exposure = self.exposure(judged, groups.rows) * groups.rows.gains
-        return gathered(groups.rows, exposure, len(groups.names))
+        return sum_by_group(groups.rows, exposure, len(groups.names))
 
 
-def gathered(rows: Rows, values: Floats, number: int) -> tuple[Rows, Floats]:
+def sum_by_group(rows: Rows, values: Floats, number: int) -> tuple[Rows, Floats]:
     """Sum values by cell and group.
 
-    The rows are those groups that a ranking has documents of, with the group for a grade and no
-    rank.
+    A row is a group of which a ranking has documents, with the group as its grade and no rank.
     """
     keys, where = np.unique(rows.cell * number + rows.grade, return_inverse=True)
     sums: Floats = np.bincount(where, weights=values, minlength=keys.size).astype(np.float64)
@@ -119,7 +118,7 @@ def gathered(rows: Rows, values: Floats, number: int) -> tuple[Rows, Floats]:
     return pairs, sums
 
 
-def of_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
+def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
     """Sum a value of each judgment by topic and group, by weight; shape (topics, groups).
 
     Documents with a grade that does not count as a judgment are excluded.
@@ -137,12 +136,12 @@ def of_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
 
 
 def group_index(groups: Groups, name: str | None, measure: str) -> int:
-    have = ", ".join(quoted(one) for one in groups.names[:10])
-    have += ", …" if len(groups.names) > 10 else ""
+    choices = ", ".join(quoted(group) for group in groups.names[:10])
+    choices += ", …" if len(groups.names) > 10 else ""
     if name is None:
-        raise MeasureError(f"{measure} needs protected=, one of the groups: {have}")
+        raise MeasureError(f"{measure} needs protected=, one of the groups: {choices}")
     if name not in groups.names:
-        raise MeasureError(f"{measure}: unknown group {quoted(name)}; expected one of: {have}")
+        raise MeasureError(f"{measure}: unknown group {quoted(name)}; expected one of: {choices}")
     return groups.names.index(name)
 
 
@@ -168,41 +167,41 @@ class InequityOfAttention(Exposing):
     FairRankTune 0.0.7 (`IAA`) compares attention and relevance without normalising sums to 1.
     """
 
-    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC + ", as what a document deserves")
+    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC + ", to which attention is compared")
     by: str = parameter(
         "document", choice("document", "group"), "whether documents or groups get attention"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.by == "group":
-            rows, got, deserved = self.of_groups(judged)
-            given = rows.total(got) > 0
-            owed = self._owed(judged).sum(axis=1)[:, None] > 0
+            rows, attention, merit = self.of_groups(judged)
+            has_documents = rows.total(attention) > 0
+            has_relevance = self._merit(judged).sum(axis=1)[:, None] > 0
         else:
             judgments = judged.judgments
             worth = self._worth(judged)
             whole = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
             rows = judged.relevant(self.rel)
             rows = rows.where(worth[rows.judgment] > 0)
-            got = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))
-            deserved = ratio(worth[rows.judgment], whole[rows.topic, 0])
-            given, owed = judged.retrieved > 0, whole > 0
-        # What is not in these rows has either attention or relevance, and nothing to set it off.
-        attention = np.where(given, 1.0 - rows.total(got), 0.0)
-        relevance = 1.0 - rows.total(deserved)
-        apart = rows.total(np.abs(got - deserved)) + attention + relevance
-        return np.where(owed, np.clip(apart, 0.0, 2.0), 0.0)
+            attention = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))
+            merit = ratio(worth[rows.judgment], whole[rows.topic, 0])
+            has_documents, has_relevance = judged.retrieved > 0, whole > 0
+        # All other documents or groups have either attention or relevance, but not both.
+        missing_attention = np.where(has_documents, 1.0 - rows.total(attention), 0.0)
+        missing_relevance = 1.0 - rows.total(merit)
+        distance = rows.total(np.abs(attention - merit)) + missing_attention + missing_relevance
+        return np.where(has_relevance, np.clip(distance, 0.0, 2.0), 0.0)
 
     def of_groups(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
         """Return the proportions of attention and of relevance of the groups of each ranking."""
         rows, exposed = self.by_group(judged)
-        got = ratio(exposed, rows.at(rows.total(exposed)))
-        return rows, got, self._owed(judged)[rows.topic, rows.grade]
+        attention = ratio(exposed, rows.at(rows.total(exposed)))
+        return rows, attention, self._merit(judged)[rows.topic, rows.grade]
 
-    def _owed(self, judged: JudgedRuns) -> Floats:
-        """Share of relevance of each group; shape (topics, groups)."""
-        owed = of_judged(judged, judged.groups(str(self)), self._worth(judged))
-        return ratio(owed, owed.sum(axis=1, keepdims=True))
+    def _merit(self, judged: JudgedRuns) -> Floats:
+        """Return the proportion of relevance of each group; shape (topics, groups)."""
+        merit = sum_judged(judged, judged.groups(str(self)), self._worth(judged))
+        return ratio(merit, merit.sum(axis=1, keepdims=True))
 
     def _worth(self, judged: JudgedRuns) -> Floats:
         grades = judged.judgments.grade
@@ -211,7 +210,7 @@ class InequityOfAttention(Exposing):
 
 
 def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
-    r"""Inequity of attention of groups over all topics together.
+    r"""Compute the inequity of attention of groups over all topics together.
 
     Notes
     -----
@@ -224,14 +223,14 @@ def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
     """
     measure = InequityOfAttention(**{**parameters, "by": "group"})
     view = measure.cut_off(judged)
-    rows, got, _ = measure.of_groups(view)
-    owed = measure._owed(view)
+    rows, attention, _ = measure.of_groups(view)
+    merit = measure._merit(view)
     systems = view.shape[1]
-    counts = (rows.total(got) > 0) & (owed.sum(axis=1) > 0)[:, None] & view.scored
-    sums = np.zeros((systems, owed.shape[1]))
+    counts = (rows.total(attention) > 0) & (merit.sum(axis=1) > 0)[:, None] & view.scored
+    sums = np.zeros((systems, merit.shape[1]))
     system = rows.cell // view.shape[0]
-    np.add.at(sums, (system, rows.grade), got * rows.at(counts))
-    sums -= counts.T.astype(np.float64) @ owed
+    np.add.at(sums, (system, rows.grade), attention * rows.at(counts))
+    sums -= counts.T.astype(np.float64) @ merit
     return ratio(np.abs(sums).sum(axis=1), counts.sum(axis=0))
 
 
@@ -259,19 +258,19 @@ def target_shares(
     """Return the target distribution of each topic; shape (topics, groups)."""
     topics, number = judged.judgments.topics, len(groups.names)
     if isinstance(target, Shares):
-        return np.broadcast_to(_given_shares(target, groups, measure), (topics, number))
+        return np.broadcast_to(_fixed_shares(target, groups, measure), (topics, number))
     if target == "equal":
         return np.full((topics, number), 1.0 / number)
     low = rel if target == "relevant" else judged.judgments.judged_from
-    counts = of_judged(judged, groups, (judged.judgments.grade >= low).astype(np.float64))
+    counts = sum_judged(judged, groups, (judged.judgments.grade >= low).astype(np.float64))
     return ratio(counts, counts.sum(axis=1, keepdims=True))
 
 
-def _given_shares(given: Shares, groups: Groups, measure: str) -> Floats:
-    for name, _ in given.given:
+def _fixed_shares(target: Shares, groups: Groups, measure: str) -> Floats:
+    for name, _ in target.pairs:
         if name not in groups.names:
             raise MeasureError(f"{measure}: unknown group {quoted(name)}")
-    return np.array(given.of(groups.names))
+    return np.array(target.of(groups.names))
 
 
 @measure(
@@ -286,7 +285,7 @@ def _given_shares(given: Shares, groups: Groups, measure: str) -> Floats:
     elsewhere={"TREC Fair Ranking 2021, 2022": "AWRF of task 1"},
 )
 class AttentionWeightedRankFairness(Exposing):
-    """AWRF; 1 where exposure is as it should be.
+    """AWRF; 1 where exposure matches the target.
 
     Documents without a known group take attention, but the distributions exclude them. The score
     is 0 where a ranking has no document of a group, and where the target is empty, as for a topic
@@ -308,26 +307,26 @@ class AttentionWeightedRankFairness(Exposing):
         groups = judged.groups(str(self))
         target = self._shares(judged, groups)
         pairs, exposed = self.by_group(judged)
-        seen = exposed > 0
-        pairs, exposed = pairs.where(seen), exposed[seen]
+        is_exposed = exposed > 0
+        pairs, exposed = pairs.where(is_exposed), exposed[is_exposed]
         whole = pairs.total(exposed)
-        got = exposed / pairs.at(whole)
-        wanted = target[pairs.topic, pairs.grade]
-        middle = (got + wanted) / 2
-        apart = got * np.log(got / middle)
-        some = wanted > 0
-        apart[some] += wanted[some] * np.log(wanted[some] / middle[some])
-        # A group that is not exposed at all adds ln 2 for all that it should have had.
-        missed = target.sum(axis=1)[:, None] - pairs.total(wanted)
-        divergence = (pairs.total(apart) + missed * np.log(2.0)) / 2
-        worst = np.log(2.0) if self.base == "2" else 1.0
-        defined = (whole > 0) & (target.sum(axis=1) > 0)[:, None]
-        return np.where(defined, np.clip(1.0 - divergence / worst, 0.0, 1.0), 0.0)
+        attention = exposed / pairs.at(whole)
+        target_share = target[pairs.topic, pairs.grade]
+        middle = (attention + target_share) / 2
+        terms = attention * np.log(attention / middle)
+        mask = target_share > 0
+        terms[mask] += target_share[mask] * np.log(target_share[mask] / middle[mask])
+        # A group without exposure adds ln 2 times its target.
+        missing = target.sum(axis=1)[:, None] - pairs.total(target_share)
+        divergence = (pairs.total(terms) + missing * np.log(2.0)) / 2
+        maximum = np.log(2.0) if self.base == "2" else 1.0
+        is_defined = (whole > 0) & (target.sum(axis=1) > 0)[:, None]
+        return np.where(is_defined, np.clip(1.0 - divergence / maximum, 0.0, 1.0), 0.0)
 
     def _shares(self, judged: JudgedRuns, groups: Groups) -> Floats:
-        """Target distribution of each topic; shape (topics, groups)."""
+        """Return the target distribution of each topic; shape (topics, groups)."""
         target = target_shares(judged, groups, self.target, self.rel, str(self))
         if self.population is None:
             return target
-        mixed = target + _given_shares(self.population, groups, str(self))
+        mixed = target + _fixed_shares(self.population, groups, str(self))
         return ratio(mixed, mixed.sum(axis=1, keepdims=True))

@@ -10,8 +10,8 @@ others 2020),
     - 2 \underbrace{\varepsilon^T \varepsilon^*}_{EE\text{-}R} + \|\varepsilon^*\|^2
 
 over documents, or over groups of documents, whose exposure is the sum of that of their documents.
-The measures see one ranking of a topic: for a policy that draws rankings at random they give what
-each draw does, and not the expectation, which has to be taken before the square.
+The measures score one ranking of a topic: for a policy that draws rankings at random they score
+each draw, not the expectation, which has to be taken before the square.
 
 With the exposure :math:`\varepsilon_d` and the utility :math:`u_d` of document d (Singh and
 Joachims 2018), each group g has
@@ -44,9 +44,9 @@ from cranfield.measures.fairness.attention import (
     BROWSING_DOC,
     MODELS,
     Exposing,
-    gathered,
     group_index,
-    of_judged,
+    sum_by_group,
+    sum_judged,
 )
 from cranfield.measures.gains import Gain, no_loss
 
@@ -60,7 +60,7 @@ class _ExpectedExposure(
     range=(0.0, _INFINITY),
     beyond_grades="which documents they are",
 ):
-    """What the measures share."""
+    """Base class of these measures."""
 
     browsing: str = parameter(
         "geometric",
@@ -81,14 +81,14 @@ class _ExpectedExposure(
     )
 
     def _products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
-        """Products of exposure with itself, of exposure and target, of the target with itself.
+        """Compute the products of exposure with itself, with the target, and of the target alone.
 
         The first two have the shape (topics, systems), the last (topics, 1).
         """
         judgments, target = judged.judgments, self._targets(judged.judgments)
         if self.by == "group":
             rows, exposed = self.by_group(judged)
-            target = of_judged(judged, judged.groups(str(self)), target)
+            target = sum_judged(judged, judged.groups(str(self)), target)
             relevance = rows.total(exposed * target[rows.topic, rows.grade])
             return rows.total(exposed**2), relevance, (target**2).sum(axis=1)[:, None]
         rows = judged.judged()
@@ -109,26 +109,26 @@ class _ExpectedExposure(
         return judged.view(key, lambda: self._products(judged))
 
     def _targets(self, judgments: Judgments) -> Floats:
-        """Exposure that each judged document should have."""
+        """Return the target exposure of each judged document."""
         counts = judgments.grade >= judgments.judged_from
         # All grades that are not relevant are one level.
         level = np.where(judgments.grade >= self.rel, judgments.grade, self.rel - 1)
-        going_on = 1.0 - self.stop if self.browsing == "cascade" else 1.0
+        continuation = 1.0 - self.stop if self.browsing == "cascade" else 1.0
         out = np.zeros(level.size)
         for grade in np.unique(level):
-            same = (level == grade) & counts
-            size = np.bincount(judgments.topic[same], minlength=judgments.topics)
+            is_level = (level == grade) & counts
+            size = np.bincount(judgments.topic[is_level], minlength=judgments.topics)
             better = judgments.count(int(grade) + 1)[:, 0]
             if grade >= self.rel:
-                fall = self.p * going_on
+                fall = self.p * continuation
                 first = fall**better
             elif self.corpus == "open":
                 continue
             else:
                 fall = self.p
-                first = (going_on * self.p) ** better
-            shared = ratio(first * (1.0 - fall**size), size * (1.0 - fall))
-            out[same] = shared[judgments.topic[same]]
+                first = (continuation * self.p) ** better
+            mean_exposure = ratio(first * (1.0 - fall**size), size * (1.0 - fall))
+            out[is_level] = mean_exposure[judgments.topic[is_level]]
         return out
 
 
@@ -184,7 +184,7 @@ class ExpectedExposureRelevance(_ExpectedExposure):
 
 
 TRACE = 1e-6
-"""Added to what a logarithm is taken of, as in the program of Raj and Ekstrand (2022)."""
+"""Added to arguments of logarithms, as in the program of Raj and Ekstrand (2022)."""
 
 _PROTECTED_DOC = "group that is compared with all other documents that have a group"
 _SOURCE = "Singh and Joachims (2018)"
@@ -197,7 +197,7 @@ class _Ratio(
     needs="groups of documents",
     scale_note="not known to be interval: a ratio",
 ):
-    """What the measures share."""
+    """Base class of these measures."""
 
     protected: str | None = parameter(
         None, optional(name), _PROTECTED_DOC + "; by default all groups are compared"
@@ -208,36 +208,36 @@ class _Ratio(
     )
 
     def _sides(self, groups: Groups) -> Ints:
-        """Return the side that each group is on: itself, or 1 if it is protected and 0 if not."""
+        """Return the side of each group: its index, or 1 if it is protected and 0 if not."""
         number = len(groups.names)
         if self.protected is None:
             return np.arange(number)
-        chosen = group_index(groups, self.protected, str(self))
-        return np.where(np.arange(number) == chosen, 1, 0)
+        protected = group_index(groups, self.protected, str(self))
+        return np.where(np.arange(number) == protected, 1, 0)
 
     def _values(self, judged: JudgedRuns, sides: Ints) -> tuple[Rows, Floats, Floats]:
-        """Rows of cell and side with their exposure per unit; and the units, (topics, sides)."""
+        """Return rows of cell and side, their exposure per unit, and the units (topics, sides)."""
         groups = judged.groups(str(self))
-        known = groups.rows
-        rows = Rows(known.cell, known.rank, sides[known.grade], known.shape, known.gains)
+        members = groups.rows
+        rows = Rows(members.cell, members.rank, sides[members.grade], members.shape, members.gains)
         number = int(sides.max(initial=0)) + 1
-        pairs, exposed = gathered(rows, self._exposed(judged, groups), number)
+        pairs, exposed = sum_by_group(rows, self._weigh_exposure(judged, groups), number)
         by_group = self._units(judged, groups)
         units = np.zeros((by_group.shape[0], number))
         np.add.at(units.T, sides, by_group.T)
-        units = self._of_sides(units)
+        units = self._side_units(units)
         per_unit = ratio(exposed, units[pairs.topic, pairs.grade])
         return pairs, per_unit, units
 
-    def _exposed(self, judged: JudgedRuns, groups: Groups) -> Floats:
+    def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         return np.asarray(self.exposure(judged, groups.rows) * groups.rows.gains)
 
     def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
-        """Utility of each group in the judgments; shape (topics, groups)."""
-        return of_judged(judged, groups, self._utility(judged.judgments.grade))
+        """Return the utility of each group in the judgments; shape (topics, groups)."""
+        return sum_judged(judged, groups, self._utility(judged.judgments.grade))
 
-    def _of_sides(self, units: Floats) -> Floats:
-        """Units of each side, from the sum over its groups."""
+    def _side_units(self, units: Floats) -> Floats:
+        """Return the units of each side, from the sum over its groups."""
         return units
 
     def _utility(self, grades: Ints) -> Floats:
@@ -246,30 +246,30 @@ class _Ratio(
         return np.where(grades >= self.rel, self.gains.of(grades), 0.0)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        pairs, found, units = self._values(judged, self._sides(judged.groups(str(self))))
-        compared = (units > 0)[pairs.topic, pairs.grade]
-        pairs, found = pairs.where(compared), found[compared]
-        known = (units > 0).sum(axis=1)[:, None]
-        most = pairs.largest(found)
-        # The smallest is the largest of the negative ones, from below the highest.
-        least = most - pairs.largest(pairs.at(most) - found)
-        # A side that a ranking has nothing of has no exposure.
-        least = np.where(pairs.count < known, 0.0, least)
-        return np.where(known > 1, ratio(least, most), 0.0)
+        pairs, per_unit, units = self._values(judged, self._sides(judged.groups(str(self))))
+        has_units = (units > 0)[pairs.topic, pairs.grade]
+        pairs, per_unit = pairs.where(has_units), per_unit[has_units]
+        n_sides = (units > 0).sum(axis=1)[:, None]
+        highest = pairs.largest(per_unit)
+        # The minimum is the highest value minus the largest distance from it.
+        lowest = highest - pairs.largest(pairs.at(highest) - per_unit)
+        # A side without documents in a ranking has no exposure.
+        lowest = np.where(pairs.count < n_sides, 0.0, lowest)
+        return np.where(n_sides > 1, ratio(lowest, highest), 0.0)
 
 
 class _LogRatio(_Ratio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
-    """What the logarithmic versions share."""
+    """Base class of the logarithmic versions."""
 
     protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; required")
 
     def values(self, judged: JudgedRuns) -> Floats:
         groups = judged.groups(str(self))
         group_index(groups, self.protected, str(self))
-        pairs, found, units = self._values(judged, self._sides(groups))
-        two = (units > 0).sum(axis=1)[:, None] == 2
-        sides = [np.log(pairs.total(found * (pairs.grade == side)) + TRACE) for side in (1, 0)]
-        return np.where(two, sides[0] - sides[1], 0.0)
+        pairs, per_unit, units = self._values(judged, self._sides(groups))
+        has_both = (units > 0).sum(axis=1)[:, None] == 2
+        sides = [np.log(pairs.total(per_unit * (pairs.grade == side)) + TRACE) for side in (1, 0)]
+        return np.where(has_both, sides[0] - sides[1], 0.0)
 
 
 class _Demographic(_Ratio):
@@ -287,22 +287,22 @@ class _Demographic(_Ratio):
     def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
         if self.size == "none":
             return np.ones((judged.judgments.topics, len(groups.names)))
-        return of_judged(judged, groups, np.ones(judged.judgments.grade.size))
+        return sum_judged(judged, groups, np.ones(judged.judgments.grade.size))
 
-    def _of_sides(self, units: Floats) -> Floats:
-        # Nothing is 1 for a side, however many groups are on it.
+    def _side_units(self, units: Floats) -> Floats:
+        # A side counts as one unit, however many groups are on it.
         return np.ones(units.shape) if self.size == "none" else units
 
 
 class _Realised(_Ratio):
     """Exposure of relevant documents, by the utility of the group."""
 
-    def _exposed(self, judged: JudgedRuns, groups: Groups) -> Floats:
-        rows, known = groups.rows, judged.judged()
-        at, there = places_in(*(one.cell << 32 | one.rank for one in (known, rows)))
-        utility = np.zeros(there.size)
-        utility[there] = self._utility(known.grade)[at[there]]
-        return super()._exposed(judged, groups) * utility
+    def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        rows, judged_rows = groups.rows, judged.judged()
+        at, is_judged = places_in(*(table.cell << 32 | table.rank for table in (judged_rows, rows)))
+        utility = np.zeros(is_judged.size)
+        utility[is_judged] = self._utility(judged_rows.grade)[at[is_judged]]
+        return super()._weigh_exposure(judged, groups) * utility
 
 
 @measure(

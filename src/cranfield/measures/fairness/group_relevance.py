@@ -81,14 +81,14 @@ class _GroupFairness(
             )
         target = target_shares(judged, groups, self.target, self.rel, str(self))
         documents = _first_groups(groups.rows)
-        number = _upto(documents, np.ones(documents.cell.size), rows)
+        number = _running_sum(documents, np.ones(documents.cell.size), rows)
         shares = (ratio(members, number) for members in _members(groups, documents, rows))
         similarity = 1.0 - self._divergence(shares, target, rows)
-        defined = (number > 0) & (target.sum(axis=1) > 0)[rows.topic]
-        return rows.total(np.where(defined, stop * np.clip(similarity, 0.0, 1.0), 0.0))
+        is_defined = (number > 0) & (target.sum(axis=1) > 0)[rows.topic]
+        return rows.total(np.where(is_defined, stop * np.clip(similarity, 0.0, 1.0), 0.0))
 
     def _divergence(self, shares: Iterator[Floats], target: Floats, rows: Rows) -> Floats:
-        """Divergence of the proportions of groups, one group after the other, at each row."""
+        """Compute the divergence of the proportions of groups from the target at each row."""
         number = target.shape[1]
         group = np.arange(number)
         # The distance of each group to those of the target, on average; shape (topics, groups).
@@ -97,18 +97,18 @@ class _GroupFairness(
         )
         out, excess = np.zeros(rows.cell.size), np.zeros(rows.cell.size)
         for i, share in enumerate(shares):
-            wanted = target[rows.topic, i]
+            target_share = target[rows.topic, i]
             if self.divergence == "jsd":
-                middle = (share + wanted) / 2
-                for proportion in (share, wanted):
-                    some = proportion > 0
-                    logs = np.log2(proportion[some] / middle[some])
-                    out[some] += proportion[some] * logs / 2
+                middle = (share + target_share) / 2
+                for proportion in (share, target_share):
+                    is_positive = proportion > 0
+                    logs = np.log2(proportion[is_positive] / middle[is_positive])
+                    out[is_positive] += proportion[is_positive] * logs / 2
             elif self.divergence == "nmd":
-                excess += share - wanted
+                excess += share - target_share
                 out += np.abs(excess)
             else:
-                out += distance[rows.topic, i] * (share - wanted) ** 2
+                out += distance[rows.topic, i] * (share - target_share) ** 2
         if self.divergence == "jsd":
             return out
         out /= number - 1
@@ -116,7 +116,7 @@ class _GroupFairness(
 
 
 def _first_groups(rows: Rows) -> Rows:
-    """One row for each document that has a group, with the sum of its weights as the gain."""
+    """Return a row for each document with a group, with the sum of its weights as the gain."""
     rows = rows.where(rows.gains > 0)
     first = np.diff(row_keys(rows), prepend=-1) != 0
     starts = np.flatnonzero(first)
@@ -124,20 +124,20 @@ def _first_groups(rows: Rows) -> Rows:
     return rows.where(first).with_gains(whole)
 
 
-def _upto(some: Rows, values: Floats, rows: Rows) -> Floats:
-    """Sum a value of some rows down to the rank of each of the others, in the same cell."""
-    at = np.searchsorted(row_keys(some), row_keys(rows), side="right") - 1
-    there = np.append(some.cell, -1)[at] == rows.cell
-    return np.where(there, np.append(some.running(values), 0.0)[at], 0.0)
+def _running_sum(terms: Rows, values: Floats, rows: Rows) -> Floats:
+    """Sum the values of `terms` down to the rank of each of `rows`, in the same cell."""
+    at = np.searchsorted(row_keys(terms), row_keys(rows), side="right") - 1
+    is_same_cell = np.append(terms.cell, -1)[at] == rows.cell
+    return np.where(is_same_cell, np.append(terms.running(values), 0.0)[at], 0.0)
 
 
 def _members(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
-    """Yield for each group how many documents down to each row are in it, by proportion."""
+    """Yield for each group its number of documents, by weight, down to each row."""
     whole = documents.gains
     for group in range(len(groups.names)):
-        own = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
-        place = np.searchsorted(row_keys(documents), row_keys(own))
-        yield _upto(own, own.gains / whole[place], rows)
+        members = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
+        place = np.searchsorted(row_keys(documents), row_keys(members))
+        yield _running_sum(members, members.gains / whole[place], rows)
 
 
 @measure(

@@ -56,8 +56,8 @@ class PairwiseParity(OfRelevance):
     """Pair-wise parity; 0 is fair, 1 where one side stands above the other throughout.
 
     Only retrieved documents with a known group count. With `pairs='relevant'` each pair is of a
-    relevant document of one side and one judged not relevant of the other, and what counts is
-    whether relevant documents of both sides are ranked right equally often. It is 0 where a side
+    relevant document of one side and one judged not relevant of the other: 0 means that relevant
+    documents of both sides are ranked correctly equally often. It is 0 where a side
     has no such pairs.
 
     The program of Kuhlman and others (`fare`, `rank_parity`) gives the two proportions of which
@@ -76,23 +76,25 @@ class PairwiseParity(OfRelevance):
         inside, outside = _sides(row_keys(members), is_protected)
         shape = judged.shape
         if self.pairs == "all":
-            above, number = _above(inside, outside, shape)
-            return np.abs(ratio(2 * above - number, number))
+            n_above, n_pairs = _count_pairs(inside, outside, shape)
+            return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
-        good, bad = (
+        relevant, others = (
             row_keys(rows.where((rows.grade >= self.rel) == is_relevant))
             for is_relevant in (True, False)
         )
-        shares, defined = [], np.ones(shape, dtype=bool)
+        shares, is_defined = [], np.ones(shape, dtype=bool)
         for side, other in ((inside, outside), (outside, inside)):
-            above, number = _above(_among(side, good), _among(other, bad), shape)
-            shares.append(ratio(above, number))
-            defined &= number > 0
-        return np.where(defined, np.abs(shares[0] - shares[1]), 0.0)
+            n_above, n_pairs = _count_pairs(
+                _intersect(side, relevant), _intersect(other, others), shape
+            )
+            shares.append(ratio(n_above, n_pairs))
+            is_defined &= n_pairs > 0
+        return np.where(is_defined, np.abs(shares[0] - shares[1]), 0.0)
 
 
 def row_keys(rows: Rows) -> Ints:
-    """Cell and rank of each row as one number; ranks stay far below 2^31."""
+    """Combine cell and rank of each row into one number; ranks stay far below 2^31."""
     return rows.cell << 32 | rows.rank
 
 
@@ -105,13 +107,13 @@ def _sides(keys: Ints, is_protected: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return keys[first[protected]], keys[first[~protected]]
 
 
-def _among(keys: Ints, others: Ints) -> Ints:
-    """Return the keys that the others have, too; both are in order."""
+def _intersect(keys: Ints, others: Ints) -> Ints:
+    """Return the keys that are also in `others`; both are in order."""
     return keys[places_in(others, keys)[1]]
 
 
-def _above(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Pairs in which a document of the first side stands above; and all pairs."""
+def _count_pairs(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Count the pairs with the document of the first side above, and all pairs."""
     topics, systems = shape
     cell = first >> 32
     ends = np.searchsorted(second, (cell + 1) << 32)
@@ -140,7 +142,7 @@ class _Prefixes(
     scale_note="not known to be interval",
     lower_is_better=True,
 ):
-    """Base of the measures of prefixes."""
+    """Base class of measures of prefixes."""
 
     protected: str | None = parameter(None, optional(name), "protected group; required")
     step: int = parameter(10, integer(2, 10**6), "ranks from one cut point to the next")
@@ -157,34 +159,34 @@ class _Prefixes(
         last = min(self.cutoff or 10**9, int(size.max(initial=0)))
         out = np.zeros(view.shape)
         for point in range(self.step, last + 1, self.step):
-            seen = rows.where(rows.rank <= point).count
-            apart = self.apart(seen, point, size, protected) / np.log2(point)
-            out += np.where(point <= size, apart, 0.0)
+            n_protected = rows.where(rows.rank <= point).count
+            term = self.distance(n_protected, point, size, protected) / np.log2(point)
+            out += np.where(point <= size, term, 0.0)
         if self.normalised:
             pairs, at = np.unique(
                 np.stack((size.ravel(), protected.ravel())), axis=1, return_inverse=True
             )
             out = ratio(out, self._highest(pairs, last)[at.ravel()].reshape(out.shape))
-            # Rounding may leave the most unfair ranking a trace above 1.
+            # Rounding may put the most unfair ranking slightly above 1.
             out = np.minimum(out, 1.0)
         return np.where((protected > 0) & (protected < size), out, 0.0)
 
     def _highest(self, pairs: Ints, last: int) -> Floats:
-        """Highest value for each pair of N and S: the best path of protected documents seen."""
+        """Return the highest value for each pair of N and S, by dynamic programming."""
         size, protected = pairs[0][:, None], pairs[1][:, None]
-        seen = np.arange(int(protected.max(initial=0)) + 1)[None, :]
-        best = np.where(seen == 0, 0.0, -np.inf) + np.zeros(size.shape)
+        counts = np.arange(int(protected.max(initial=0)) + 1)[None, :]
+        best = np.where(counts == 0, 0.0, -np.inf) + np.zeros(size.shape)
         for point in range(self.step, last + 1, self.step):
-            reached = best.copy()
-            for more in range(1, min(self.step, seen.size - 1) + 1):
-                np.maximum(reached[:, more:], best[:, :-more], out=reached[:, more:])
-            # All others have to fit into the top, and below it all that is left.
-            fits = (seen <= np.minimum(protected, point)) & (point - seen <= size - protected)
-            apart = self.apart(np.minimum(seen, point), point, size, protected) / np.log2(point)
-            best = np.where(point <= size, np.where(fits, reached + apart, -np.inf), best)
+            reach = best.copy()
+            for added in range(1, min(self.step, counts.size - 1) + 1):
+                np.maximum(reach[:, added:], best[:, :-added], out=reach[:, added:])
+            # The others must fit into the top, and the remaining documents below it.
+            fits = (counts <= np.minimum(protected, point)) & (point - counts <= size - protected)
+            term = self.distance(np.minimum(counts, point), point, size, protected) / np.log2(point)
+            best = np.where(point <= size, np.where(fits, reach + term, -np.inf), best)
         return np.asarray(best.max(axis=1, initial=0.0))
 
-    def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
+    def distance(self, n_protected: Ints, point: int, size: Ints, protected: Ints) -> Floats:
         raise NotImplementedError
 
 
@@ -199,8 +201,8 @@ class _Prefixes(
 class NormalisedDiscountedDifference(_Prefixes):
     """Normalised discounted difference."""
 
-    def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        return np.asarray(np.abs(seen / point - ratio(protected, size)))
+    def distance(self, n_protected: Ints, point: int, size: Ints, protected: Ints) -> Floats:
+        return np.asarray(np.abs(n_protected / point - ratio(protected, size)))
 
 
 @measure(
@@ -216,8 +218,8 @@ class NormalisedDiscountedDifference(_Prefixes):
 class NormalisedDiscountedRatio(_Prefixes):
     """Normalised discounted ratio; for a protected group that is the smaller one."""
 
-    def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        return np.abs(ratio(seen, point - seen) - ratio(protected, size - protected))
+    def distance(self, n_protected: Ints, point: int, size: Ints, protected: Ints) -> Floats:
+        return np.abs(ratio(n_protected, point - n_protected) - ratio(protected, size - protected))
 
 
 @measure(
@@ -233,20 +235,20 @@ class NormalisedDiscountedRatio(_Prefixes):
 class NormalisedDiscountedDivergence(_Prefixes):
     """Normalised discounted Kullback-Leibler divergence, in bits."""
 
-    def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        share, whole = seen / point, ratio(protected, size)
+    def distance(self, n_protected: Ints, point: int, size: Ints, protected: Ints) -> Floats:
+        share, whole = n_protected / point, ratio(protected, size)
         return _bits(share, whole) + _bits(1.0 - share, 1.0 - whole)
 
 
 def _bits(share: Floats, whole: Floats) -> Floats:
     share, whole = np.broadcast_arrays(share, whole)
-    some = (share > 0) & (whole > 0)
-    logs = np.log2(np.divide(share, whole, out=np.ones(share.shape), where=some))
+    is_positive = (share > 0) & (whole > 0)
+    logs = np.log2(np.divide(share, whole, out=np.ones(share.shape), where=is_positive))
     return np.asarray(share * logs)
 
 
 LONGEST = 2000
-"""Ranks that can be tested; the exact chances of more take too long."""
+"""Maximal number of ranks tested; exact probabilities of more take too long."""
 
 
 @measure(
@@ -288,7 +290,7 @@ class RankedGroupFairness(Measure):
                 " all prefixes"
             )
         rows = protected_rows(judged, self.protected, str(self))
-        # What the tops need rises with their length: that of rank 0 is nothing.
+        # Minima rise with the length of the prefix, from 0 at rank 0.
         lowest = np.array([0, *minima(self.cutoff, self.p, self.alpha, self.adjusted)])
         needed = lowest[judged.retrieved]
         number = rows.seen
@@ -309,20 +311,20 @@ def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...
 
     if not adjusted:
         return tuple(map(int, needed(alpha)))
-    # The chance to be rejected is a step function that rises with the level.
+    # The rejection probability is a step function that rises with the level.
     low, high = 0.0, alpha
-    if _rejected(needed(high), share) <= alpha:
+    if _rejection_probability(needed(high), share) <= alpha:
         low = high
     for _ in range(50):
         middle = (low + high) / 2
-        if _rejected(needed(middle), share) <= alpha:
+        if _rejection_probability(needed(middle), share) <= alpha:
             low = middle
         else:
             high = middle
     return tuple(map(int, needed(low)))
 
 
-def _rejected(needed: Floats, share: float) -> float:
+def _rejection_probability(needed: Floats, share: float) -> float:
     """Return the probability that a ranking drawn with this proportion fails a prefix."""
     chances = np.zeros(needed.size + 1)
     chances[0] = 1.0

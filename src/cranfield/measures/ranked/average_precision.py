@@ -14,11 +14,11 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gained, ideal
-from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, summed_over
+from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, sum_divisor
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
 INFAP_EPSILON = 1e-5
-"""Smoothing of shares of relevant documents, as in trec_eval."""
+"""Smoothing of proportions of relevant documents, as in trec_eval."""
 
 
 class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
@@ -28,13 +28,13 @@ class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
         "R", choice("R", "min"), "divisor of the sum: 'R' is RB, 'min' is min(k, RB)"
     )
 
-    def mean_so_far(self, seen: Any, rank: Any) -> Any:
-        return seen / rank
+    def mean_so_far(self, hits: Any, rank: Any) -> Any:
+        return hits / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
         precision = self.mean_so_far(hits.seen, hits.rank)
-        return ratio(hits.total(precision), summed_over(self, judged.recall_base(self.rel)))
+        return ratio(hits.total(precision), sum_divisor(self, judged.recall_base(self.rel)))
 
 
 @measure(
@@ -66,15 +66,15 @@ class GeometricAveragePrecision(_AveragePrecision):
     """GMAP: per topic it is AP, and the mean over topics is geometric with a floor of 1e-5."""
 
 
-def _needed(recall: float, base: Ints, rounding: str) -> Ints:
+def _needed_hits(recall: float, base: Ints, rounding: str) -> Ints:
     if rounding != "up":
         added = 0.9 if rounding == "trec_eval-9" else 0.5
         rounded: Ints = np.floor(recall * base + added).astype(np.int64)
         return rounded
-    # Exactly the least m with m / RB >= recall; 0.7 is seven tenths, not the float below it.
+    # Exactly the smallest m with m / RB >= recall; 0.7 is 7/10, not the float below it.
     level = Fraction(str(recall))
     bases, where = np.unique(base, return_inverse=True)
-    needed = np.array([ceil(level * int(one)) for one in bases], dtype=np.int64)
+    needed = np.array([ceil(level * int(size)) for size in bases], dtype=np.int64)
     return needed[where].reshape(base.shape)
 
 
@@ -94,18 +94,18 @@ class _Interpolated(
     source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
     beyond_length="all judgments of the topic",
 ):
-    def _at(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
+    def _interpolate(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
         hits = judged.relevant(rel)
-        needed = _needed(recall, judged.recall_base(rel), rounding)
+        needed = _needed_hits(recall, judged.recall_base(rel), rounding)
         skipped = np.broadcast_to(np.maximum(needed - 1, 0), judged.shape).T.ravel()
         reached = np.flatnonzero(skipped < hits.sizes)
         best = np.zeros(hits.sizes.size)
         if reached.size:
-            # From the document that reaches the level to the last one; between these pairs stands
-            # what does not count.
+            # Slices from the document that reaches the level to the last one; every second one
+            # does not count.
             first = hits.starts[reached] + skipped[reached]
             ends = np.stack([first, hits.starts[reached] + hits.sizes[reached]], axis=1).ravel()
-            # The last of all needs no end, which would stand outside.
+            # The last slice needs no end, which would be out of bounds.
             ends = ends[:-1] if ends[-1] == hits.cell.size else ends
             best[reached] = np.maximum.reduceat(hits.seen / hits.rank, ends)[::2]
         return best.reshape(judged.shape[::-1]).T
@@ -127,7 +127,7 @@ class InterpolatedPrecision(_Interpolated):
     rounding: str = _ROUNDING
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self._at(judged, self.rel, self.recall or 0.0, self.rounding)
+        return self._interpolate(judged, self.rel, self.recall or 0.0, self.rounding)
 
 
 @measure(
@@ -143,7 +143,7 @@ class ElevenPointAveragePrecision(_Interpolated):
     rounding: str = _ROUNDING
 
     def values(self, judged: JudgedRuns) -> Floats:
-        levels = [self._at(judged, self.rel, i / 10, self.rounding) for i in range(11)]
+        levels = [self._interpolate(judged, self.rel, i / 10, self.rounding) for i in range(11)]
         out: Floats = np.sum(levels, axis=0) / 11.0
         return out
 
@@ -165,11 +165,11 @@ class InferredAveragePrecision(OfRelevance):
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
-        chosen = np.flatnonzero(pool.grade >= self.rel)
+        relevant_rows = np.flatnonzero(pool.grade >= self.rel)
         hits = judged.relevant(self.rel)
-        relevant, above = hits.seen - 1, pool.seen[chosen] - 1
-        left_out = pool.grade < 0
-        unsampled = pool.counted(left_out)[chosen] if left_out.any() else 0
+        relevant, above = hits.seen - 1, pool.seen[relevant_rows] - 1
+        is_unsampled = pool.grade < 0
+        unsampled = pool.counted(is_unsampled)[relevant_rows] if is_unsampled.any() else 0
         nonrelevant = above - relevant - unsampled
         share = (relevant + INFAP_EPSILON) / (relevant + nonrelevant + 2 * INFAP_EPSILON)
         expected = 1.0 / hits.rank + (relevant + nonrelevant + unsampled) / hits.rank * share
@@ -193,9 +193,9 @@ _thresholds = gain_check(
     "'uniform', 'linear' or a mapping of grades from 1 on to weights of at least 0, not all 0,"
     " such as {1: 0.3, 2: 0.7}",
     *("uniform", "linear"),
-    fits=lambda checked: (
-        all(grade >= 1 and weight >= 0 for grade, weight in checked)
-        and any(weight for _, weight in checked)
+    fits=lambda gains: (
+        all(grade >= 1 and weight >= 0 for grade, weight in gains)
+        and any(weight for _, weight in gains)
     ),
 )
 
@@ -218,8 +218,8 @@ class GradedAveragePrecision(Measure):
 
     It is the mean of AP(rel=j) weighted by pi_j and the number of documents that are relevant
     from grade j on. Only the proportions of the weights matter. `uniform` gives all grades the
-    same; `linear` goes by the grade, as NTCIREVAL does; in a mapping, a grade that is not named
-    has none. With `denominator='min'` (the default) the ideal ranking scores 1 at any cutoff.
+    same; `linear` is by the grade, as in NTCIREVAL; in a mapping, unlisted grades have none.
+    With `denominator='min'` (the default) the ideal ranking scores 1 at any cutoff.
     """
 
     thresholds: Gain = parameter(
@@ -231,14 +231,14 @@ class GradedAveragePrecision(Measure):
     denominator: str = _DENOMINATOR
 
     def weight(self, grade: int) -> Any:
-        """Weight of the thresholds up to a grade: how often a document of it is relevant."""
+        """Return the weight of the thresholds up to a grade, for which it is relevant."""
         if isinstance(self.thresholds.kind, tuple):
-            return sum(weight for named, weight in self.thresholds.kind if named <= grade)
+            return sum(weight for level, weight in self.thresholds.kind if level <= grade)
         return grade * (grade + 1) // 2 if self.thresholds.kind == "linear" else grade
 
     def values(self, judged: JudgedRuns) -> Floats:
-        above = np.zeros(judged.shape)
-        most = np.zeros((judged.shape[0], 1))
+        total = np.zeros(judged.shape)
+        maximum = np.zeros((judged.shape[0], 1))
         below = 0
         grades = np.unique(judged.judgments.grade)
         for grade in grades[grades >= 1].tolist():
@@ -246,10 +246,10 @@ class GradedAveragePrecision(Measure):
             weight = self.weight(grade) - self.weight(below)
             below = grade
             hits = judged.relevant(grade)
-            base = summed_over(self, judged.recall_base(grade))
-            above += weight * hits.total(hits.seen / hits.rank)
-            most += weight * base
-        return ratio(above, most)
+            base = sum_divisor(self, judged.recall_base(grade))
+            total += weight * hits.total(hits.seen / hits.rank)
+            maximum += weight * base
+        return ratio(total, maximum)
 
 
 @measure(
@@ -266,7 +266,7 @@ class GradedAveragePrecision(Measure):
     scale_note=_GRADED_NOTE,
 )
 class KishidaAveragePrecision(Measure):
-    r"""Generalised average precision; relevant is what has a gain.
+    r"""Generalised average precision; documents with a gain are relevant.
 
     With `denominator='min'` (the default) the sum of the ideal ranking ends at the cutoff, so that
     the ideal ranking scores 1.
@@ -282,5 +282,5 @@ class KishidaAveragePrecision(Measure):
         rows, best = gained(judged, self.gains), ideal(judged, self.gains)
         if self.cutoff is not None and self.denominator == "min":
             best = best.where(best.rank <= self.cutoff)
-        above = rows.total(self.mean_so_far(rows.cumulated, rows.rank))
-        return ratio(above, best.total(self.mean_so_far(best.cumulated, best.rank)))
+        total = rows.total(self.mean_so_far(rows.cumulated, rows.rank))
+        return ratio(total, best.total(self.mean_so_far(best.cumulated, best.rank)))

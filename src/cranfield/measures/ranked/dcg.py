@@ -30,15 +30,15 @@ class Discounted(OfGains):
 
     @classmethod
     def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Understand the `dcg` parameter of ir_measures."""
-        own = dict(parameters)
-        if "dcg" in own:
+        """Translate the `dcg` parameter of ir_measures."""
+        renamed = dict(parameters)
+        if "dcg" in renamed:
             forms = {"log2": "linear", "exp-log2": "exponential"}
-            form = own.pop("dcg")
+            form = renamed.pop("dcg")
             if not isinstance(form, str) or form not in forms:
                 raise MeasureError(f"{cls.info.name}: dcg={form!r} is not 'log2' or 'exp-log2'")
-            own.setdefault("gains", forms[form])
-        return own
+            renamed.setdefault("gains", forms[form])
+        return renamed
 
     def equal_weights(self) -> bool:
         """Return True if no rank is discounted."""
@@ -105,7 +105,7 @@ class DCG(Discounted):
 class nDCG(Discounted):
     """Normalised discounted cumulated gain; 0 for a topic without gain.
 
-    With `ideal='full'` the ideal ranking is not cut at k: what `trec_eval -M k -m ndcg` does.
+    With `ideal='full'` the ideal ranking is not cut at k, as in `trec_eval -M k -m ndcg`.
     """
 
     ideal: str = parameter(
@@ -143,10 +143,10 @@ class nDCGAtRelevant(OfGains):
         if not best.cell.size:
             return np.zeros(judged.shape)
         ideal_so_far = best.running(_discounted(best))
-        here, _ = upto(best, ideal_so_far, rows.topic, rows.rank)
+        ideal_totals, _ = upto(best, ideal_so_far, rows.topic, rows.rank)
         positive = rows.gains > 0
         worth = _discounted(rows)
-        at_hits = np.where(positive, ratio(rows.running(worth), here), 0.0)
+        at_hits = np.where(positive, ratio(rows.running(worth), ideal_totals), 0.0)
         missed = best.count - rows.where(positive).count
         end = ratio(rows.total(worth), best.total(_discounted(best)))
         return ratio(rows.total(at_hits) + missed * end, best.count)
@@ -164,7 +164,7 @@ class nDCGAtRelevant(OfGains):
     beyond_length="all judgments of the topic",
 )
 class nDCGAtLevels(Measure):
-    """The end of the list counts when it goes beyond the last level by two ranks or more."""
+    """The end of the list counts if it is at least two ranks beyond the last level."""
 
     rel: int = parameter(1, REL, "0 for a topic without a document of this grade")
     gains: Gain = GAINS
@@ -190,7 +190,7 @@ class nDCGAtLevels(Measure):
 
 @measure(
     "G",
-    summary="Gains discounted by how much more the ideal ranking would have gained so far.",
+    summary="Gains discounted by the additional gain of the ideal ranking at the same rank.",
     formula=r"\frac{\sum_r g_r / \log_2(2 + ig(r) - cg(r))}{\sum g^*}",
     source="trec_eval, measure G",
     family="cumulated gain",

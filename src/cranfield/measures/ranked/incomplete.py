@@ -1,7 +1,7 @@
 """Measures for incomplete judgments: by preference, or inferred from a sample of the pool.
 
 A sample is stratified (every judgment has a stratum, and a grade below 0 marks a document of the
-pool that was not sampled), or every sampled document has a known chance of being in the sample.
+pool that was not sampled), or every sampled document has a known inclusion probability.
 Both come with the judgments, as columns `stratum` and `inclusion`: see the formats `xqrels` and
 `prels` of :func:`cranfield.read_qrels`.
 """
@@ -36,20 +36,20 @@ class _Bpref(
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        # In the condensed list the rank tells how many judged documents stand above.
+        # In the condensed list all documents above are judged.
         hits = judged.condensed().relevant(self.rel)
         above = hits.rank - hits.seen
         base = judged.recall_base(self.rel)
-        others = judged.nonrelevant_base(self.rel)
+        nonrelevant = judged.nonrelevant_base(self.rel)
         if self.form == "N":
-            worse, of = above, hits.at(others)
+            misplaced, divisor = above, hits.at(nonrelevant)
         elif self.form == "relative":
             # The form's flaw: a document at rank 1 has nothing to be preferred to.
-            worse, of = np.where(hits.rank == 1, 1, above), np.maximum(hits.rank - 1, 1)
+            misplaced, divisor = np.where(hits.rank == 1, 1, above), np.maximum(hits.rank - 1, 1)
         else:
-            worse = np.minimum(above, hits.at(base))
-            of = hits.at(np.minimum(base, others) if self.form == "trec_eval" else base)
-        return ratio(hits.total(1.0 - ratio(worse, of)), base)
+            misplaced = np.minimum(above, hits.at(base))
+            divisor = hits.at(np.minimum(base, nonrelevant) if self.form == "trec_eval" else base)
+        return ratio(hits.total(1.0 - ratio(misplaced, divisor)), base)
 
 
 @measure(
@@ -73,8 +73,7 @@ class _Bpref(
 class BinaryPreference(_Bpref):
     """Bpref: n_r judged non-relevant documents stand above; R and N are the judged counts.
 
-    What the form `relative` lacks, a value at rank 1, AP of the condensed list has:
-    `AP(judged_only=True)`.
+    The form `relative` with a value at rank 1 is AP of the condensed list: `AP(judged_only=True)`.
     """
 
 
@@ -108,15 +107,15 @@ class GeometricBinaryPreference(_Bpref):
     beyond_grades="which documents are judged",
 )
 class GradedPreference(Measure):
-    r"""rpref: each relevant document by its gain, less for those above it that have less.
+    r"""rpref: the gain of each relevant document, reduced by documents of lower gain above it.
 
-    Unjudged documents are removed from the ranking. A document above counts by the share of the
-    gain that it lacks. What that sum is divided by is the form:
+    Unjudged documents are removed from the ranking. A document above counts by the proportion of
+    the gain that it lacks. The form is the divisor of that sum:
 
-    - `N`: the most that it could be for a document of the highest grade,
+    - `N`: its maximum for a document of the highest grade,
       :math:`d_r = \sum_d (1 - g_d / g_{max})` over all judged documents; binary, it is bpref_N.
     - `relative`: the number of documents above, :math:`d_r = r - 1`, and a document at rank 1
-      counts nothing, which is its flaw: the ideal ranking does not score 1.
+      counts nothing, a flaw: the ideal ranking does not score 1.
     - `relative2`, the default: the rank, :math:`d_r = r`, which mends that (Sakai 2007a); binary,
       it is AP of the condensed list.
     """
@@ -139,14 +138,14 @@ class GradedPreference(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = gained(judged.condensed(), self.gains)
-        worth, misplaced = hits.gains, _misplaced(hits)
+        worth, misplaced = hits.gains, _misplaced_gain(hits)
         best = ideal(judged, self.gains)
         if self.form == "N":
             highest = highest_of(judged, self.max_grade, str(self))
-            most = self.gains.most(highest)
+            max_gain = self.gains.max_gain(highest)
             judgments = judged.judgments
             counted = judgments.count(judgments.judged_from)
-            share = ratio(misplaced, hits.at(counted - best.total(best.gains) / most))
+            share = ratio(misplaced, hits.at(counted - best.total(best.gains) / max_gain))
         elif self.form == "relative":
             # By the definition a document at rank 1 has nothing to be preferred to.
             share = np.where(hits.rank == 1, 1.0, ratio(misplaced, hits.rank - 1))
@@ -155,14 +154,14 @@ class GradedPreference(Measure):
         return ratio(hits.total(worth * (1.0 - share)), best.total(best.gains))
 
 
-def _misplaced(hits: Rows) -> Floats:
-    """For each row the share of its gain that those above lack, added up over them."""
-    own = hits.gains
+def _misplaced_gain(hits: Rows) -> Floats:
+    """Sum, for each row, the proportions of its gain that the documents above lack."""
+    gains = hits.gains
     # Every other document above has no gain at all.
     out: Floats = (hits.rank - hits.seen).astype(np.float64)
-    for level in np.unique(own)[:-1]:
-        above = hits.counted(own == level)
-        out += np.where(own > level, above * (own - level) / own, 0.0)
+    for level in np.unique(gains)[:-1]:
+        above = hits.counted(gains == level)
+        out += np.where(gains > level, above * (gains - level) / gains, 0.0)
     return out
 
 
@@ -206,21 +205,23 @@ def _strata(judged: JudgedRuns, name: str) -> _Strata:
     return _Strata(code, weight[code], sampled)
 
 
-def _expected(pool: Rows, strata: _Strata, rel: int, prior: float) -> tuple[Floats, Floats]:
-    """For each row of the pool how many relevant documents are expected up to it."""
+def _expected_relevant(
+    pool: Rows, strata: _Strata, rel: int, prior: float
+) -> tuple[Floats, Floats]:
+    """Return the expected number of relevant documents up to each row, and the step there."""
     key = pool.cell * (strata.code.max(initial=0) + 1) + strata.code[pool.judgment]
     order = np.argsort(key, kind="stable")
     rows = Rows(key[order], pool.rank[order], pool.grade[order], pool.shape)
     relevant = (rows.grade >= rel) & (rows.grade >= 0)
     sampled = rows.grade >= 0
 
-    def share(documents: Ints, found: Ints, seen: Ints) -> Floats:
-        out: Floats = documents * (found + INFAP_EPSILON) / (seen + INFAP_EPSILON / prior)
+    def share(documents: Ints, n_relevant: Ints, n_sampled: Ints) -> Floats:
+        out: Floats = documents * (n_relevant + INFAP_EPSILON) / (n_sampled + INFAP_EPSILON / prior)
         return out
 
-    found, seen = rows.counted(relevant), rows.counted(sampled)
-    after = share(rows.seen, found, seen)
-    before = share(rows.seen - 1, found - relevant, seen - sampled)
+    n_relevant, n_sampled = rows.counted(relevant), rows.counted(sampled)
+    after = share(rows.seen, n_relevant, n_sampled)
+    before = share(rows.seen - 1, n_relevant - relevant, n_sampled - sampled)
     step = np.empty(key.size)
     step[order] = after - before
     # Only the stratum of a row changes there, so that the steps add up to the sum over strata.
@@ -251,7 +252,7 @@ class ExtendedInferredAP(OfRelevance):
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
         strata = _strata(judged, str(self))
-        expected, step = _expected(pool, strata, self.rel, self.prior)
+        expected, step = _expected_relevant(pool, strata, self.rel, self.prior)
         relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
         hits = pool.where(relevant)
         precision = (1.0 + (expected - step)[relevant]) / hits.rank
@@ -276,7 +277,7 @@ class InferredPrecision(OfRelevance):
 
     def values(self, judged: JudgedRuns) -> Floats:
         strata = _strata(judged, str(self))
-        _, step = _expected(judged.documents, strata, self.rel, self.prior)
+        _, step = _expected_relevant(judged.documents, strata, self.rel, self.prior)
         return judged.documents.total(step) / float(self.cutoff or 1)
 
 
@@ -305,21 +306,21 @@ class InferredNDCG(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
         strata = _strata(judged, str(self))
-        many = strata.code.max(initial=0) + 1
+        n_strata = strata.code.max(initial=0) + 1
         groups, group = np.unique(
-            pool.cell * many + strata.code[pool.judgment], return_inverse=True
+            pool.cell * n_strata + strata.code[pool.judgment], return_inverse=True
         )
         sampled = pool.grade >= 0
         worth = np.where(sampled, self.gains.of(pool.grade), 0.0) / np.log2(pool.rank + 1)
         gain = np.bincount(group, weights=worth, minlength=groups.size)
-        seen = np.bincount(group[sampled], minlength=groups.size)
-        of_group = ratio(np.bincount(group) * gain, seen)
+        n_sampled = np.bincount(group[sampled], minlength=groups.size)
+        of_group = ratio(np.bincount(group) * gain, n_sampled)
         topics, systems = judged.shape
-        flat = np.bincount(groups // many, weights=of_group, minlength=topics * systems)
+        flat = np.bincount(groups // n_strata, weights=of_group, minlength=topics * systems)
         return ratio(flat.reshape(systems, topics).T, self._ideal(judged, strata))
 
     def _ideal(self, judged: JudgedRuns, strata: _Strata) -> Floats:
-        """DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
+        """Compute the DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
         judgments = judged.judgments
         gains = np.where(strata.sampled, self.gains.of(judgments.grade), 0.0)
         levels = np.unique(gains[gains > 0])[::-1]
@@ -358,19 +359,19 @@ class InferredNDCG(Measure):
 class StatisticalAP(OfRelevance):
     r"""statAP; an estimate, which can be above 1.
 
-    What was judged, but not because it was sampled, has an inclusion probability of 0 and counts as
-    unjudged. When documents are sampled independently, the sum is right on average, and so is
-    :math:`\hat{R}`. With all probabilities 1 it is AP.
+    Documents judged without being sampled have an inclusion probability of 0 and count as unjudged.
+    When documents are sampled independently, the sum and :math:`\hat{R}` are unbiased. With all
+    probabilities 1 it is AP.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
         chances = np.asarray(judged.column("inclusion", str(self)))
         if chances.dtype.kind not in "fiu":
             raise MeasureError(f"{self}: inclusion probabilities must be numbers")
-        wrong = ~((chances >= 0) & (chances <= 1))
-        if wrong.any():
+        is_invalid = ~((chances >= 0) & (chances <= 1))
+        if is_invalid.any():
             raise MeasureError(
-                f"{self}: inclusion probabilities must be from 0 to 1, got {chances[wrong][0]}"
+                f"{self}: inclusion probabilities must be from 0 to 1, got {chances[is_invalid][0]}"
             )
         weight = ratio(np.ones(chances.size), chances)
         hits = judged.relevant(self.rel)
@@ -381,7 +382,7 @@ class StatisticalAP(OfRelevance):
 
 
 def _relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
-    """Estimated number of relevant documents of each topic; shape (topics, 1)."""
+    """Estimate the number of relevant documents of each topic; shape (topics, 1)."""
     judgments = judged.judgments
     relevant = judgments.grade >= max(rel, 0, judgments.judged_from)
     out: Floats = np.bincount(

@@ -32,7 +32,7 @@ from cranfield.measures.gains import (
     relevant,
     upto,
 )
-from cranfield.measures.ranked.precision import OfRelevance, summed_over
+from cranfield.measures.ranked.precision import OfRelevance, sum_divisor
 from cranfield.measures.users.stopping import stopping_at
 
 _NOTE = "not interval: the steps between ranks are unequal"
@@ -53,9 +53,9 @@ class _Blended(
         """True unless the ratio is precision (beta = 0)."""
         return self.beta > 0
 
-    def blended(self, seen: Any, gain: Any, rank: Any, ideal_gain: Any) -> Any:
+    def blend(self, n_relevant: Any, gain: Any, rank: Any, ideal_gain: Any) -> Any:
         """Return the ratio at a rank, from the relevant documents up to it and their gain."""
-        return (seen + self.beta * gain) / (rank + self.beta * ideal_gain)
+        return (n_relevant + self.beta * gain) / (rank + self.beta * ideal_gain)
 
     def _hits(self, judged: JudgedRuns) -> Rows:
         return relevant(judged, self.rel, self.gains)
@@ -67,13 +67,13 @@ class _Blended(
         def compute() -> Floats:
             best = self._ideal(judged)
             ideal_gain, _ = upto(best, best.cumulated, hits.topic, hits.rank)
-            out: Floats = self.blended(hits.seen, hits.cumulated, hits.rank, ideal_gain)
+            out: Floats = self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain)
             return out
 
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
     def _first_best(self, hits: Rows) -> Ints:
-        """Rank r_p of the first document of the highest grade that the cell has; for each row."""
+        """Return, for each row, the rank r_p of the first document of its cell's highest grade."""
         best = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
         return hits.at(best.firsts(best.rank, 0))
 
@@ -98,7 +98,7 @@ class QMeasure(_Blended):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        base = summed_over(self, judged.recall_base(self.rel))
+        base = sum_divisor(self, judged.recall_base(self.rel))
         return ratio(hits.total(self._ratios(judged, hits)), base)
 
 
@@ -116,11 +116,11 @@ class RMeasure(_Blended):
     """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
 
     def evenly_spaced(self, highest: int) -> bool:
-        """Return True if the worth 1 + beta * gain of relevant documents is in equal steps."""
+        """Return True if 1 + beta * gain of relevant documents is in equal steps."""
         if highest > HIGHEST:
             return False
         grades = grades_up_to(highest)
-        gains: Any = self.gains.exactly().of(grades)
+        gains: Any = self.gains.as_fractions().of(grades)
         worth: Any = (grades >= self.rel) * (1 + fraction_of(self.beta) * gains)
         return gains_evenly_spaced(worth, None)
 
@@ -131,7 +131,7 @@ class RMeasure(_Blended):
         # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.
         gain, ideal_gain = inside.total(inside.gains), best.total(best.gains)
         return np.where(
-            base > 0, self.blended(inside.count, gain, np.maximum(base, 1), ideal_gain), 0.0
+            base > 0, self.blend(inside.count, gain, np.maximum(base, 1), ideal_gain), 0.0
         )
 
 
@@ -158,7 +158,7 @@ class OMeasure(_Blended):
     elsewhere={"NTCIREVAL": "P-measure"},
 )
 class PMeasure(_Blended):
-    """P-measure; most relevant is the highest grade that the list has (in the top k)."""
+    """P-measure, at the highest grade that the list has (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
@@ -226,9 +226,9 @@ class NormalisedCumulativeUtility(_Blended):
         """True unless utility is precision."""
         return self.utility != "P" and super().needs_ideal
 
-    def chance(self, seen: Any) -> Any:
+    def chance(self, n_relevant: Any) -> Any:
         """Return the weight of stopping at the n-th relevant document, relative to the first."""
-        return self.gamma ** (seen - 1)
+        return self.gamma ** (n_relevant - 1)
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)

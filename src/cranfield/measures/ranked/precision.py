@@ -1,4 +1,4 @@
-"""Precision and recall in the ranking, and what is read off them."""
+"""Precision and recall in the ranking, and measures derived from them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ REL_DOC = "lowest grade that counts as relevant"
 _SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
 
 
-def summed_over(measure: Any, relevant: Any) -> Any:
-    """RB, what sums over relevant documents are divided by; min(k, RB) by `denominator`."""
+def sum_divisor(measure: Any, relevant: Any) -> Any:
+    """Return the divisor of sums over relevant documents: RB, or min(k, RB) by `denominator`."""
     cut = measure.denominator == "min" and measure.cutoff is not None
     return np.minimum(relevant, measure.cutoff) if cut else relevant
 
 
 class OfRelevance(Measure):
-    """Measures to which a lowest relevant grade matters."""
+    """Base class of measures with a lowest relevant grade."""
 
     rel: int = parameter(1, REL, REL_DOC)
 
@@ -35,13 +35,13 @@ class OfRelevance(Measure):
 class OfCounts(OfRelevance):
     """Base class of measures of counts: retrieved, relevant, and relevant retrieved."""
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """The score, by the three counts; fractions in arrays of objects give fractions."""
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        """Compute the score from three counts; fractions in arrays of objects give fractions."""
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        found, relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
-        return np.asarray(self.share(found, judged.retrieved, relevant), dtype=np.float64)
+        hits, relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
+        return np.asarray(self.share(hits, judged.retrieved, relevant), dtype=np.float64)
 
 
 class _AtCutoff(
@@ -52,7 +52,7 @@ class _AtCutoff(
     monotone=True,
     counts=True,
 ):
-    """Measures of how many of the top k are relevant."""
+    """Base class of measures of the number of relevant documents in the top k."""
 
 
 @measure(
@@ -69,8 +69,8 @@ class _AtCutoff(
 class Precision(_AtCutoff):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return found / (self.cutoff or 1)
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return hits / (self.cutoff or 1)
 
 
 @measure(
@@ -86,8 +86,8 @@ class Precision(_AtCutoff):
 class Recall(_AtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(found, relevant)
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return ratio(hits, relevant)
 
 
 _GRADED_NOTE = (
@@ -125,9 +125,9 @@ class GeneralisedPrecision(_SumOfGains):
 
     def values(self, judged: JudgedRuns) -> Floats:
         highest = highest_of(judged, self.max_grade, str(self))
-        most = np.array(self.gains.most(highest) * float(self.cutoff or 1))
+        max_total = np.array(self.gains.max_gain(highest) * float(self.cutoff or 1))
         rows = gained(judged, self.gains)
-        return ratio(rows.total(rows.gains), most)
+        return ratio(rows.total(rows.gains), max_total)
 
 
 @measure(
@@ -178,8 +178,8 @@ class NormalisedCumulatedGain(_SumOfGains):
 class RelativePrecision(_AtCutoff):
     """Relative precision, also called capped recall or R-cap."""
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(found, np.minimum(relevant, self.cutoff or 1))
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return ratio(hits, np.minimum(relevant, self.cutoff or 1))
 
 
 @measure(
@@ -253,7 +253,7 @@ class RPrecision(OfRelevance):
     )
 
     def ranks(self, relevant: Ints) -> Ints:
-        """c, for topics with so many relevant documents."""
+        """Return c for topics with these numbers of relevant documents."""
         multiple = 1.0 if self.multiple is None else self.multiple
         return np.asarray(np.floor(multiple * relevant + 0.9), dtype=np.int64)
 
@@ -322,7 +322,7 @@ class FirstRank(OfRelevance):
 
 _betas = gain_check(
     "a mapping of grades to numbers above 1, such as {1: 3, 2: 2}",
-    fits=lambda checked: all(grade >= 0 and beta > 1 for grade, beta in checked),
+    fits=lambda gains: all(grade >= 0 and beta > 1 for grade, beta in gains),
 )
 
 
@@ -344,13 +344,13 @@ class WeightedReciprocalRank(OfRelevance):
     The first relevant document is always the one for which
     :math:`1 / (r - 1/\beta)` is largest, since :math:`\beta > 1`. By default the highest grade has
     :math:`\beta = 2`, the next one 3, and so on; the score can then be up to 2, at rank 1. In a
-    mapping, a relevant grade that is not named has an infinite beta: its rank counts as in RR.
+    mapping, a relevant grade that is not listed has an infinite beta: its rank counts as in RR.
     """
 
     betas: Gain | None = parameter(
         None,
         optional(_betas),
-        "beta of a grade, a number above 1, the smaller the more the grade is worth; by default 2"
+        "beta of a grade, a number above 1, smaller for more valuable grades; by default 2"
         " for the highest grade, 3 for the next",
     )
     max_grade: int | None = MAX_GRADE
@@ -362,7 +362,7 @@ class WeightedReciprocalRank(OfRelevance):
     def worth(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
         if self.betas is None:
             return 1 / (rank - 1 / (highest - grades + 2))
-        return 1 / (rank - ratio(np.array(1), self.betas.named(grades)))
+        return 1 / (rank - ratio(np.array(1), self.betas.from_mapping(grades)))
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits, highest = judged.relevant(self.rel), 0

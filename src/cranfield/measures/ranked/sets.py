@@ -23,11 +23,11 @@ class _OfSets(
     monotone=True,
     counts=True,
 ):
-    """Measures of retrieved sets that are interval scales among sets of one size."""
+    """Base class of measures of sets that are interval scales among sets of one size."""
 
 
 class _OfOneSize(_OfSets, beyond_length="how many documents are retrieved", one_size=True):
-    """Measures whose steps depend on the size of the set."""
+    """Base class of measures whose steps depend on the size of the set."""
 
 
 def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
@@ -50,8 +50,8 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
 class SetPrecision(_OfOneSize):
     """Precision of the retrieved set."""
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(found, retrieved)
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return ratio(hits, retrieved)
 
 
 @measure(
@@ -64,8 +64,8 @@ class SetPrecision(_OfOneSize):
 class SetRecall(_OfSets):
     """Recall of the retrieved set."""
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(found, relevant)
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return ratio(hits, relevant)
 
 
 @measure(
@@ -78,8 +78,8 @@ class SetRecall(_OfSets):
 class SetRelativePrecision(_OfOneSize):
     """Relative precision of the retrieved set."""
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(found, np.minimum(retrieved, relevant))
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return ratio(hits, np.minimum(retrieved, relevant))
 
 
 @measure(
@@ -95,8 +95,8 @@ class SetRelativePrecision(_OfOneSize):
 class SetAveragePrecision(OfCounts):
     """Average precision if every relevant document had the precision of the set."""
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(found * found, retrieved * relevant)
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return ratio(hits * hits, retrieved * relevant)
 
 
 @measure(
@@ -115,8 +115,8 @@ class FMeasure(_OfOneSize):
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return f_measure(ratio(found, retrieved), ratio(found, relevant), self.beta)
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return f_measure(ratio(hits, retrieved), ratio(hits, relevant), self.beta)
 
 
 @measure(
@@ -140,8 +140,8 @@ class FAtCutoff(OfCounts):
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return f_measure(found / (self.cutoff or 1), ratio(found, relevant), self.beta)
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return f_measure(hits / (self.cutoff or 1), ratio(hits, relevant), self.beta)
 
 
 @measure(
@@ -156,8 +156,8 @@ class EMeasure(_OfOneSize):
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return 1 - f_measure(ratio(found, retrieved), ratio(found, relevant), self.beta)
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return 1 - f_measure(ratio(hits, retrieved), ratio(hits, relevant), self.beta)
 
 
 _COEFFICIENT = number(-1e15, 1e15)
@@ -187,14 +187,14 @@ class Utility(OfCounts):
 
     @property
     def needs_one_size(self) -> bool:
-        """True but where a step is a whole multiple of what a document not relevant costs."""
+        """True unless a step is a whole multiple of the cost of a non-relevant document."""
         a, b, c, d = map(fraction_of, (self.a, self.b, self.c, self.d))
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        rest = self.docs + found - retrieved - relevant
-        total = self.a * found + self.b * (retrieved - found) + self.c * (relevant - found)
-        return total + self.d * rest
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        others = self.docs + hits - retrieved - relevant
+        total = self.a * hits + self.b * (retrieved - hits) + self.c * (relevant - hits)
+        return total + self.d * others
 
 
 _COUNT = {
@@ -216,7 +216,7 @@ _COUNT = {
     **_COUNT,
 )
 class NumTopics(Measure):
-    """1 a topic; the sum is the number of topics."""
+    """1 for each topic; the sum is the number of topics."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return np.ones(judged.shape)
@@ -265,8 +265,8 @@ class NumRelevant(OfRelevance):
 class NumRelevantRetrieved(OfCounts):
     """Relevant documents retrieved (in the top k)."""
 
-    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        return found
+    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return hits
 
 
 @measure(
@@ -282,8 +282,8 @@ class NumNonrelevantRetrieved(OfRelevance):
     """Judged non-relevant documents retrieved (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        found = judged.relevant(self.rel).count
-        return (judged.judged().count - found).astype(np.float64)
+        n_relevant = judged.relevant(self.rel).count
+        return (judged.judged().count - n_relevant).astype(np.float64)
 
 
 @measure(

@@ -31,32 +31,32 @@ class _TotalOrder(
     normalised: bool = parameter(
         False,
         flag,
-        "Whether to divide by the rank of the best run of this length (not in the source).",
+        "whether to divide by the rank of the best run of this length (not in the source)",
     )
 
-    def most(self, length: int, highest: int) -> int:
+    def best_rank(self, length: int, highest: int) -> int:
         """Return the rank of the best run."""
         raise NotImplementedError
 
-    def ranked(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
+    def run_ranks(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
         """Return the rank of each run."""
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
         length, highest = self.cutoff or 1, highest_of(judged, self.max_grade, str(self))
-        most = self.most(length, highest)
-        if most > _EXACT:
+        max_rank = self.best_rank(length, highest)
+        if max_rank > _EXACT:
             raise MeasureError(
                 f"{self}: with grades 0 to {highest} the cutoff must be at most"
                 f" {self._deepest_exact(highest)}, as ranks of longer runs exceed 2^53 and are not"
                 " exact"
             )
-        ranks = self.ranked(judged, length, highest)
-        return ranks / most if self.normalised else ranks
+        ranks = self.run_ranks(judged, length, highest)
+        return ranks / max_rank if self.normalised else ranks
 
     def _deepest_exact(self, highest: int) -> int:
         length = 1
-        while self.most(length + 1, highest) <= _EXACT:
+        while self.best_rank(length + 1, highest) <= _EXACT:
             length += 1
         return length
 
@@ -70,7 +70,7 @@ class _TotalOrder(
     counts=True,
 )
 class SetBasedTotalOrder(_TotalOrder):
-    """Of two runs that is higher which has more documents of the highest grade where they differ.
+    """Order runs by the highest grade of which they have different numbers of documents.
 
     All sets of k grades are numbered from 0, without gaps; ranks within the top k do not matter,
     and with binary judgments it is k P@k. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter
@@ -94,14 +94,14 @@ class SetBasedTotalOrder(_TotalOrder):
     def uses_highest_grade(self) -> bool:
         return self.normalised and self.max_grade is None
 
-    def most(self, length: int, highest: int) -> int:
+    def best_rank(self, length: int, highest: int) -> int:
         return comb(length + highest, length) - 1
 
-    def ranked(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
+    def run_ranks(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
         rows = gained(judged, LINEAR)
         grades: Ints = rows.gains.astype(np.int64)
         order = np.lexsort((-grades, rows.cell))
-        behind = length - places(rows.cell[order])
+        n_below = length - places(rows.cell[order])
         steps = np.array(
             [
                 [comb(grade + after, after + 1) for after in range(length)]
@@ -110,7 +110,7 @@ class SetBasedTotalOrder(_TotalOrder):
             dtype=np.float64,
         )
         values = np.empty(grades.size)
-        values[order] = steps[grades[order], behind]
+        values[order] = steps[grades[order], n_below]
         return rows.total(values)
 
 
@@ -124,7 +124,7 @@ class SetBasedTotalOrder(_TotalOrder):
     expectation="documents",
 )
 class RankBasedTotalOrder(_TotalOrder):
-    """Of two runs that is higher which has the higher grade at the first rank where they differ.
+    """Order runs by their grades at the first rank where they differ.
 
     The grades of a run are the digits of a number in base c + 1, where c is the highest grade, so
     that all runs are numbered from 0, without gaps. RBP with p = 1 / (c + 1) and gains in
@@ -136,10 +136,10 @@ class RankBasedTotalOrder(_TotalOrder):
     def evenly_spaced(self, highest: int) -> bool:
         return self.max_grade in {None, highest} or self.cutoff == 1
 
-    def most(self, length: int, highest: int) -> int:
+    def best_rank(self, length: int, highest: int) -> int:
         return int((highest + 1) ** length - 1)
 
-    def ranked(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
+    def run_ranks(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
         rows = gained(judged, LINEAR)
         weights = np.array([float((highest + 1) ** (length - r)) for r in range(1, length + 1)])
         return rows.total(rows.gains * rows.by_rank(lambda rank: weights[rank.astype(int) - 1]))

@@ -1,4 +1,4 @@
-"""Measures of answers, citations and summaries: what is judged is a text, and no ranking."""
+"""Measures of answers, citations and summaries: texts instead of rankings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.measures.families import KINDS
 
 
 class OfTexts(Measure):
-    """A measure of texts: it has no cutoff, and says with `reads` what it is computed from."""
+    """Base class of measures of texts: without a cutoff; `reads` is the class of their data."""
 
     kind = KINDS[2]
     cutoff = None
@@ -26,14 +26,14 @@ class OfTexts(Measure):
         return self.values(judged)
 
 
-def per_topic(measure: Measure, judged: Any, found: Floats, whole: Floats, lacks: str) -> Floats:
+def per_topic(measure: Measure, judged: Any, totals: Floats, whole: Floats, lacks: str) -> Floats:
     """Divide scores by a value of each topic; warn where it is 0, as every system scores 0 there.
 
-    `found` has shape (topics, systems), `whole` (topics,); `lacks` is the reason for a 0, such as
+    `totals` has shape (topics, systems), `whole` (topics,); `lacks` is the reason for a 0, such as
     `no vital nuggets`.
     """
     warn_undefined(measure, judged, whole, lacks)
-    return ratio(found, whole[:, None])
+    return ratio(totals, whole[:, None])
 
 
 def warn_undefined(measure: Measure, judged: Any, whole: Floats, lacks: str) -> None:

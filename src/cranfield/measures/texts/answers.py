@@ -1,16 +1,15 @@
 """Measures of answers: nuggets, one click access, citations.
 
-In the TREC RAG track an assessor says of a citation whether it supports its sentence fully, in
-part, or not at all, :math:`s(c)` being 1, 1/2 or 0 (Thakur et al. 2025). ALCE asks for yes or no:
-whether the citations of a sentence support it together, and which of them are of no use (Gao et
-al. 2023).
+In the TREC RAG track an assessor labels whether a citation supports its sentence fully, in part, or
+not at all, :math:`s(c)` being 1, 1/2 or 0 (Thakur et al. 2025). ALCE has binary labels: whether the
+citations of a sentence support it together, and which of them are redundant (Gao et al. 2023).
 
 An answer of length l has the nuggets :math:`V` of the gold nuggets :math:`V^*`, each with a weight
-w(v). Recall is by weight; precision has no nuggets to count that are wrong, so it allows each
-matched nugget some characters, and takes the rest of the answer for noise.
+w(v). Recall is by weight; as no nuggets are labelled wrong, precision allows each matched nugget
+some characters, and the remaining text of the answer is noise.
 
 An answer is a text; an assessor marked where each gold nugget (iUnit) that it has ends, pos(v). A
-nugget has a weight w(v) and a vital string of |vs(v)| characters, the least text that says it. The
+nugget has a weight w(v) and a vital string of |vs(v)| characters, its shortest text. The
 pseudo minimal output (PMO) is the ideal: the vital strings one after the other, by falling weight,
 and where weights are equal, by rising length; :math:`pos^*(v)` is where each ends.
 """
@@ -47,16 +46,16 @@ class _Weighted(OfTexts, family=_CITATIONS, needs="support of citations, all sen
     )
 
     def _precision(self, judged: JudgedCitations) -> Floats:
-        used = (judged.place == 1) if self.counted == "first" else (judged.place > 0)
-        cell = judged.cell[judged.sentence[used]]
+        is_counted = (judged.place == 1) if self.counted == "first" else (judged.place > 0)
+        cell = judged.cell[judged.sentence[is_counted]]
         count = judged.total(cell, np.ones(len(cell)))
         warn_undefined(self, judged, count.sum(axis=1), _NONE)
-        return ratio(judged.total(cell, judged.support[used]), count)
+        return ratio(judged.total(cell, judged.support[is_counted]), count)
 
     def _recall(self, judged: JudgedCitations) -> Floats:
-        used = (judged.place == 1) if self.counted == "first" else (judged.place > 0)
+        is_counted = (judged.place == 1) if self.counted == "first" else (judged.place > 0)
         best = np.zeros(len(judged.cell))
-        np.maximum.at(best, judged.sentence[used], judged.support[used])
+        np.maximum.at(best, judged.sentence[is_counted], judged.support[is_counted])
         return ratio(judged.total(judged.cell, best), judged.sentences)
 
 
@@ -114,18 +113,18 @@ class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
     reads = JudgedCitations
 
     def _joint(self, judged: JudgedCitations) -> Floats:
-        """1 for each sentence that its citations support together, else 0."""
+        """Return 1 for each sentence that its citations support together, else 0."""
         count = judged.citations
         alone = np.zeros(len(judged.cell))
         alone[judged.sentence] = judged.support >= 1
-        known = np.where(count == 1, alone, judged.joint)
-        # One citation is the same alone and together, unless the table says otherwise.
-        known = np.where((count == 1) & ~np.isnan(judged.joint), judged.joint, known)
-        bad = np.flatnonzero(np.isnan(known) & (count > 1))
-        if bad.size:
-            what = "whether several citations support a sentence together (joint)"
-            raise judged.lacking(self, what, int(bad[0]))
-        return np.where(count > 0, known, 0.0)
+        joint = np.where(count == 1, alone, judged.joint)
+        # For one citation both values are the same, unless the table has a value of joint.
+        joint = np.where((count == 1) & ~np.isnan(judged.joint), judged.joint, joint)
+        missing = np.flatnonzero(np.isnan(joint) & (count > 1))
+        if missing.size:
+            fact = "whether several citations support a sentence together (joint)"
+            raise judged.missing_error(self, fact, int(missing[0]))
+        return np.where(count > 0, joint, 0.0)
 
 
 @measure(
@@ -153,19 +152,19 @@ class ALCERecall(_Alce):
 class ALCEPrecision(_Alce):
     """Citation precision of ALCE.
 
-    A citation is of no use if it does not support the sentence alone, and the others do without it.
+    A citation is redundant if it does not support the sentence alone, and the others do without it.
     Only full support (1) is support. It is 0 for an answer without citations.
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
         joint = self._joint(judged)[judged.sentence]
         several = judged.citations[judged.sentence] > 1
-        asked = several & (joint > 0) & (judged.support < 1)
-        bad = np.flatnonzero(asked & np.isnan(judged.without))
-        if bad.size:
-            what = "whether a sentence is supported without a citation that does not do so alone"
-            raise judged.lacking(self, what + " (without)", int(judged.sentence[bad[0]]))
-        useless = asked & (judged.without > 0)
+        is_checked = several & (joint > 0) & (judged.support < 1)
+        missing = np.flatnonzero(is_checked & np.isnan(judged.without))
+        if missing.size:
+            fact = "whether a sentence is supported without a citation that does not do so alone"
+            raise judged.missing_error(self, fact + " (without)", int(judged.sentence[missing[0]]))
+        useless = is_checked & (judged.without > 0)
         cell = judged.cell[judged.sentence]
         useful = judged.total(cell, np.where(useless, 0.0, joint))
         count = judged.total(cell, np.ones(len(cell)))
@@ -199,14 +198,14 @@ class NuggetRecall(NuggetMeasure):
 
 
 def weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
-    """Weight of the matched nuggets over that of all (Sakai 2013, equation 40)."""
+    """Divide the weight of the matched nuggets by that of all (Sakai 2013, equation 40)."""
     gold = judged.nuggets
-    found = judged.total(judged.full * judged.of_matches(gold.weight))
-    return per_topic(measure, judged, found, gold.total(gold.weight), "no nugget has a weight")
+    totals = judged.total(judged.full * judged.of_matches(gold.weight))
+    return per_topic(measure, judged, totals, gold.total(gold.weight), "no nugget has a weight")
 
 
 def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
-    """Share of the answer that is not noise (Sakai 2013, equation 41)."""
+    """Compute the proportion of the answer that is not noise (Sakai 2013, equation 41)."""
     matched = judged.total(judged.full)
     length = np.where(judged.answered, judged.length, 0.0)
     allow = allowance * matched
@@ -278,7 +277,7 @@ class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
     """Nugget scores of the TREC RAG track: the support of each nugget, summed with a weight.
 
     An answer supports a gold nugget fully, in part, or not at all: s(v) is 1, 1/2 or 0. A strict
-    score takes support in part for none. A nugget is vital if a good answer must have it, else
+    score counts partial support as none. A nugget is vital if a good answer must have it, else
     okay.
     """
 
@@ -286,10 +285,10 @@ class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
     strict: bool = parameter(False, flag, "whether partial support counts as no support")
 
     def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
-        """Mean support of a topic's nuggets by weight; 0 where no nugget has any."""
+        """Average the support of a topic's nuggets by weight; 0 without weights."""
         support = judged.full if self.strict else judged.support
-        found = judged.total(support * judged.of_matches(weights))
-        return per_topic(self, judged, found, judged.nuggets.total(weights), "no vital nuggets")
+        totals = judged.total(support * judged.of_matches(weights))
+        return per_topic(self, judged, totals, judged.nuggets.total(weights), "no vital nuggets")
 
 
 @measure(
@@ -359,7 +358,7 @@ _PATIENCE = parameter(
 
 
 def minimal_output(nuggets: Nuggets) -> Floats:
-    """Return where each nugget's vital string ends in the pseudo minimal output."""
+    """Return the end of each nugget's vital string in the pseudo minimal output."""
     order = np.lexsort((nuggets.vital_length, -nuggets.weight, nuggets.topic))
     lengths = nuggets.vital_length[order]
     ends = np.cumsum(lengths)
@@ -370,18 +369,18 @@ def minimal_output(nuggets: Nuggets) -> Floats:
 
 
 def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) -> Floats:
-    """Weighted recall that falls with the position (Sakai 2013, equation 44)."""
+    """Compute weighted recall that falls with the position (Sakai 2013, equation 44)."""
     gold = judged.nuggets
     # A nugget without a position is one of partial support, which does not count.
-    left = np.maximum(0.0, patience - np.nan_to_num(judged.position))
-    gain = judged.total(judged.full * judged.of_matches(gold.weight) * left)
+    remaining = np.maximum(0.0, patience - np.nan_to_num(judged.position))
+    gain = judged.total(judged.full * judged.of_matches(gold.weight) * remaining)
     best = gold.total(gold.weight * np.maximum(0.0, patience - minimal_output(gold)))
     lacks = f"no nugget with a weight ends before character {patience:g}"
     return per_topic(measure, judged, gain, best, lacks)
 
 
 def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
-    """Vital strings of the matched nuggets over the length (Sakai 2013, equation 45)."""
+    """Divide the vital strings of matched nuggets by the length (Sakai 2013, equation 45)."""
     whole = judged.nuggets.total(judged.nuggets.vital_length)
     warn_undefined(measure, judged, whole, "all vital strings are empty")
     vital = judged.total(judged.full * judged.of_matches(judged.nuggets.vital_length))
@@ -426,7 +425,7 @@ class SFlat(SMeasure):
 
 @measure(
     "TMeasure",
-    summary="Proportion of the answer that its nuggets need at least: nugget precision.",
+    summary="Vital strings of the matched nuggets over the answer's length: nugget precision.",
     formula=_T,
     source="Sakai and Kato (2012)",
     range=(0.0, float("inf")),
@@ -434,7 +433,7 @@ class SFlat(SMeasure):
     elsewhere={"NTCIREVAL": "T-measure"},
 )
 class TMeasure(_OneClick):
-    """T-measure; above 1 where nuggets are said in less than their vital strings."""
+    """T-measure; above 1 where nuggets take less text than their vital strings."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital_length", "length")

@@ -6,8 +6,8 @@ A unit is an n-gram, a skip bigram (two words in order), or a word of a common s
 .. math:: P = \frac{c}{|s|}, \quad R = \frac{c}{|s^*|},
     \quad F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}.
 
-Which one a measure is says `of`: recall for ROUGE-N, which is defined as recall (equation 36), and
-F for the others (equation 39). Google's rouge-score shows all three, and its users report F:
+The parameter `of` selects one: recall for ROUGE-N, which is defined as recall (equation 36), and F
+for the others (equation 39). Google's rouge-score shows all three, and its users report F:
 `RougeN(n=1, of='F')`.
 
 With several references, a summary is scored against each, and the best score counts
@@ -53,7 +53,7 @@ class _Rouge(OfTexts, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
         scores = judged.each(self._score, self.references == "average")
         whole = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):
-            units = (self.overlap(one, one)[2] for one in judged.references[topic])
+            units = (self.overlap(text, text)[2] for text in judged.references[topic])
             whole[topic] = sum(units)
         warn_undefined(self, judged, whole, "the references are too short")
         return scores
@@ -62,14 +62,14 @@ class _Rouge(OfTexts, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
         raise NotImplementedError
 
     def _score(self, text: Sentences, reference: Sentences) -> float:
-        common, found, wanted = self.overlap(text, reference)
+        common, n_text, n_reference = self.overlap(text, reference)
         if not common:
             return 0.0
         if self.of == "recall":
-            return common / wanted
+            return common / n_reference
         if self.of == "precision":
-            return common / found
-        return (1 + self.beta**2) * common / (self.beta**2 * wanted + found)
+            return common / n_text
+        return (1 + self.beta**2) * common / (self.beta**2 * n_reference + n_text)
 
 
 def _words(text: Sentences) -> list[int]:
@@ -124,9 +124,9 @@ class RougeSU(_Skip):
     """ROUGE-SU; `gap=4` is ROUGE-SU4."""
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        one = super().overlap(text, reference)
-        other = ngram_overlap(_words(text), _words(reference), 1)
-        return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+        skips = super().overlap(text, reference)
+        words = ngram_overlap(_words(text), _words(reference), 1)
+        return skips[0] + words[0], skips[1] + words[1], skips[2] + words[2]
 
 
 @measure(
@@ -140,8 +140,8 @@ class RougeL(_Rouge):
     """ROUGE-L of a summary as one sequence of words."""
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        one, other = _words(text), _words(reference)
-        return float(lcs_length(one, other)), float(len(one)), float(len(other))
+        words, others = _words(text), _words(reference)
+        return float(lcs_length(words, others)), float(len(words)), float(len(others))
 
 
 @measure(
@@ -169,9 +169,10 @@ Overlap = tuple[float, float, float]
 
 
 def ngram_overlap(text: Words, reference: Words, n: int) -> Overlap:
-    """Count the n-grams in common, each as often as both texts have it."""
-    one, other = (Counter(zip(*(w[k:] for k in range(n)), strict=False)) for w in (text, reference))
-    common = sum(min(count, other[gram]) for gram, count in one.items() if gram in other)
+    """Count the n-grams in common, each by its minimal count in both texts."""
+    sides = (text, reference)
+    counts, others = (Counter(zip(*(w[k:] for k in range(n)), strict=False)) for w in sides)
+    common = sum(min(count, others[gram]) for gram, count in counts.items() if gram in others)
     return float(common), float(max(0, len(text) - n + 1)), float(max(0, len(reference) - n + 1))
 
 
@@ -184,42 +185,42 @@ def pairs(words: int, gap: int | None) -> int:
 def skip_overlap(text: Words, reference: Words, gap: int | None) -> Overlap:
     """Count the pairs of words in common that are in the same order, gaps allowed.
 
-    Time is by the words of both texts times the different words in common; memory by the words.
+    Time is linear in the words of both texts times the distinct common words; memory in the words.
     """
     shared = sorted(set(text) & set(reference))
     codes = {word: k for k, word in enumerate(shared)}
     sides = [_Places(words, codes, gap) for words in (text, reference)]
     common = 0.0
     for second in range(len(shared)):
-        one, other = (side.before(second) for side in sides)
-        common += float(np.minimum(one, other).sum())
+        counts, others = (side.before(second) for side in sides)
+        common += float(np.minimum(counts, others).sum())
     return common, float(pairs(len(text), gap)), float(pairs(len(reference), gap))
 
 
 class _Places:
-    """The places in a text of the words that both texts have."""
+    """Places in a text of the words that both texts have."""
 
     def __init__(self, words: Words, codes: dict[int, int], gap: int | None) -> None:
-        found = [(place, codes[word]) for place, word in enumerate(words) if word in codes]
-        both = np.array(found, dtype=np.int64).reshape(-1, 2)
-        self.code = both[:, 1]
+        entries = [(place, codes[word]) for place, word in enumerate(words) if word in codes]
+        places = np.array(entries, dtype=np.int64).reshape(-1, 2)
+        self.code = places[:, 1]
         self.kinds = len(codes)
-        last = np.full(len(both), len(words)) if gap is None else both[:, 0] + 1 + gap
-        self.end = np.searchsorted(both[:, 0], last, side="right")
-        self.start = np.arange(len(both)) + 1
+        last = np.full(len(places), len(words)) if gap is None else places[:, 0] + 1 + gap
+        self.end = np.searchsorted(places[:, 0], last, side="right")
+        self.start = np.arange(len(places)) + 1
 
     def before(self, second: int) -> NDArray[np.float64]:
         """Count, for each word, its places before one of `second` within reach."""
-        seen = np.concatenate([[0], np.cumsum(self.code == second)])
-        after = (seen[self.end] - seen[self.start]).astype(np.float64)
+        counts = np.concatenate([[0], np.cumsum(self.code == second)])
+        after = (counts[self.end] - counts[self.start]).astype(np.float64)
         return np.asarray(np.bincount(self.code, after, self.kinds), dtype=np.float64)
 
 
 def lcs_length(text: Words, reference: Words) -> int:
     """Return the length of the longest common subsequence.
 
-    It keeps a row of the usual table as the bits of one number (Hyyrö 2004), so a row is a few
-    operations on long integers.
+    A row of the usual table is the bits of one number (Hyyrö 2004), so it takes a few operations on
+    long integers.
     """
     if not text or not reference:
         return 0
@@ -227,14 +228,14 @@ def lcs_length(text: Words, reference: Words) -> int:
 
 
 def bits(words: Words) -> dict[int, int]:
-    found: dict[int, int] = {}
+    masks: dict[int, int] = {}
     for place, word in enumerate(words):
-        found[word] = found.get(word, 0) | 1 << place
-    return found
+        masks[word] = masks.get(word, 0) | 1 << place
+    return masks
 
 
 def _rows(text: Words, places: dict[int, int], length: int) -> list[int]:
-    """Rows of the table, one a word of the text: a bit is 0 where the length grows by one."""
+    """Return a row of the table per word of the text: a bit is 0 where the length grows."""
     row = full = (1 << length) - 1
     rows = []
     for word in text:
@@ -247,21 +248,21 @@ def _rows(text: Words, places: dict[int, int], length: int) -> list[int]:
 def lcs_places(text: Words, places: dict[int, int], length: int) -> int:
     """Return the words of a reference in a longest common subsequence, as bits of a number.
 
-    Of several subsequences it is the one that the usual way back through the table finds: from the
-    ends, along the reference while the length stays the same.
+    Of several subsequences it is that of the usual backtracking through the table: from the ends,
+    along the reference while the length stays the same.
     """
-    found, left = 0, (1 << length) - 1
+    mask, remaining = 0, (1 << length) - 1
     for word, row in zip(reversed(text), reversed(_rows(text, places, length)), strict=True):
         here = places.get(word, 0)
-        stop = ((here | ~row) & left).bit_length()
+        stop = ((here | ~row) & remaining).bit_length()
         if not stop:
             break
         last = 1 << (stop - 1)
-        left = 2 * last - 1
+        remaining = 2 * last - 1
         if here & last:
-            found |= last
-            left = last - 1
-    return found
+            mask |= last
+            remaining = last - 1
+    return mask
 
 
 def union_overlap(text: Sequence[Words], reference: Sequence[Words]) -> Overlap:
@@ -269,8 +270,8 @@ def union_overlap(text: Sequence[Words], reference: Sequence[Words]) -> Overlap:
 
     A word counts at most as often as the text, and the reference, have it.
     """
-    left = Counter(word for sentence in text for word in sentence)
-    wanted = Counter(word for sentence in reference for word in sentence)
+    text_counts = Counter(word for sentence in text for word in sentence)
+    reference_counts = Counter(word for sentence in reference for word in sentence)
     common = 0
     for sentence in reference:
         union, places = 0, bits(sentence)
@@ -278,9 +279,9 @@ def union_overlap(text: Sequence[Words], reference: Sequence[Words]) -> Overlap:
             if not places.keys().isdisjoint(other):
                 union |= lcs_places(other, places, len(sentence))
         for place, word in enumerate(sentence):
-            if union >> place & 1 and left[word] > 0 and wanted[word] > 0:
+            if union >> place & 1 and text_counts[word] > 0 and reference_counts[word] > 0:
                 common += 1
-                left[word] -= 1
-                wanted[word] -= 1
+                text_counts[word] -= 1
+                reference_counts[word] -= 1
     words = (sum(len(sentence) for sentence in side) for side in (text, reference))
     return (float(common), *(float(count) for count in words))  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-r"""Measures of click models whose users go by what they clicked on: EBU, DCM, CCM and UBM.
+r"""Measures of click models whose continuation depends on clicks: EBU, DCM, CCM and UBM.
 
 =====  ===========================================  ==============================================
 model  probability of going on after a click, and after     satisfied by a click, for the effort
@@ -30,7 +30,7 @@ from cranfield.measures.users.clicks import (
     Chain,
     Chances,
     Effort,
-    Shown,
+    GradedPage,
     Utility,
     at_rank,
     by_rank,
@@ -84,9 +84,9 @@ class ExpectedBrowsingUtility(Chain, Utility):
     def linear(self) -> bool:
         return super().linear and self.leaves is None and self.gamma == 1
 
-    def going_on(self, of: ByGrade, rank: Any) -> Any:
-        click = of(self.clicks)
-        return click * (1 - of(self.leaves)) + (1 - click) * self.gamma
+    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
+        click = by_grade(self.clicks)
+        return click * (1 - by_grade(self.leaves)) + (1 - click) * self.gamma
 
 
 class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
@@ -98,10 +98,10 @@ class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
             " one listed have its probability"
         ),
     )
-    wanted = (("continues", "{1: 0.6, 2: 0.5}"),)
+    required_parameters = (("continues", "{1: 0.6, 2: 0.5}"),)
 
-    def going_on(self, of: ByGrade, rank: Any) -> Any:
-        return 1 - of(self.clicks) * (1 - at_rank(self.continues, rank))
+    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
+        return 1 - by_grade(self.clicks) * (1 - at_rank(self.continues, rank))
 
 
 _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
@@ -134,7 +134,7 @@ class DependentEffort(_DCM, Effort):
     r"""Effort by the dependent click model: who does not go on after a click is satisfied.
 
     It is ERR with :math:`R = c(1 - \lambda)` only where :math:`\lambda` is the same at each rank;
-    Ferro and Maistro (2024, footnote 26) leave that out.
+    Ferro and Maistro (2024, footnote 26) omit that.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class DependentEffort(_DCM, Effort):
     (0.583..., 0.583...)
     """
 
-    def satisfying(self, of: ByGrade, rank: Any) -> Any:
+    def satisfying(self, by_grade: ByGrade, rank: Any) -> Any:
         return 1 - at_rank(self.continues, rank)
 
 
@@ -162,10 +162,10 @@ class _CCM(
     tau3: float | None = parameter(
         None, optional(_SHARE), "probability of going on after a click that satisfies"
     )
-    wanted = (("tau1", "0.9"), ("tau2", "0.8"), ("tau3", "0.3"))
+    required_parameters = (("tau1", "0.9"), ("tau2", "0.8"), ("tau3", "0.3"))
 
-    def going_on(self, of: ByGrade, rank: Any) -> Any:
-        click = of(self.clicks)
+    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
+        click = by_grade(self.clicks)
         after_click = (1 - click) * self.tau2 + click * self.tau3
         return (1 - click) * self.tau1 + click * after_click
 
@@ -198,9 +198,9 @@ class ChainUtility(_CCM, Utility):
     range=(0.0, float("inf")),
 )
 class ChainEffort(_CCM, Effort):
-    """Effort by the click chain model, in which what attracts satisfies as often.
+    """Effort by the click chain model, with equal probabilities of click and satisfaction.
 
-    Who is satisfied may go on, and be so again: the sum can be above 1.
+    Satisfied users may go on, and be satisfied again: the sum can be above 1.
 
     Examples
     --------
@@ -211,13 +211,13 @@ class ChainEffort(_CCM, Effort):
     [('run', 0.3125)]
     """
 
-    def satisfying(self, of: ByGrade, rank: Any) -> Any:
-        return of(self.clicks)
+    def satisfying(self, by_grade: ByGrade, rank: Any) -> Any:
+        return by_grade(self.clicks)
 
 
 @dataclass(frozen=True)
 class Browsing:
-    """Chances that a rank is examined: a row a rank, in it one for each last click, 0 for none."""
+    """Examination probabilities: a row per rank, with a value per last click, 0 for none."""
 
     rows: tuple[tuple[float, ...], ...]
 
@@ -233,17 +233,17 @@ class Browsing:
 def browsing(value: Any) -> Browsing:
     if isinstance(value, Browsing):
         return value
-    wanted = (
+    description = (
         "a mapping of each rank, from 1, to probabilities after each last click"
         " above, 0 for none, such as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
     )
     if not isinstance(value, Mapping) or not value or {*value} != {*range(1, len(value) + 1)}:
-        raise ValueError(wanted)
+        raise ValueError(description)
     rows = []
     for rank in range(1, len(value) + 1):
         row = value[rank]
         if not isinstance(row, Mapping) or {*row} != {*range(rank)}:
-            raise ValueError(wanted)
+            raise ValueError(description)
         rows.append(tuple(_SHARE(row[last]) for last in range(rank)))
     return Browsing(tuple(rows))
 
@@ -257,17 +257,17 @@ def browsing(value: Any) -> Browsing:
     source=SOURCE + "; Dupret and Piwowarski (2008)",
 )
 class BrowsingUtility(Utility):
-    """Utility by the user browsing model, whose users know where they clicked last.
+    """Utility by the user browsing model, which depends on the rank of the last click.
 
-    Ranks below the last one that is named are not examined. There is no effort: the model does not
-    tell whether a click satisfies.
+    Ranks below the last one that is listed are not examined. There is no measure of effort, as the
+    model does not include satisfaction.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> run = {"q": {"a": 3, "x": 2, "b": 1}}
-    >>> seen = "{1: {0: 1}, 2: {0: 0.9, 1: 0.8}, 3: {0: 0.5, 1: 0.5, 2: 1}}"
-    >>> text = f"uUBM(clicks={{0: 0, 1: 0.5}}, examined_after={seen})"
+    >>> chances = "{1: {0: 1}, 2: {0: 0.9, 1: 0.8}, 3: {0: 0.5, 1: 0.5, 2: 1}}"
+    >>> text = f"uUBM(clicks={{0: 0, 1: 0.5}}, examined_after={chances})"
     >>> cf.evaluate(run, {"q": {"a": 1, "b": 1}}, text).by_system().rows()
     [('run', 0.75)]
     """
@@ -280,17 +280,17 @@ class BrowsingUtility(Utility):
             " above, 0 for no click; all combinations must be listed"
         ),
     )
-    wanted = (("examined_after", "{1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"),)
+    required_parameters = (("examined_after", "{1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"),)
 
-    def clicked(self, shown: Shown) -> Floats:
+    def clicked(self, page: GradedPage) -> Floats:
         assert self.examined_after is not None
-        click = shown.of(self.clicks)
+        click = page.of(self.clicks)
         out = np.zeros(click.shape)
-        # The chance that each rank is that of the last click so far, the first one that of none.
-        last = np.zeros((len(self.examined_after.rows) + 1, click.shape[0]))
-        last[0] = 1.0
+        # Probability that each rank has the last click so far; index 0 is for no click.
+        last_click = np.zeros((len(self.examined_after.rows) + 1, click.shape[0]))
+        last_click[0] = 1.0
         for rank, row in enumerate(self.examined_after.rows[: click.shape[1]], 1):
-            here = last[:rank] * (np.array(row)[:, np.newaxis] * click[:, rank - 1])
-            last[:rank] -= here
-            out[:, rank - 1] = last[rank] = here.sum(axis=0)
+            clicks = last_click[:rank] * (np.array(row)[:, np.newaxis] * click[:, rank - 1])
+            last_click[:rank] -= clicks
+            out[:, rank - 1] = last_click[rank] = clicks.sum(axis=0)
         return out

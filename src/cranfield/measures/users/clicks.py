@@ -1,14 +1,14 @@
-r"""Click models as user models: what users click on is what counts.
+r"""Click models as user models: only clicked documents count.
 
-The chances of a click model come from elsewhere, by grade and by rank. Users read from the top. Who
-examines rank i clicks with the chance c of the grade there, and goes on to the next rank with a
-chance that each model says in its own way:
+The probabilities of a click model are parameters, by grade and by rank. Users read from the top. A
+user who examines rank i clicks with the probability c of its grade, and goes on to the next rank
+with a probability that depends on the model:
 
 .. math:: P[C_i = 1] = c_i \prod_{j<i} C(j), \quad
     C(j) = c_j \, P(\text{goes on} \mid \text{click}) + (1 - c_j) P(\text{goes on} \mid \text{none})
 
-Utility is the sum of P[C = 1] by gain, effort that of 1 / rank where a click satisfies. `uM` and
-`rrM` are those of all models in which only a click that satisfies ends the search: the dynamic
+Utility is the sum of P[C = 1] times gain, effort that of 1 / rank where a click satisfies. `uM` and
+`rrM` are for all models in which only a satisfying click ends the search: the dynamic
 Bayesian network (DBN), its simple form (SDBN), the cascade, and the position-based model (PBM;
 Chuklin, Markov and de Rijke 2015). :mod:`cranfield.measures.users.browsing` has other models.
 
@@ -33,7 +33,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, pairs
 from cranfield.measures.users.model import UnitGains, UserModel
-from cranfield.measures.users.page import Page, pages, viewed
+from cranfield.measures.users.page import Page, pages, view_probabilities
 
 FAMILY = "user models"
 SOURCE = "Chuklin and others (2013)"
@@ -42,20 +42,20 @@ NEEDS = "click probabilities, from a click model"
 _SHARE = number(0, 1)
 
 ByGrade = Callable[[Any], Any]
-"""Gives the chances of a mapping by grade: at each rank of a page, or for each grade."""
+"""Function that returns the probabilities of a mapping, at each rank or for each grade."""
 
 
 @dataclass(frozen=True)
 class Chances(Gain):
-    """Chances by grade or rank, and that of documents without a judgment, if it is named."""
+    """Probabilities by grade or rank, and optionally that of unjudged documents."""
 
     unjudged: float | None = None
 
     @property
     def text(self) -> str:
-        known = super().text
+        text = super().text
         return (
-            known if self.unjudged is None else f"{{None: {number_text(self.unjudged)}, {known[1:]}"
+            text if self.unjudged is None else f"{{None: {number_text(self.unjudged)}, {text[1:]}"
         )
 
     @property
@@ -69,32 +69,32 @@ def chances(value: Any) -> Chances:
     if isinstance(value, Chances):
         return value
     if isinstance(value, Mapping) and {*value} - {None}:
-        checked = pairs({key: chance for key, chance in value.items() if key is not None})
-        if all(0 <= chance <= 1 for _, chance in checked):
-            return Chances(checked, _SHARE(value[None]) if None in value else None)
+        probabilities = pairs({key: chance for key, chance in value.items() if key is not None})
+        if all(0 <= chance <= 1 for _, chance in probabilities):
+            return Chances(probabilities, _SHARE(value[None]) if None in value else None)
     raise ValueError("a mapping to probabilities, such as {0: 0.3, 1: 0.8}")
 
 
 def by_rank(value: Any) -> Chances:
     """Check a mapping of ranks to probabilities."""
-    checked = chances(value)
-    if checked.unjudged is not None or any(rank < 1 for rank, _ in checked.pairs):
+    probabilities = chances(value)
+    if probabilities.unjudged is not None or any(rank < 1 for rank, _ in probabilities.pairs):
         raise ValueError("a mapping of ranks to probabilities, such as {1: 1, 2: 0.7}")
-    return checked
+    return probabilities
 
 
 def at_rank(chances: Gain | None, rank: Any) -> Any:
-    """Chance at a rank: that of the last rank named, down to it; of the first one, if none is."""
+    """Return the probability of the last listed rank that is not below `rank`, or of the first."""
     if chances is None:
         return 1
     assert isinstance(chances.kind, tuple)
-    named, values = (np.array(one) for one in zip(*chances.kind, strict=True))
-    return values[np.maximum(np.searchsorted(named, rank, side="right") - 1, 0)]
+    keys, values = (np.array(column) for column in zip(*chances.kind, strict=True))
+    return values[np.maximum(np.searchsorted(keys, rank, side="right") - 1, 0)]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """What users are shown.
+class GradedPage:
+    """A page of rankings with codes of grades.
 
     Attributes
     ----------
@@ -102,23 +102,23 @@ class Shown:
         Rankings, with the code of each document for its grade: the place of that among `grades`,
         from 1, and 0 where there is no judgment or no document.
     grades
-        The grades that there are, in order.
+        The grades in order.
     """
 
-    page: Page
+    layout: Page
     grades: Ints
 
     @cached_property
     def code(self) -> Indices:
-        return np.asarray(self.page.grades, dtype=np.intp)
+        return np.asarray(self.layout.grades, dtype=np.intp)
 
     def of(self, chances: Chances | None) -> Floats:
-        """Chance at each rank. Unless it is named, a document not judged is as one of grade 0."""
+        """Return the probability at each rank; unjudged documents count as grade 0 by default."""
         if chances is None:
             return np.zeros(self.code.shape)
-        named = chances.unjudged
-        first = chances.named(np.zeros(1)) if named is None else named
-        return np.asarray(np.append(first, chances.named(self.grades))[self.code])
+        unjudged = chances.unjudged
+        default = chances.from_mapping(np.zeros(1)) if unjudged is None else unjudged
+        return np.asarray(np.append(default, chances.from_mapping(self.grades))[self.code])
 
 
 class Clicks(Measure, family=FAMILY, needs=NEEDS):
@@ -132,8 +132,8 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             " without a judgment count as grade 0, unless None is listed too"
         ),
     )
-    wanted: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Parameters that have to be given besides, with an example."""
+    required_parameters: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Other required parameters, with an example."""
 
     def require_complete(self) -> None:
         super().require_complete()
@@ -141,26 +141,26 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             raise MeasureError(
                 f"{self.name} needs click probabilities, such as clicks={{0: 0.3, 1: 0.8}}"
             )
-        for name, example in self.wanted:
+        for name, example in self.required_parameters:
             if getattr(self, name) is None:
                 raise MeasureError(f"{self.name} needs {name}, such as {name}={example}")
 
-    def clicked(self, shown: Shown) -> Floats:
+    def clicked(self, page: GradedPage) -> Floats:
         """Return P[C = 1]: the probability of a click at each rank."""
         raise NotImplementedError
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        """Gain of documents, where it is that which a click is worth."""
+        """Return the gains of documents; a hook for measures of clicked gains."""
         return np.zeros(rows.grade.size)
 
-    def of_click(self, shown: Shown) -> Floats:
-        """What a click is worth at each rank: the gain of the document."""
-        return shown.page.gains
+    def of_click(self, page: GradedPage) -> Floats:
+        """Return the value of a click at each rank: the gain of the document."""
+        return page.layout.gains
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = judged.judged()
         grades = np.unique(rows.grade)
-        laid = pages(
+        page_blocks = pages(
             judged,
             replace(rows, grade=np.searchsorted(grades, rows.grade) + 1),
             self.worth(judged, rows),
@@ -170,8 +170,8 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             lengths=None,
             grade=0.0,
         )
-        shown = (Shown(page, grades) for page in laid)
-        parts = [np.einsum("ij,ij->i", self.clicked(one), self.of_click(one)) for one in shown]
+        graded_pages = (GradedPage(page, grades) for page in page_blocks)
+        parts = [np.einsum("ij,ij->i", self.clicked(p), self.of_click(p)) for p in graded_pages]
         return np.concatenate([*parts, np.empty(0)]).reshape(judged.shape[::-1]).T
 
 
@@ -184,48 +184,48 @@ class Utility(Clicks, UnitGains, range=(0.0, float("inf"))):
 class Chain(Clicks):
     """User model with a continuation probability by grade and rank."""
 
-    def going_on(self, of: ByGrade, rank: Any) -> Any:
+    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
         """Return C: the probability of examining the next rank after this one."""
         raise NotImplementedError
 
     def share(self, rank: Any) -> Any:
-        """Share of those who come to a rank who examine it."""
+        """Return the probability of examining a rank that is reached."""
         return 1
 
-    def clicked(self, shown: Shown) -> Floats:
-        rank = shown.page.rank
-        seen = viewed(self.going_on(shown.of, rank) + np.zeros(shown.code.shape))
-        return np.asarray(seen * self.share(rank) * shown.of(self.clicks))
+    def clicked(self, page: GradedPage) -> Floats:
+        rank = page.layout.rank
+        views = view_probabilities(self.continuation(page.of, rank) + np.zeros(page.code.shape))
+        return np.asarray(views * self.share(rank) * page.of(self.clicks))
 
 
 class Effort(Clicks):
-    """A click that satisfies is worth the reciprocal rank."""
+    """Base class of measures in which a satisfying click counts the reciprocal rank."""
 
-    def satisfying(self, of: ByGrade, rank: Any) -> Any:
-        """Chance that a clicked document satisfies."""
+    def satisfying(self, by_grade: ByGrade, rank: Any) -> Any:
+        """Return the probability that a clicked document satisfies."""
         raise NotImplementedError
 
-    def tells_satisfied(self) -> Chances | None:
-        """The chances that say whether documents without a judgment count."""
+    def deciding_chances(self) -> Chances | None:
+        """Return the probabilities by which unjudged documents count or not."""
         return self.clicks
 
     @property
     def beyond_length(self) -> str:
-        """Where documents of grade 0 may satisfy, those that are there count."""
+        """Scores depend on the length of the list if documents of grade 0 may satisfy."""
 
-        def of(chances: Chances | None) -> Any:
-            return 0.0 if chances is None else chances.named(np.zeros(1))[0]
+        def by_grade(chances: Chances | None) -> Any:
+            return 0.0 if chances is None else chances.from_mapping(np.zeros(1))[0]
 
-        counts = of(self.clicks) * self.satisfying(of, 1) > 0
+        counts = by_grade(self.clicks) * self.satisfying(by_grade, 1) > 0
         return "how many documents are retrieved" if counts else ""
 
-    def of_click(self, shown: Shown) -> Floats:
-        chances = self.tells_satisfied()
-        counted = shown.code > 0
+    def of_click(self, page: GradedPage) -> Floats:
+        chances = self.deciding_chances()
+        counts = page.code > 0
         if chances is not None and chances.unjudged is not None:
-            counted |= shown.page.listed
-        satisfied = self.satisfying(shown.of, shown.page.rank) / shown.page.rank
-        return np.asarray(counted * satisfied)
+            counts |= page.layout.listed
+        values = self.satisfying(page.of, page.layout.rank) / page.layout.rank
+        return np.asarray(counts * values)
 
 
 class _Satisfied(Chain, linear=True):
@@ -250,8 +250,8 @@ class _Satisfied(Chain, linear=True):
     def linear(self) -> bool:
         return super().linear and self.satisfies is None
 
-    def going_on(self, of: ByGrade, rank: Any) -> Any:
-        return self.gamma * (1 - of(self.clicks) * of(self.satisfies))
+    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
+        return self.gamma * (1 - by_grade(self.clicks) * by_grade(self.satisfies))
 
     def share(self, rank: Any) -> Any:
         return at_rank(self.examined, rank)
@@ -290,7 +290,7 @@ class ClickUtility(_Satisfied, Utility):
 class ClickEffort(_Satisfied, Effort):
     """Effort by a click model: rrDBN, or rrSDBN with `gamma=1`, which is ERR with R = c s.
 
-    So it is ERR where every click satisfies and clicks have ERR's chances.
+    So it is ERR if every click satisfies and clicks have the probabilities of ERR.
 
     Examples
     --------
@@ -301,10 +301,10 @@ class ClickEffort(_Satisfied, Effort):
     (0.583..., 0.583...)
     """
 
-    def satisfying(self, of: ByGrade, rank: Any) -> Any:
-        return of(self.satisfies)
+    def satisfying(self, by_grade: ByGrade, rank: Any) -> Any:
+        return by_grade(self.satisfies)
 
-    def tells_satisfied(self) -> Chances | None:
+    def deciding_chances(self) -> Chances | None:
         return self.satisfies
 
 
@@ -358,9 +358,9 @@ class Continuing(UserModel):
 
     @property
     def beyond_length(self) -> str:
-        """Ranks beyond the list are as documents of grade 0, if those without a judgment are."""
-        named = self.by_grade is not None and self.by_grade.unjudged is not None
-        return "how many documents are retrieved" if named else ""
+        """Scores depend on the length of the list if unjudged documents do not count as grade 0."""
+        is_listed = self.by_grade is not None and self.by_grade.unjudged is not None
+        return "how many documents are retrieved" if is_listed else ""
 
     def continuation(self, page: Page) -> Floats:
         assert page.grades is not None
@@ -384,45 +384,45 @@ def user_of(measure: Chain, **options: Any) -> Continuing:
     Raises
     ------
     MeasureError
-        Where the chance to go on is none of the grade times one of the rank, or a rank is examined
-        more often than the one above it.
+        If the continuation is not a product of a probability by grade and one by rank, or a rank is
+        examined more often than the one above it.
     """
     measure.require_complete()
     assert measure.clicks is not None
     grades = np.array([grade for grade, _ in measure.clicks.pairs])
 
-    def of(chances: Chances | None) -> Any:
+    def chances_of(chances: Chances | None) -> Any:
         if chances is None:
             return np.zeros((grades.size + 1, 1))
         unjudged = 0.0 if chances.unjudged is None else chances.unjudged
-        return np.append(chances.named(grades), unjudged)[:, np.newaxis]
+        return np.append(chances.from_mapping(grades), unjudged)[:, np.newaxis]
 
-    given = (getattr(measure, name, None) for name in ("examined", "continues"))
-    deepest = max((one.pairs[-1][0] for one in given if one is not None), default=1)
-    rank = np.arange(1, deepest + 1)
-    going_on = np.broadcast_to(measure.going_on(of, rank), (grades.size + 1, deepest))
-    if np.ptp(going_on, axis=1).any():
+    mappings = (getattr(measure, name, None) for name in ("examined", "continues"))
+    depth = max((mapping.pairs[-1][0] for mapping in mappings if mapping is not None), default=1)
+    rank = np.arange(1, depth + 1)
+    continuation = np.broadcast_to(measure.continuation(chances_of, rank), (grades.size + 1, depth))
+    if np.ptp(continuation, axis=1).any():
         raise MeasureError(
             f"{measure.name} has no user model: its continuation depends on grade and rank together"
         )
     unjudged = measure.clicks.unjudged is not None
-    named = [*grades.tolist(), *([None] if unjudged else [])]
-    seen = measure.share(np.arange(1, deepest + 2)) * np.ones(deepest + 1)
-    if (seen[1:] > seen[:-1]).any():
-        low = int(np.argmax(seen[1:] > seen[:-1])) + 2
+    keys = [*grades.tolist(), *([None] if unjudged else [])]
+    reach = measure.share(np.arange(1, depth + 2)) * np.ones(depth + 1)
+    if (reach[1:] > reach[:-1]).any():
+        low = int(np.argmax(reach[1:] > reach[:-1])) + 2
         raise MeasureError(
             f"{measure.name} has no user model: rank {low} is examined more often than the one"
             " above it"
         )
-    ratio = np.divide(seen[1:], seen[:-1], out=np.zeros(deepest), where=seen[:-1] > 0)
+    ratio = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
     by_rank = dict(zip(rank.tolist(), ratio.tolist(), strict=True))
     if measure.cutoff is not None:
-        by_rank = {at: chance for at, chance in by_rank.items() if at < measure.cutoff}
+        by_rank = {r: chance for r, chance in by_rank.items() if r < measure.cutoff}
         by_rank[measure.cutoff] = 0.0
-    by_grade = dict(zip(named, going_on[:, 0].tolist(), strict=False))
-    alike = {*by_rank.values()} == {1.0}
+    by_grade = dict(zip(keys, continuation[:, 0].tolist(), strict=False))
+    is_constant = {*by_rank.values()} == {1.0}
     return Continuing(
-        by_grade=None if {*by_grade.values()} == {1.0} and not alike else by_grade,
-        by_rank=None if alike else by_rank,
+        by_grade=None if {*by_grade.values()} == {1.0} and not is_constant else by_grade,
+        by_rank=None if is_constant else by_rank,
         **options,
     )

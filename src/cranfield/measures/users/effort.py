@@ -1,15 +1,15 @@
-"""Users who go on by what they gained or spent: TBG, U, BPM, INST, SDCG.
+"""User models whose continuation depends on gain or cost: TBG, U, BPM, INST, SDCG.
 
-Documents that are unjudged, or beyond the end of the list or the cutoff, have no gain. Wrappers
-tell the rest of these models, such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.
+Documents that are unjudged, or beyond the end of the list or the cutoff, have no gain. Other
+expectations of these models are measures such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.
 
-The users of INST and INSQ go on from rank i with the chance ((i + a - 1) / (i + a))^2, where a is
-2T less the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these
-chances telescopes: the chance to read rank i is proportional to 1 / (i - 1 + a)^2. Its sums are
-differences of the trigamma function, also where the ranking has no end. Where every rank gains 1,
-it is i + a that is constant, and the chances fall geometrically.
+Users of INST and INSQ continue from rank i with probability ((i + a - 1) / (i + a))^2, where a is
+2T minus the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these
+probabilities telescopes: rank i is read with probability proportional to 1 / (i - 1 + a)^2. Its
+sums are differences of the trigamma function, also for endless rankings. Where every rank gains 1,
+i + a is constant, and the probabilities fall geometrically.
 
-Bejeweled players stop when they have enough gain, or have spent enough.
+Users of BPM stop when they have enough gain, or have spent enough.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cranfield.measures.base import MOST_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel
-from cranfield.measures.users.page import Page, costs_by_length, filled
+from cranfield.measures.users.page import Page, costs_by_length, fill_lengths
 
 _CHANCE = number(0, 1)
 _TIME = number(0, 1e6)
@@ -49,11 +49,11 @@ LENGTH = number(0, 1e15)
 class TimeBiasedGain(UserModel):
     r"""Time-biased gain, with the values that Smucker and Clarke (2012) calibrated.
 
-    A relevant document gains the probability of a click on its summary times that to find it
-    relevant then, .64 * .77 = .4928; others gain nothing. Users read all summaries; the documents,
-    each with the chance of a click, at 0.018 seconds a word and 7.8 more. Unjudged documents are
-    clicked on as those not relevant. With gains other than binary ones, which Smucker and Clarke do
-    not have, that of a document is .4928 times its gain.
+    The gain of a relevant document is the probability of a click on its summary times that of
+    recognising it as relevant, .64 * .77 = .4928; other documents have none. Users read all
+    summaries, and documents with the probability of a click, in 7.8 seconds plus 0.018 per word.
+    Unjudged documents are clicked like non-relevant ones. Gains that are not binary, which Smucker
+    and Clarke do not have, are multiplied by .4928.
 
     TBG is the total utility of its user, `ETU(TBG)`, and its costs are seconds: `ETC(TBG)`, to
     which summaries are added where a list is shorter than the ranks that are read.
@@ -87,20 +87,20 @@ class TimeBiasedGain(UserModel):
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return self.click * self.save * super().worth(judged, rows)
 
-    def most(self, judged: JudgedRuns) -> float:
+    def max_gain(self, judged: JudgedRuns) -> float:
         return self.click * self.save
 
     def costs(self, page: Page) -> Floats:
-        """Seconds for each rank; beyond the list, those for a summary."""
+        """Return the seconds for each rank; beyond the list, those for a summary."""
         click = np.where(page.gains > 0, self.click, self.click_other)
-        reading = self.a * self.unit * filled(page, self.missing) + self.b
+        reading = self.a * self.unit * fill_lengths(page, self.missing) + self.b
         return self.summary + np.where(page.listed, click * reading, 0.0)
 
     def continuation(self, page: Page) -> Floats:
         return np.asarray(np.exp2(-page.costs / self.h))
 
     def values(self, judged: JudgedRuns) -> Floats:
-        # What stands below the lists gains nothing.
+        # Ranks below the lists have no gain.
         return self.expected(judged, depth=max(int(judged.retrieved.max(initial=0)), 1)).total
 
 
@@ -121,12 +121,12 @@ class UMeasure(UserModel):
     r"""The U-measure of a ranked list, read from top to bottom (Sakai 2013, figure 5 (b)).
 
     The text of the trail is the snippet of each rank and, after that of each relevant document,
-    the share F of its text. A document counts at the place where its text ends. Unjudged documents
-    are passed over as those that are not relevant, so that only lengths of relevant ones matter.
-    Gains are (2^g - 1) / 2^max_grade, with `linear` g / (max_grade + 1), or what a mapping says.
-    Scores are not normalised, but for a number N that all are divided by.
+    the proportion F of its text. A document counts at the end of its text. Unjudged documents are
+    skipped like non-relevant ones, so that only lengths of relevant documents matter. Gains are
+    (2^g - 1) / 2^max_grade, with `linear` g / (max_grade + 1), or those of a mapping. Scores are
+    divided by a number N, but not normalised.
 
-    `ETU(U)` is U over the worth of the end of the first text, where the user of the C/W/L
+    `ETU(U)` is U divided by the discount at the end of the first text, where the user of the C/W/L
     framework starts; costs are characters.
 
     Examples
@@ -166,16 +166,16 @@ class UMeasure(UserModel):
         return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)
 
     def gain_of(self, judged: JudgedRuns, grades: Any) -> Floats:
-        """Gain of grades on the scale of the judgments; that of an intent, in D-U."""
+        """Return the gain of grades on the scale of the judgments; of one intent in D-U."""
         return self._share(judged) * self._of(grades)
 
-    def most(self, judged: JudgedRuns) -> float:
-        grades = self.gains.telling(highest_of(judged, self.max_grade, str(self)))
+    def max_gain(self, judged: JudgedRuns) -> float:
+        grades = self.gains.candidates(highest_of(judged, self.max_grade, str(self)))
         return float(self._share(judged) * self._of(grades).max())
 
     def _of(self, grades: Any) -> Floats:
         by_word = isinstance(self.gains.kind, str)
-        return np.asarray((self.gains.of if by_word else self.gains.named)(grades))
+        return np.asarray((self.gains.of if by_word else self.gains.from_mapping)(grades))
 
     def _share(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:
@@ -184,32 +184,32 @@ class UMeasure(UserModel):
         return 1.0 / (float(self.gains.of(np.array([top]))[0]) + 1.0)
 
     def costs(self, page: Page) -> Floats:
-        """Characters of each rank; beyond the list, those of a snippet."""
-        read = np.where((page.gains > 0) & page.listed, filled(page, self.missing), 0.0)
-        return np.asarray(self.snippet + self.F * self.unit * read)
+        """Return the characters of each rank; beyond the list, those of a snippet."""
+        text = np.where((page.gains > 0) & page.listed, fill_lengths(page, self.missing), 0.0)
+        return np.asarray(self.snippet + self.F * self.unit * text)
 
-    def worth_left(self, page: Page) -> Floats:
-        """D(pos), where each rank's text ends."""
+    def discounts(self, page: Page) -> Floats:
+        """Return D(pos) at the end of each rank's text."""
         return np.maximum(0.0, 1.0 - np.cumsum(page.costs, axis=1) / self.L)
 
     def continuation(self, page: Page) -> Floats:
-        left = self.worth_left(page)
-        after = np.zeros(left.shape)
-        after[:, :-1] = left[:, 1:]
-        return ratio(after, left)
+        discounts = self.discounts(page)
+        next_discounts = np.zeros(discounts.shape)
+        next_discounts[:, :-1] = discounts[:, 1:]
+        return ratio(next_discounts, discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.retrieved.max(initial=0)), 1)
-        found = [
-            np.einsum("ij,ij->i", page.gains, self.worth_left(page))
-            for page in self.laid_out(judged, depth)
+        scores = [
+            np.einsum("ij,ij->i", page.gains, self.discounts(page))
+            for page in self.lay_out(judged, depth)
         ]
-        return np.concatenate([*found, np.empty(0)]).reshape(judged.shape[::-1]).T / self.N
+        return np.concatenate([*scores, np.empty(0)]).reshape(judged.shape[::-1]).T / self.N
 
 
 _T_DOC = "total gain that the user wants: the number of relevant documents, if gains are binary"
-# Below 1/2 the continuation probability of a user who finds all at once is outside [0, 1].
-WANTED = number(0.5, 1000)
+# Below 1/2 a continuation probability may be outside [0, 1].
+GAIN_TARGET = number(0.5, 1000)
 _DEPTH = parameter(
     None,
     optional(integer(1)),
@@ -222,8 +222,8 @@ _INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
 _SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}"
 
 
-def wanted(gain: Any, rank: Any) -> Any:
-    """V where nothing is found: the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks above."""
+def insq_views(gain: Any, rank: Any) -> Any:
+    """Return V without gain: the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks above."""
     return (2 * gain / (rank + 2 * gain - 1)) ** 2
 
 
@@ -238,9 +238,9 @@ def wanted(gain: Any, rank: Any) -> Any:
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
 class INST(UserModel):
-    """INST; ranks go on for ever, and those beyond the list have no gain."""
+    """INST, of an endless ranking; ranks beyond the list have no gain."""
 
-    T: float = parameter(1.0, WANTED, _T_DOC)
+    T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
     depth: int | None = _DEPTH
 
     @property
@@ -251,21 +251,21 @@ class INST(UserModel):
         above = page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1)
         return np.asarray(((above - 1.0) / above) ** 2)
 
-    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
-        """Between two gains chances have a closed form."""
-        rows = self.unlike_others(judged, best=best, end=end)
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+        """Sum over stretches between two gains, which have a closed form."""
+        rows = self.distinct_rows(judged, best=best, end=end)
         unjudged = float(best)
-        left = 2.0 * self.T - rows.running(rows.gains) - unjudged * (rows.rank - rows.seen)
-        to = rows.rank.astype(np.float64)
-        rank, a = rows.before(to, 0.0), rows.before(left, 2.0 * self.T)
-        seen = rows.running_product(_going(rank, a, to, unjudged))
-        depth = rows.total(rows.before(seen, 1.0) * _stretch(rank, a, to, unjudged))
+        levels = 2.0 * self.T - rows.running(rows.gains) - unjudged * (rows.rank - rows.seen)
+        ends = rows.rank.astype(np.float64)
+        rank, a = rows.before(ends, 0.0), rows.before(levels, 2.0 * self.T)
+        views = rows.running_product(_reach(rank, a, ends, unjudged))
+        depth = rows.total(rows.before(views, 1.0) * _expected(rank, a, ends, unjudged))
         stop = np.full(rows.shape, np.inf if end is None else float(end))
-        rest = _stretch(rows.lasts(to, 0.0), rows.lasts(left, 2.0 * self.T), stop, unjudged)
-        depth = depth + rows.lasts(seen, 1.0) * rest
+        rest = _expected(rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T), stop, unjudged)
+        depth = depth + rows.lasts(views, 1.0) * rest
         if best:
-            return Expected(depth - rows.total((1.0 - rows.gains) * seen), depth, depth)
-        return Expected(rows.total(rows.gains * seen), depth, depth)
+            return Expected(depth - rows.total((1.0 - rows.gains) * views), depth, depth)
+        return Expected(rows.total(rows.gains * views), depth, depth)
 
 
 @measure(
@@ -279,21 +279,21 @@ class INST(UserModel):
     expectation="documents",
 )
 class INSQ(StaticModel):
-    """INSQ; weights go on for ever, and their sum is a trigamma function of 2T."""
+    """INSQ, of an endless ranking; the sum of its weights is a trigamma function of 2T."""
 
-    T: float = parameter(1.0, WANTED, _T_DOC)
+    T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
     depth: int | None = _DEPTH
 
     @property
     def last(self) -> int | None:
         return self.depth
 
-    def seen(self, rank: Any) -> Any:
-        return wanted(self.T, rank)
+    def views(self, rank: Any) -> Any:
+        return insq_views(self.T, rank)
 
-    def read_to(self, ranks: int | None) -> float:
-        rest = 0.0 if ranks is None else float(trigamma(2.0 * self.T + ranks))
-        return 4.0 * self.T**2 * (float(trigamma(2.0 * self.T)) - rest)
+    def depth_to(self, ranks: int | None) -> float:
+        tail = 0.0 if ranks is None else float(trigamma(2.0 * self.T + ranks))
+        return 4.0 * self.T**2 * (float(trigamma(2.0 * self.T)) - tail)
 
 
 @measure(
@@ -310,7 +310,7 @@ class INSQ(StaticModel):
     expectation="documents",
 )
 class ScaledDCG(StaticModel):
-    """DCG over the most that k ranks could have; unlike nDCG it knows no ideal ranking."""
+    """DCG divided by its maximum for k ranks; unlike nDCG it uses no ideal ranking."""
 
     discount = Discount()
 
@@ -318,17 +318,17 @@ class ScaledDCG(StaticModel):
     def last(self) -> int | None:
         return self.cutoff
 
-    def seen(self, rank: Any) -> Any:
+    def views(self, rank: Any) -> Any:
         return 1.0 / self.discount.of(rank)
 
-    def read_to(self, ranks: int | None) -> float:
+    def depth_to(self, ranks: int | None) -> float:
         if ranks is None or ranks <= MOST_RANKS:
-            return super().read_to(ranks)
-        # The sum of Euler and Maclaurin, whose next term is below the last bits.
+            return super().depth_to(ranks)
+        # The Euler-Maclaurin formula, whose next term is below the last bits.
         logs = np.log(np.array([MOST_RANKS, ranks]) + 1.0)
         ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
-        rest = _integral(*logs) + float(ends[1] - ends[0])
-        return super().read_to(MOST_RANKS) + float(np.log(2.0)) * rest
+        tail = _integral(*logs) + float(ends[1] - ends[0])
+        return super().depth_to(MOST_RANKS) + float(np.log(2.0)) * tail
 
 
 def _integral(low: float, high: float) -> float:
@@ -341,48 +341,48 @@ def _integral(low: float, high: float) -> float:
 
 
 def trigamma(x: ArrayLike) -> Floats:
-    r"""Sum of 1 / (x + i)^2 over i = 0, 1, ... (Abramowitz and Stegun, 6.4.10 and 6.4.12).
+    r"""Sum 1 / (x + i)^2 over i = 0, 1, ... (Abramowitz and Stegun, 6.4.10 and 6.4.12).
 
     x is above 0; infinity gives 0.
     """
-    given = np.asarray(x, dtype=np.float64)
+    values = np.asarray(x, dtype=np.float64)
     # The series is exact to the last bits from 16 on.
-    near = given < 16.0
-    below, sums = given[near], np.zeros(np.count_nonzero(near))
+    is_small = values < 16.0
+    small, sums = values[is_small], np.zeros(np.count_nonzero(is_small))
     for step in range(16):
-        sums += 1.0 / (below + step) ** 2
-    far = 1.0 / np.where(near, given + 16.0, given)
-    square = far * far
+        sums += 1.0 / (small + step) ** 2
+    shifted = 1.0 / np.where(is_small, values + 16.0, values)
+    square = shifted * shifted
     series = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square / 30)))
-    out = np.asarray(far * (1.0 + far / 2 + series))
-    out[near] += sums
+    out = np.asarray(shifted * (1.0 + shifted / 2 + series))
+    out[is_small] += sums
     return out
 
 
-def _going(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
-    """Chance to come from a rank to a later one, with the same gains in between; 0 is the start."""
+def _reach(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
+    """Return the probability of reaching `to` from `rank` (0: start) without gains in between."""
     start = rank == 0
     if unjudged:
-        return np.asarray(_fall(rank + a) ** (to - rank - start))
+        return np.asarray(_decay(rank + a) ** (to - rank - start))
     return np.asarray(((rank + a - np.where(start, 0.0, 1.0)) / (to + a - 1.0)) ** 2)
 
 
-def _stretch(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
+def _expected(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
     """Return the expected number of ranks read from `rank` + 1 up to `to`, given `rank` is read."""
     start = rank == 0
     if unjudged:
-        fall = _fall(rank + a)
+        fall = _decay(rank + a)
         return np.asarray(np.where(start, 1.0, fall) * (1.0 - fall ** (to - rank)) / (1.0 - fall))
     head = (rank + a - np.where(start, 0.0, 1.0)) ** 2
     return np.asarray(head * (trigamma(rank + a) - trigamma(to + a)))
 
 
-def _fall(level: Floats) -> Floats:
+def _decay(level: Floats) -> Floats:
     return np.asarray(((level - 1.0) / level) ** 2)
 
 
 TRACE = 1e-9
-"""What a sum of gains or costs may lack of a limit, by rounding, and has reached it."""
+"""Rounding error within which a sum of gains or costs reaches a limit."""
 
 _GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
@@ -411,16 +411,16 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
         return costs_by_length(page, self.unit, missing=self.missing)
 
     def continuation(self, page: Page) -> Floats:
-        found, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
-        enough, most = self.limits(page.rank, found - page.gains)
-        # Ten gains of .1 are enough for T = 1, though as floats they do not add up to it.
-        return np.asarray((found < enough - TRACE) & (spent < most - TRACE), dtype=np.float64)
+        gained, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
+        limit, budget = self.limits(page.rank, gained - page.gains)
+        # Ten gains of .1 reach T = 1, although their sum in floating point does not.
+        return np.asarray((gained < limit - TRACE) & (spent < budget - TRACE), dtype=np.float64)
 
-    def limits(self, rank: Any, before: Any) -> tuple[Any, Any]:
-        """T and K at each rank; `before` is the gain above it."""
+    def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
+        """Return T and K at each rank; `prior_gain` is the gain above it."""
         return self.T, self.K
 
-    def furthest(self) -> float:
+    def max_depth(self) -> float:
         raise NotImplementedError
 
     def expected(
@@ -432,8 +432,8 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
         costs: Costs | None = None,
     ) -> Expected:
         if costs is None and self.unit is None:
-            deepest = self.ranks(depth) or LAST
-            depth = max(1, int(min(float(deepest), np.ceil(self.furthest()) + 1.0)))
+            last = self.ranks(depth) or LAST
+            depth = max(1, int(min(float(last), np.ceil(self.max_depth()) + 1.0)))
         return super().expected(judged, depth=depth, best=best, costs=costs)
 
 
@@ -449,10 +449,10 @@ class BPM(_Bejewelled):
 
     @property
     def deepest(self) -> int | None:
-        most = None if self.reads_lengths else max(1, ceil(self.K))
-        return min((one for one in (self.ranks(self.cutoff), most) if one), default=None)
+        max_rank = None if self.reads_lengths else max(1, ceil(self.K))
+        return min((rank for rank in (self.ranks(self.cutoff), max_rank) if rank), default=None)
 
-    def furthest(self) -> float:
+    def max_depth(self) -> float:
         return self.K
 
 
@@ -471,10 +471,10 @@ class BPMDynamic(_Bejewelled):
     hc: float = parameter(1.0, number(0, 1e6), "effect of gains on K")
     median: float = parameter(0.5, number(0, 1), "gain that changes neither T nor K")
 
-    def limits(self, rank: Any, before: Any) -> tuple[Any, Any]:
-        change = before - self.median * (rank - 1)
+    def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
+        change = prior_gain - self.median * (rank - 1)
         return self.T + self.hb * change, self.K + self.hc * change
 
-    def furthest(self) -> float:
-        more = self.hc * (1.0 - self.median)
-        return (self.K - more) / (1.0 - more) if more < 1.0 else float("inf")
+    def max_depth(self) -> float:
+        rise = self.hc * (1.0 - self.median)
+        return (self.K - rise) / (1.0 - rise) if rise < 1.0 else float("inf")

@@ -25,7 +25,7 @@ _LENGTH = number(0, 1e15)
 class Expectation(
     Wrapping, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
 ):
-    """Expectations of the user of a measure."""
+    """Base class of expectations of the user of a measure."""
 
     depth: int | None = parameter(
         None,
@@ -38,10 +38,10 @@ class Expectation(
     )
     inside = "RBP"
     passes = True
-    tells: ClassVar[str]
-    """What it tells, of the measure inside."""
-    gives: ClassVar[str] = "utility"
-    """Which of what can be expected that is."""
+    description: ClassVar[str]
+    """Summary, with the inner measure in place of {}."""
+    field_name: ClassVar[str] = "utility"
+    """Attribute of :class:`Expected` that is the score."""
     model: UserModel
     unit: float | None = None
     fixed: float = 0.0
@@ -66,25 +66,25 @@ class Expectation(
             )
 
     def declared(self) -> Info:
-        inside = self.inner.info
+        inner = self.inner.info
         return replace(
             self.about,
-            summary=self.tells.format(self.inner),
-            at=inside.at,
-            at_wanted=inside.at_wanted,
-            needs=inside.needs,
-            inputs=inside.inputs,
-            scale=inside.scale,
-            one_size=inside.one_size,
+            summary=self.description.format(self.inner),
+            at=inner.at,
+            at_wanted=inner.at_wanted,
+            needs=inner.needs,
+            inputs=inner.inputs,
+            scale=inner.scale,
+            one_size=inner.one_size,
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        told: Floats = getattr(self._expected(judged), self.gives)
-        return told.copy()
+        expectation: Floats = getattr(self._expected(judged), self.field_name)
+        return expectation.copy()
 
     def _expected(self, judged: JudgedRuns, *, best: bool = False) -> Expected:
         if self.unit is None:
-            return self.model.known(judged, depth=self.depth, best=best)
+            return self.model.expectations(judged, depth=self.depth, best=best)
         costs = partial(costs_by_length, unit=self.unit, fixed=self.fixed, missing=self.missing)
         return self.model.expected(judged, depth=self.depth, best=best, costs=costs)
 
@@ -151,7 +151,7 @@ class EU(Expectation):
     (0.5, 0.5, 0.666..., 1.0, 0.5)
     """
 
-    tells = "Gain per rank that the user of {} reads."
+    description = "Gain per rank that the user of {} reads."
 
 
 @wrapping(
@@ -161,7 +161,7 @@ class EU(Expectation):
     range=(0.0, _INFINITE),
 )
 class ETU(Expectation):
-    """The sum of V(r) g(r), which is EU by Depth; for the rest see :class:`EU`.
+    """The sum of V(r) g(r), which is EU times Depth; see :class:`EU`.
 
     Examples
     --------
@@ -171,8 +171,8 @@ class ETU(Expectation):
     [('run', 1.0)]
     """
 
-    tells = "Gain until the user of {} stops."
-    gives = "total"
+    description = "Gain until the user of {} stops."
+    field_name = "total"
 
 
 @wrapping(
@@ -194,8 +194,8 @@ class EC(_Cost):
     (200.0, 400.0)
     """
 
-    tells = "Cost per rank that the user of {} reads."
-    gives = "cost"
+    description = "Cost per rank that the user of {} reads."
+    field_name = "cost"
 
 
 @wrapping(
@@ -204,10 +204,10 @@ class EC(_Cost):
     formula=r"\sum_r V(r) \, c_r",
 )
 class ETC(_Cost):
-    """The sum of V(r) c(r); for the rest see :class:`EC`."""
+    """The sum of V(r) c(r); see :class:`EC`."""
 
-    tells = "Total cost until the user of {} stops."
-    gives = "total_cost"
+    description = "Total cost until the user of {} stops."
+    field_name = "total_cost"
 
 
 @wrapping(
@@ -220,7 +220,7 @@ class ETC(_Cost):
 class Depth(Expectation):
     """Expected depth; cwl_eval calls it expected items.
 
-    A user who finds soon what is wanted stops early, so low is good; in static models it is the
+    A user who finds enough gain early stops early, so lower is better; in static models it is the
     same for all runs.
 
     Examples
@@ -230,8 +230,8 @@ class Depth(Expectation):
     [('run', 10.0...)]
     """
 
-    tells = "Ranks that the user of {} reads."
-    gives = "depth"
+    description = "Ranks that the user of {} reads."
+    field_name = "depth"
 
 
 @wrapping(
@@ -243,10 +243,10 @@ class Depth(Expectation):
     beyond_grades="which documents are judged",
 )
 class Residual(Expectation):
-    """EU with all that is not judged as relevant as can be, less EU with it as not relevant.
+    """EU with the highest gain of all unjudged ranks, minus EU with no gain of them.
 
-    That is unjudged documents, and all beyond the list or the cutoff (Moffat and Zobel 2008,
-    section 5; Moffat and others 2017). Users who find more may stop sooner, as the model says.
+    Unjudged ranks include those beyond the list or the cutoff (Moffat and Zobel 2008, section 5;
+    Moffat and others 2017). Users with more gain may stop sooner, depending on the model.
 
     Examples
     --------
@@ -256,9 +256,9 @@ class Residual(Expectation):
     (0.75, 0.5)
     """
 
-    tells = "Increase of EU of {} if all unjudged documents have the highest gain."
+    description = "Increase of EU of {} if all unjudged documents have the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
         rise = self._expected(judged, best=True).utility - self._expected(judged).utility
-        # Rounding may leave a trace where every rank is judged.
+        # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(rise) < 1e-14, 0.0, rise)

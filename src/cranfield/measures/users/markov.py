@@ -1,13 +1,13 @@
-r"""Markov precision: precision, averaged over where a user who moves up and down is found.
+r"""Markov precision: precision averaged over the stationary distribution of a user's walk.
 
-The user moves from rank i to rank j with a chance in proportion to w(i, j), which goes by the
-distance and is the same both ways. Such a walk is at rank i in proportion to the sum of w(i, j)
-over j, and no system of equations has to be solved for its invariant distribution.
+The user moves from rank i to rank j with a probability in proportion to w(i, j), which depends on
+the distance and is symmetric. The stationary probability of rank i is then in proportion to the sum
+of w(i, j) over j, so that no system of equations has to be solved.
 
-Chances of moves may also be given, such as how often users of a log clicked on rank j after rank i
-(:func:`cranfield.online.click_moves`). They need not be the same both ways, and equations are
-solved. In continuous time users stay at each rank for a while: where they are found goes by the
-invariant distribution times the mean stay.
+Frequencies of moves may also be parameters, such as how often users of a log clicked on rank j
+after rank i (:func:`cranfield.online.click_moves`). They need not be symmetric, and equations are
+solved. In continuous time users stay at each rank for a while: the distribution is multiplied by
+the mean stay.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Moves:
 
         return "{" + ", ".join(f"{at}: {{{of(row)}}}" for at, row in enumerate(self.rows, 1)) + "}"
 
-    def among(self, states: Indices, loops: bool) -> Floats:
-        """Solve for where a user is found who moves among some ranks alone.
+    def stationary(self, states: Indices, loops: bool) -> Floats:
+        """Return the stationary distribution of a user who moves among some ranks only.
 
         Parameters
         ----------
@@ -66,35 +66,35 @@ class Moves:
         chance /= chance.sum(axis=2, keepdims=True)
         equations = np.swapaxes(chance, 1, 2) - np.eye(states.shape[1])
         equations[:, -1] = 1.0  # One of them follows from the others; the sum is 1.
-        whole = np.zeros((*states.shape, 1))
-        whole[:, -1] = 1.0
-        return np.asarray(np.linalg.solve(equations, whole)[:, :, 0])
+        right_side = np.zeros((*states.shape, 1))
+        right_side[:, -1] = 1.0
+        return np.asarray(np.linalg.solve(equations, right_side)[:, :, 0])
 
 
 def moves(value: Any) -> str | Moves:
     if isinstance(value, Moves) or (isinstance(value, str) and value in {"global", "local"}):
         return value
-    wanted = (
+    description = (
         "'global', 'local', or a mapping of each rank to the frequency of moves from"
         " it to each other rank, above 0, such as {1: {2: 3}, 2: {1: 1}}"
     )
     if not isinstance(value, Mapping) or {*value} != {*range(1, len(value) + 1)} or len(value) < 2:
-        raise ValueError(wanted)
+        raise ValueError(description)
     rows = []
     for rank in range(1, len(value) + 1):
         row = value[rank]
         if not isinstance(row, Mapping) or {*row, rank} != {*value}:
-            raise ValueError(wanted)
-        often = tuple(_WEIGHT(row.get(to, 0)) for to in range(1, len(value) + 1))
-        if not all(one > 0 for to, one in enumerate(often, 1) if to != rank):
-            raise ValueError(wanted)
-        rows.append(often)
+            raise ValueError(description)
+        frequencies = tuple(_WEIGHT(row.get(to, 0)) for to in range(1, len(value) + 1))
+        if not all(frequency > 0 for to, frequency in enumerate(frequencies, 1) if to != rank):
+            raise ValueError(description)
+        rows.append(frequencies)
     return Moves(tuple(rows))
 
 
 _stays = gain_check(
     "a mapping to mean times above 0, such as {1: 40, 2: 25}",
-    fits=lambda checked: all(stay > 0 for _, stay in checked),
+    fits=lambda gains: all(stay > 0 for _, stay in gains),
 )
 
 
@@ -120,7 +120,7 @@ class MarkovPrecision(OfRelevance):
     1 / log10(d + 2). Its models that count relevant documents on the way are not here.
 
     Whoever moves anywhere with equal chances is everywhere as often: with `recall`, which
-    multiplies by the share of the relevant documents that is retrieved, that is AP.
+    multiplies by the proportion of the relevant documents that is retrieved, that is AP.
 
     With `moves` as a mapping users know those ranks and go no further down: relevant documents
     below count for nothing, and so does `distance`. With `dwell` time is continuous: where users
@@ -180,29 +180,30 @@ class MarkovPrecision(OfRelevance):
 
     @property
     def beyond_length(self) -> str:
-        """Users of all ranks walk about in the list, to its end."""
-        alike = self.moves == "global" and self.distance == "none"
-        return "" if alike or self.states == "relevant" else "how many documents are retrieved"
+        """Scores depend on the length of the list if users may be at all ranks."""
+        is_uniform = self.moves == "global" and self.distance == "none"
+        return "" if is_uniform or self.states == "relevant" else "how many documents are retrieved"
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
         precision = hits.seen / hits.rank
         if isinstance(self.moves, Moves):
-            often = self._moving(self.moves, judged, hits)
+            weights = self._weigh_moves(self.moves, judged, hits)
         else:
-            often = self._among_all(judged, hits) if self.states == "all" else self._among(hits)
+            is_all = self.states == "all"
+            weights = self._weigh_ranks(judged, hits) if is_all else self._weigh_hits(hits)
             if self.loops:
-                often = often + self._weight(np.zeros(1))
-            # Whoever has but one state is always there.
-            often = np.where(often > 0, often, 1.0)
+                weights = weights + self._weight(np.zeros(1))
+            # A user with a single state is always there.
+            weights = np.where(weights > 0, weights, 1.0)
         if self.dwell is not None:
-            often = often * at_rank(
+            weights = weights * at_rank(
                 self.dwell, hits.rank if self.dwell_by == "rank" else hits.grade
             )
-        found = ratio(hits.total(often * precision), hits.total(often))
+        score = ratio(hits.total(weights * precision), hits.total(weights))
         if self.recall:
-            found = found * ratio(hits.count, judged.recall_base(self.rel))
-        return found
+            score = score * ratio(hits.count, judged.recall_base(self.rel))
+        return score
 
     def _weight(self, distance: Floats) -> Floats:
         if self.distance == "inverse":
@@ -211,8 +212,8 @@ class MarkovPrecision(OfRelevance):
             return np.asarray(1.0 / np.log10(distance + 2.0))
         return np.ones(distance.shape)
 
-    def _among_all(self, judged: JudgedRuns, hits: Rows) -> Floats:
-        """Sum of w over the other ranks of the list."""
+    def _weigh_ranks(self, judged: JudgedRuns, hits: Rows) -> Floats:
+        """Sum w over the other ranks of the list."""
         above, below = hits.rank - 1, hits.at(judged.retrieved) - hits.rank
         if self.moves == "local":
             above, below = np.minimum(above, 1), np.minimum(below, 1)
@@ -220,38 +221,38 @@ class MarkovPrecision(OfRelevance):
         sums = np.append(0.0, np.cumsum(self._weight(np.arange(1.0, longest + 1))))
         return np.asarray(sums[above] + sums[below])
 
-    def _among(self, hits: Rows) -> Floats:
-        """Sum of w over the other relevant ranks."""
-        often = np.zeros(hits.cell.size)
-        most = int(hits.seen.max(initial=0))
-        for step in range(1, 2 if self.moves == "local" else most):
+    def _weigh_hits(self, hits: Rows) -> Floats:
+        """Sum w over the other relevant ranks."""
+        weights = np.zeros(hits.cell.size)
+        max_hits = int(hits.seen.max(initial=0))
+        for step in range(1, 2 if self.moves == "local" else max_hits):
             later = np.flatnonzero(hits.seen > step)
             weight = self._weight((hits.rank[later] - hits.rank[later - step]).astype(np.float64))
-            # Each row occurs once in each.
-            often[later] += weight
-            often[later - step] += weight
-        return often
+            # Indices are unique in each addition.
+            weights[later] += weight
+            weights[later - step] += weight
+        return weights
 
-    def _moving(self, moves: Moves, judged: JudgedRuns, hits: Rows) -> Floats:
-        """Solve for where users are found, once for lists of a length, or for ranks of hits."""
+    def _weigh_moves(self, moves: Moves, judged: JudgedRuns, hits: Rows) -> Floats:
+        """Solve for the distribution of users, once per length of list or set of hit ranks."""
         ranks = len(moves.rows)
         if self.states == "all":
             users = np.zeros((ranks + 1, ranks + 1))
             for last in range(1, ranks + 1):
-                users[last, :last] = moves.among(np.arange(last)[np.newaxis], self.loops)[0]
+                users[last, :last] = moves.stationary(np.arange(last)[np.newaxis], self.loops)[0]
             length = np.minimum(hits.at(judged.retrieved), ranks)
             return np.asarray(users[length, np.minimum(hits.rank - 1, ranks)])
-        near = hits.rank <= ranks
-        cells, chain = np.unique(hits.cell[near], return_inverse=True)
-        there: Bools = np.zeros((cells.size, ranks), dtype=bool)
-        there[chain, hits.rank[near] - 1] = True
-        kinds, kind = np.unique(there, axis=0, return_inverse=True)
+        is_covered = hits.rank <= ranks
+        cells, chain = np.unique(hits.cell[is_covered], return_inverse=True)
+        is_hit: Bools = np.zeros((cells.size, ranks), dtype=bool)
+        is_hit[chain, hits.rank[is_covered] - 1] = True
+        kinds, kind = np.unique(is_hit, axis=0, return_inverse=True)
         users = np.zeros(kinds.shape)
         sizes = kinds.sum(axis=1)
         for size in np.unique(sizes).tolist():
-            same = np.flatnonzero(sizes == size)
-            states = np.nonzero(kinds[same])[1].reshape(-1, size)
-            users[same[:, np.newaxis], states] = moves.among(states, self.loops)
-        often = np.zeros(hits.cell.size)
-        often[near] = users[kind.reshape(-1)[chain], hits.rank[near] - 1]
-        return often
+            chains = np.flatnonzero(sizes == size)
+            states = np.nonzero(kinds[chains])[1].reshape(-1, size)
+            users[chains[:, np.newaxis], states] = moves.stationary(states, self.loops)
+        weights = np.zeros(hits.cell.size)
+        weights[is_covered] = users[kind.reshape(-1)[chain], hits.rank[is_covered] - 1]
+        return weights

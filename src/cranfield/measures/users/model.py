@@ -1,12 +1,12 @@
 r"""User models, defined by their continuation from rank to rank.
 
-A model gives the continuation C of a page of rankings. What users can expect follows (Moffat,
-Bailey, Scholer and Thomas 2017; Azzopardi, Thomas and Moffat 2019):
+A model defines the continuation C of a page of rankings. Expectations of users follow from it
+(Moffat, Bailey, Scholer and Thomas 2017; Azzopardi, Thomas and Moffat 2019):
 
 .. math:: EU = \sum_i W(i) g(i), \quad ETU = \sum_i L(i) \sum_{j \le i} g(j) = \sum_i V(i) g(i),
     \quad EC = \sum_i W(i) c(i), \quad ETC = \sum_i V(i) c(i), \quad \sum_i V(i) = \frac{1}{W(1)}
 
-A model whose sums are known needs no page: it gives them itself, also where users never stop.
+A model whose sums have a closed form needs no page, and its users may never stop.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from cranfield.measures.users.page import Page, Reading, page_of, pages
 _unit_gains = gain_check(
     "'binary', 'graded', or a mapping of grades to gains from 0 to 1",
     *("binary", "graded"),
-    fits=lambda checked: all(0 <= worth <= 1 for _, worth in checked),
+    fits=lambda gains: all(0 <= worth <= 1 for _, worth in gains),
 )
-"""Gains of RBP and its like have to lie in [0, 1] for the score to do so."""
+"""Check of gains in [0, 1], which keep scores such as RBP in [0, 1]."""
 
 _WORDS_OF_GRADES = {"graded", "levels", "exponential", "linear"}
 """Gains that are a proportion of the highest one."""
@@ -74,11 +74,11 @@ class UnitGains(Measure):
         return np.asarray(self.unit_gain(rows.grade, top), dtype=np.float64)
 
     def unit_gain(self, grades: NDArray[Any], top: Any) -> Any:
-        """Gain of grades, where `top` is the highest of the scale, for graded ones."""
+        """Return the gain of grades; `top` is the highest grade of the scale, for graded gains."""
         if isinstance(self.gains.kind, tuple):
-            return self.gains.named(grades)
-        graded = self.gains.kind in {"graded", "levels"}
-        return self._scale().of(grades) / top if graded else grades >= self.rel
+            return self.gains.from_mapping(grades)
+        is_graded = self.gains.kind in {"graded", "levels"}
+        return self._scale().of(grades) / top if is_graded else grades >= self.rel
 
     def exact_gains(self, highest: int) -> NDArray[Any] | None:
         """Return the gains of grades 0 to `highest` as fractions, up to a common factor.
@@ -89,18 +89,18 @@ class UnitGains(Measure):
         if by_topic or self.gains.kind == "levels" or highest > MOST_GRADES:
             return None
         exact = copy(self)
-        vars(exact)["gains"] = self.gains.exactly()
+        vars(exact)["gains"] = self.gains.as_fractions()
         return np.asarray(exact.unit_gain(grades_up_to(highest), Fraction(1)), dtype=object)
 
     def _scale(self) -> Gain:
         return self.gains if self.gains.kind == "levels" else LINEAR
 
-    def gaining(self, judged: JudgedRuns) -> Rows:
-        """Judged retrieved documents whose gain is not 0, with their gains."""
-        # A mapping, or a model that says otherwise what is gained, may name any grade.
-        known = self.gains.kind in {"binary", "graded"} and type(self).worth is UnitGains.worth
+    def gaining_rows(self, judged: JudgedRuns) -> Rows:
+        """Return the judged retrieved documents whose gain is not 0, with their gains."""
+        # With a mapping, or a model with other gains, any grade may have a gain.
+        is_plain = self.gains.kind in {"binary", "graded"} and type(self).worth is UnitGains.worth
         low = self.rel if self.gains.kind == "binary" else 1
-        rows = judged.relevant(low) if known else judged.judged()
+        rows = judged.relevant(low) if is_plain else judged.judged()
         worth = self.worth(judged, rows)
         if worth.all():
             return rows.with_gains(worth)
@@ -108,10 +108,10 @@ class UnitGains(Measure):
 
 
 LAST = 1000
-"""The last rank that is read, of models without sums of their own; as in cwl_eval."""
+"""The last rank that is read, for models without a closed form; as in cwl_eval."""
 
 Costs = Callable[[Page], Floats]
-"""What each rank of a page costs; NaN where a length would have to be known."""
+"""Function that returns the cost of each rank of a page; NaN for an unknown length."""
 
 
 @dataclass(frozen=True)
@@ -124,20 +124,20 @@ class Expected:
 
     @property
     def utility(self) -> Floats:
-        """EU, the gain a rank that is read."""
+        """EU, the gain per rank read."""
         return self.total / self.depth
 
     @property
     def cost(self) -> Floats:
-        """EC, the cost of a rank that is read."""
+        """EC, the cost per rank read."""
         return self.total_cost / self.depth
 
 
 class UserModel(UnitGains, family="user models"):
-    """A measure by a user model: the gain that users can expect of a rank that they read, EU.
+    """A measure by a user model: EU, the expected gain per rank read.
 
-    A model of your own is a subclass with one method, and then a measure everywhere. `EU`, `ETU`,
-    `EC`, `ETC`, `Depth` and `Residual` tell the rest of it.
+    Your own model is a subclass with one method. `EU`, `ETU`, `EC`, `ETC`, `Depth` and `Residual`
+    are measures of its other expectations.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class UserModel(UnitGains, family="user models"):
     """
 
     reads_grades: ClassVar[bool] = False
-    """Whether the model goes by grades themselves, and not by gains alone."""
+    """Whether the model uses grades besides gains."""
 
     @property
     def reads_lengths(self) -> bool:
@@ -168,7 +168,7 @@ class UserModel(UnitGains, family="user models"):
 
     @property
     def last(self) -> int | None:
-        """The last rank that is read; None where nobody has to stop."""
+        """The last rank that is read; None without a limit."""
         return LAST
 
     @property
@@ -183,14 +183,14 @@ class UserModel(UnitGains, family="user models"):
         """Return the cost of reading each rank; 1 by default."""
         return np.ones(page.gains.shape)
 
-    def most(self, judged: JudgedRuns) -> float:
-        """Gain of a document that is as relevant as can be."""
+    def max_gain(self, judged: JudgedRuns) -> float:
+        """Return the highest possible gain of a document."""
         return 1.0
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.known(judged).utility
+        return self.expectations(judged).utility
 
-    def known(
+    def expectations(
         self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
     ) -> Expected:
         """Return the expectations of users on judged runs, cached; parameters as for `expected`."""
@@ -204,7 +204,7 @@ class UserModel(UnitGains, family="user models"):
         lengths: ArrayLike | None = None,
         grades: ArrayLike | None = None,
     ) -> Reading:
-        """Read rankings of gains, as long as they are: C, V, W and L, and what users can expect.
+        """Return C, V, W, L and the expectations of users for rankings of gains.
 
         Parameters
         ----------
@@ -216,12 +216,12 @@ class UserModel(UnitGains, family="user models"):
             Their grades, NaN where there is no judgment, for models that need them.
         """
         page = page_of(gains, lengths, grades)
-        for name, needed in (("grades", self.reads_grades), ("lengths", self.reads_lengths)):
-            if needed and getattr(page, name) is None:
+        for name, is_needed in (("grades", self.reads_grades), ("lengths", self.reads_lengths)):
+            if is_needed and getattr(page, name) is None:
                 raise MeasureError(f"{self} needs the {name} of documents, got none; pass {name}=")
-        price = self.costs(page)
-        self._refuse(int(np.isnan(price).sum()))
-        return self._read(replace(page, costs=price))
+        costs = self.costs(page)
+        self._refuse(int(np.isnan(costs).sum()))
+        return self._read(replace(page, costs=costs))
 
     def expected(
         self,
@@ -238,44 +238,44 @@ class UserModel(UnitGains, family="user models"):
         depth
             The last rank that is read; by default the model's own.
         best
-            Whether documents without a judgment, and all beyond the list, gain what is most; else
-            nothing.
+            Whether documents without a judgment, and all beyond the list, have the highest gain;
+            else none.
         costs
-            What ranks cost; by default what the model says.
+            Costs of ranks; by default those of the model.
         """
         if costs is None:
-            known = self.summed(judged, self.ranks(depth), best=best)
-            if known is not None:
-                return known
-        laid = self.laid_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
-        readings = (self._read(page) for page in laid)
-        parts = [(one.total, one.depth, one.total_cost) for one in readings]
+            totals = self.closed_form(judged, self.ranks(depth), best=best)
+            if totals is not None:
+                return totals
+        page_blocks = self.lay_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
+        readings = (self._read(page) for page in page_blocks)
+        parts = [(reading.total, reading.depth, reading.total_cost) for reading in readings]
         flat = np.concatenate([*parts, np.empty((3, 0))], axis=1)
         return Expected(*flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1))
 
-    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected | None:
-        """The same by sums over judged documents, down to a last rank; None if none are known."""
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected | None:
+        """Return the expectations in closed form, down to rank `end`; None if there is none."""
         return None
 
-    def unlike_others(self, judged: JudgedRuns, *, best: bool, end: int | None) -> Rows:
-        """Judged documents up to rank `end` whose gain is not that of ranks without a judgment.
+    def distinct_rows(self, judged: JudgedRuns, *, best: bool, end: int | None) -> Rows:
+        """Return judged documents up to rank `end` whose gain differs from unjudged ranks.
 
-        These gain what is most where `best`, and else nothing.
+        Unjudged ranks have the highest gain if `best`, else none.
         """
         if best:
             rows = judged.judged()
             worth = self.worth(judged, rows)
-            rows = rows.with_gains(worth).where(worth != self.most(judged))
+            rows = rows.with_gains(worth).where(worth != self.max_gain(judged))
         else:
-            rows = self.gaining(judged)
+            rows = self.gaining_rows(judged)
         return rows if end is None else rows.where(rows.rank <= end)
 
-    def laid_out(
+    def lay_out(
         self, judged: JudgedRuns, depth: int, *, best: bool = False, costs: Costs | None = None
     ) -> Iterator[Page]:
         """Lay judged runs out in pages, with their costs; parameters as for `expected`."""
         rows = judged.judged()
-        needed = self.reads_lengths or costs is not None
+        needs_lengths = self.reads_lengths or costs is not None
         grade = float(judged.judgments.max_grade) if best else np.nan
         unknown = 0
         for page in pages(
@@ -283,31 +283,31 @@ class UserModel(UnitGains, family="user models"):
             rows,
             self.worth(judged, rows),
             depth,
-            other=self.most(judged) if best else 0.0,
+            other=self.max_gain(judged) if best else 0.0,
             relevant=judged.recall_base(self.rel),
-            lengths=judged.lengths(str(self)) if needed else None,
+            lengths=judged.lengths(str(self)) if needs_lengths else None,
             grade=grade if self.reads_grades else None,
         ):
-            price = (costs or self.costs)(page)
-            unknown += int(np.isnan(price).sum())
-            # All are counted before they are complained of.
+            page_costs = (costs or self.costs)(page)
+            unknown += int(np.isnan(page_costs).sum())
+            # Unknown lengths of all pages are counted before the error.
             if not unknown:
-                yield replace(page, costs=price)
+                yield replace(page, costs=page_costs)
         self._refuse(unknown)
 
     def ranks(self, depth: int | None) -> int | None:
         """Return the last rank that is read, given a requested `depth`."""
-        return min((one for one in (depth, self.last) if one is not None), default=None)
+        return min((rank for rank in (depth, self.last) if rank is not None), default=None)
 
     def _read(self, page: Page) -> Reading:
-        going_on = np.asarray(self.continuation(page), dtype=np.float64)
-        if going_on.shape != page.gains.shape:
+        chances = np.asarray(self.continuation(page), dtype=np.float64)
+        if chances.shape != page.gains.shape:
             raise MeasureError(
-                f"{self}: expected a continuation of shape {page.gains.shape}, got {going_on.shape}"
+                f"{self}: expected a continuation of shape {page.gains.shape}, got {chances.shape}"
             )
-        if not ((going_on >= 0) & (going_on <= 1)).all():
+        if not ((chances >= 0) & (chances <= 1)).all():
             raise MeasureError(f"{self}: values of the continuation must be from 0 to 1")
-        return Reading(page, going_on)
+        return Reading(page, chances)
 
     def _refuse(self, unknown: int) -> None:
         if unknown:
@@ -318,44 +318,44 @@ class UserModel(UnitGains, family="user models"):
 
 
 class StaticModel(UserModel):
-    """A model whose users look at the rank alone, so that no page has to be laid out."""
+    """Base class of models whose continuation depends on the rank only."""
 
-    def seen(self, rank: Any) -> Any:
+    def views(self, rank: Any) -> Any:
         """Return V: the probability that a rank is read, 1 for the first."""
         raise NotImplementedError
 
-    def endless(self) -> Any:
-        """Sum of V over all ranks, if there is no last one."""
+    def total_depth(self) -> Any:
+        """Return the sum of V over all ranks of an endless ranking."""
         raise NotImplementedError
 
-    def read_to(self, ranks: int | None) -> float:
-        return self.endless() if ranks is None else float(self.seen(upto(ranks)).sum())
+    def depth_to(self, ranks: int | None) -> float:
+        return self.total_depth() if ranks is None else float(self.views(rank_range(ranks)).sum())
 
     def continuation(self, page: Page) -> Floats:
-        chance = going_on(self.seen, page.gains.shape[1])
+        chance = continuations(self.views, page.gains.shape[1])
         if self.last is not None:
             chance[self.last - 1 :] = 0.0
         return np.broadcast_to(chance, page.gains.shape)
 
-    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
-        rows = self.unlike_others(judged, best=best, end=end)
-        read, seen = self.read_to(end), rows.by_rank(self.seen)
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+        rows = self.distinct_rows(judged, best=best, end=end)
+        n_read, views = self.depth_to(end), rows.by_rank(self.views)
         if best:
-            most = self.most(judged)
-            total = most * read - rows.total((most - rows.gains) * seen)
+            highest = self.max_gain(judged)
+            total = highest * n_read - rows.total((highest - rows.gains) * views)
         else:
-            total = rows.total(rows.gains * seen)
-        depth = np.full(judged.shape, read)
+            total = rows.total(rows.gains * views)
+        depth = np.full(judged.shape, n_read)
         return Expected(total, depth, depth)
 
 
-def upto(ranks: int) -> Floats:
+def rank_range(ranks: int) -> Floats:
     check_ranks(ranks, "a user model")
     return np.arange(1.0, ranks + 1)
 
 
-def going_on(viewed: Callable[[Any], Any], ranks: int) -> Floats:
+def continuations(views: Callable[[Any], Any], ranks: int) -> Floats:
     """Return C from V: the probability of reading the next rank given that this one is read."""
-    seen = np.asarray(viewed(upto(ranks + 1)))
-    chance: Floats = np.minimum(seen[1:] / np.maximum(seen[:-1], np.finfo(float).tiny), 1.0)
+    p = np.asarray(views(rank_range(ranks + 1)))
+    chance: Floats = np.minimum(p[1:] / np.maximum(p[:-1], np.finfo(float).tiny), 1.0)
     return chance

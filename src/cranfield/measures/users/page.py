@@ -1,4 +1,4 @@
-"""Rankings as users meet them: gains, lengths and costs by rank, for many rankings at once."""
+"""Pages of rankings: gains, lengths and costs by rank, for many rankings at once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 
 _CELLS = 1 << 19
-"""Ranks that are held at once: few enough for the caches of a processor, many enough for NumPy."""
+"""Ranks per block: few enough for the caches of a processor, many enough for NumPy."""
 
 
-def viewed(continuation: Floats) -> Floats:
+def view_probabilities(continuation: Floats) -> Floats:
     """Return V from C: the probability that each rank is read, 1 for the first."""
-    seen = np.ones(continuation.shape)
-    np.cumprod(continuation[..., :-1], axis=-1, out=seen[..., 1:])
-    return seen
+    views = np.ones(continuation.shape)
+    np.cumprod(continuation[..., :-1], axis=-1, out=views[..., 1:])
+    return views
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Reading:
     @cached_property
     def viewed(self) -> Floats:
         """V: the probability that each rank is read."""
-        return viewed(self.continuation)
+        return view_probabilities(self.continuation)
 
     @property
     def weights(self) -> Floats:
@@ -94,10 +94,10 @@ class Reading:
     @property
     def last(self) -> Floats:
         """L: the probability that each rank is the last one read; all stop at the last rank."""
-        seen = self.viewed
-        after = np.zeros(seen.shape)
-        after[:, :-1] = seen[:, 1:]
-        return np.asarray(seen - after)
+        views = self.viewed
+        after = np.zeros(views.shape)
+        after[:, :-1] = views[:, 1:]
+        return np.asarray(views - after)
 
     @cached_property
     def depth(self) -> Floats:
@@ -138,10 +138,10 @@ def costs_by_length(
     `missing` is the length of documents whose length is not known, and of ranks beyond the list;
     without it, ranks beyond the list have length 0.
     """
-    return np.asarray(fixed + unit * filled(page, missing))
+    return np.asarray(fixed + unit * fill_lengths(page, missing))
 
 
-def filled(page: Page, missing: float | None) -> Floats:
+def fill_lengths(page: Page, missing: float | None) -> Floats:
     """Return the lengths of documents, `missing` for unknown ones; without it 0 beyond the list."""
     assert page.lengths is not None
     if missing is not None:
@@ -152,20 +152,20 @@ def filled(page: Page, missing: float | None) -> Floats:
 def page_of(
     gains: ArrayLike, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
 ) -> Page:
-    """Make a page of gains alone; all relevant documents are taken to be retrieved."""
+    """Create a page from gains; all relevant documents are assumed to be retrieved."""
     worth = _table("gains", gains)
     if not (worth >= 0).all():
         raise MeasureError("gains must be at least 0")
-    long = None if lengths is None else _table("lengths", lengths)
+    length_table = None if lengths is None else _table("lengths", lengths)
     grade_table = None if grades is None else _table("grades", grades)
-    for name, table in (("lengths", long), ("grades", grade_table)):
+    for name, table in (("lengths", length_table), ("grades", grade_table)):
         if table is not None and table.shape != worth.shape:
             raise MeasureError(
                 f"expected {name} of shape {worth.shape}, as gains have, got {table.shape}"
             )
     retrieved = np.full((worth.shape[0], 1), worth.shape[1])
     relevant = np.count_nonzero(worth, axis=1)[:, None]
-    return Page(worth, retrieved, relevant, long, grades=grade_table)
+    return Page(worth, retrieved, relevant, length_table, grades=grade_table)
 
 
 def pages(
@@ -179,12 +179,12 @@ def pages(
     lengths: Rows | None,
     grade: float | None = None,
 ) -> Iterator[Page]:
-    """Lay rankings out rank by rank down to a depth, some at a time, in order of cell.
+    """Yield blocks of rankings as tables of ranks down to a depth, in order of cell.
 
-    `gains` are those of the rows of judged documents, `other` that of all other ranks: of documents
-    without a judgment, and beyond the list. `relevant` are the relevant documents of each topic, of
-    shape (topics, 1), `lengths` rows of documents with a known length, if lengths matter, and
-    `grade` that of all other ranks, if grades do.
+    `gains` are those of judged documents, `other` is that of all other ranks: of documents without
+    a judgment, and beyond the list. `relevant` counts the relevant documents of each topic, shape
+    (topics, 1); `lengths` has rows of documents with a known length, if lengths matter, and `grade`
+    is the grade of all other ranks, if grades do.
     """
     cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)
@@ -193,25 +193,25 @@ def pages(
     for start in range(0, cells, step):
         stop = min(start + step, cells)
         shape = (stop - start, depth)
-        worth = _laid_out(rows, gains, start, shape, other)
-        long = None
+        worth = _fill_table(rows, gains, start, shape, other)
+        length_table = None
         if lengths is not None:
-            long = _laid_out(lengths, lengths.gains, start, shape, np.nan)
+            length_table = _fill_table(lengths, lengths.gains, start, shape, np.nan)
         grade_table = None
         if grade is not None:
-            grade_table = _laid_out(rows, rows.grade.astype(np.float64), start, shape, grade)
-        yield Page(worth, retrieved[start:stop], base[start:stop], long, grades=grade_table)
+            grade_table = _fill_table(rows, rows.grade.astype(np.float64), start, shape, grade)
+        yield Page(worth, retrieved[start:stop], base[start:stop], length_table, grades=grade_table)
 
 
-def _laid_out(
+def _fill_table(
     rows: Rows, values: Floats, start: int, shape: tuple[int, int], other: float
 ) -> Floats:
     out = np.full(shape, other)
     first, last = np.searchsorted(rows.cell, [start, start + shape[0]])
     inside = slice(int(first), int(last))
-    near = rows.rank[inside] <= shape[1]
-    cell, rank = rows.cell[inside][near] - start, rows.rank[inside][near] - 1
-    out[cell, rank] = values[inside][near]
+    is_shown = rows.rank[inside] <= shape[1]
+    cell, rank = rows.cell[inside][is_shown] - start, rows.rank[inside][is_shown] - 1
+    out[cell, rank] = values[inside][is_shown]
     return out
 
 

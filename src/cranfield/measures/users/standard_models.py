@@ -9,12 +9,12 @@ AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`          AP over th
 ERR      :math:`1 - R_i`                                              not ERR (see below)
 =======  ==========================================================  ==============================
 
-The user of AP (Moffat, Thomas and Scholer 2013) is to stop among all relevant documents with equal
-chances. Users who would stop at one that is not retrieved never meet it. The other weights are
-scaled to a sum of 1, as in cwl_eval, so that EU is AP by RB / (relevant documents retrieved).
+The user of AP (Moffat, Thomas and Scholer 2013) stops at each relevant document with equal
+probability. Those who would stop at one that is not retrieved never reach it. The other weights are
+scaled to a sum of 1, as in cwl_eval, so that EU is AP times RB / (relevant documents retrieved).
 
 ERR is not an expected utility: it is the mean of 1/i over the rank i at which the user is satisfied
-(Azzopardi, Mackenzie and Moffat 2021). What is expected of its user is that of NERR8.
+(Azzopardi, Mackenzie and Moffat 2021). The expectations of its user are those of NERR8.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from cranfield.measures.users.page import Page
 from cranfield.measures.users.stopping import ExpectedReciprocalRank, SatisfiedModel, satisfying
 
 
-class Top(StaticModel):
-    """All of the top k are read, and nothing else."""
+class PrecisionUser(StaticModel):
+    """User of P@k, who reads all of the top k and nothing else."""
 
     info = Info("P", at_wanted="required")
 
@@ -48,12 +48,12 @@ class Top(StaticModel):
     def last(self) -> int | None:
         return self.cutoff
 
-    def seen(self, rank: Any) -> Any:
+    def views(self, rank: Any) -> Any:
         return rank**0
 
 
-class First(SatisfiedModel):
-    """Users stop at the first relevant document."""
+class ReciprocalRankUser(SatisfiedModel):
+    """User of RR, who stops at the first relevant document."""
 
     info = Info("RR")
 
@@ -61,7 +61,7 @@ class First(SatisfiedModel):
         return np.where(gains != 0, 1.0, 0.0)
 
 
-class Recaller(UserModel):
+class AveragePrecisionUser(UserModel):
     """The user of AP."""
 
     info = Info("AP")
@@ -72,32 +72,32 @@ class Recaller(UserModel):
         after[:, :-1] = ahead[:, 1:]
         return ratio(after, ahead)
 
-    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
         """Return the sums of V and V g."""
         end = end or LAST
         if best:
-            parts = [_recalled(page) for page in self.laid_out(judged, end, best=True)]
+            parts = [_page_sums(page) for page in self.lay_out(judged, end, best=True)]
             flat = np.concatenate([*parts, np.empty((3, 0))], axis=1)
-            gain, whole, total = flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1)
+            gain, share_sum, total = flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1)
         else:
-            rows = self.gaining(judged)
+            rows = self.gaining_rows(judged)
             rows = rows.where(rows.rank <= end)
             share = rows.gains / rows.rank
-            gain, whole = rows.total(rows.gains), rows.total(share)
+            gain, share_sum = rows.total(rows.gains), rows.total(share)
             total = rows.total(share * rows.cumulated)
         # Without a relevant document all users stop at once.
-        depth = np.where(whole > 0, ratio(gain, whole), 1.0)
-        return Expected(ratio(total, whole), depth, depth)
+        depth = np.where(share_sum > 0, ratio(gain, share_sum), 1.0)
+        return Expected(ratio(total, share_sum), depth, depth)
 
 
-def _recalled(page: Page) -> Floats:
+def _page_sums(page: Page) -> Floats:
     """Return sums of g, of g / r and of cg g / r; shape (3, rankings)."""
     share = page.gains / page.rank
     total = np.einsum("ij,ij->i", share, np.cumsum(page.gains, axis=1))
     return np.stack([page.gains.sum(axis=1), share.sum(axis=1), total])
 
 
-class Satisfied(SatisfiedModel):
+class ERRUser(SatisfiedModel):
     """User of ERR, whose gain is the probability of being satisfied."""
 
     info = Info("ERR")
@@ -107,7 +107,7 @@ class Satisfied(SatisfiedModel):
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return np.asarray(satisfying(self.gains.of(rows.grade), self._highest(judged)))
 
-    def most(self, judged: JudgedRuns) -> float:
+    def max_gain(self, judged: JudgedRuns) -> float:
         highest = self._highest(judged)
         return float(satisfying(highest, highest))
 
@@ -116,19 +116,19 @@ class Satisfied(SatisfiedModel):
         return float(self.gains.of(np.arange(top + 1)).max())
 
 
-def _satisfied(measure: ExpectedReciprocalRank) -> Satisfied:
+def _err_user(measure: ExpectedReciprocalRank) -> ERRUser:
     if isinstance(measure.max_grade, str):
         raise MeasureError(f"{measure}: its user model requires one scale of grades for all topics")
-    return Satisfied(gains=measure.gains, max_grade=measure.max_grade)
+    return ERRUser(gains=measure.gains, max_grade=measure.max_grade)
 
 
 _MODELS: dict[type[Measure], Callable[[Any], UserModel]] = {
-    Precision: lambda measure: Top(rel=measure.rel, cutoff=measure.cutoff),
-    ReciprocalRank: lambda measure: First(rel=measure.rel),
-    AveragePrecision: lambda measure: Recaller(rel=measure.rel),
-    ExpectedReciprocalRank: _satisfied,
+    Precision: lambda measure: PrecisionUser(rel=measure.rel, cutoff=measure.cutoff),
+    ReciprocalRank: lambda measure: ReciprocalRankUser(rel=measure.rel),
+    AveragePrecision: lambda measure: AveragePrecisionUser(rel=measure.rel),
+    ExpectedReciprocalRank: _err_user,
 }
-"""Functions that make the user model of a measure."""
+"""Functions that create the user model of a measure."""
 
 
 def user_model(measure: Measure | str) -> UserModel:

@@ -1,15 +1,16 @@
 r"""Users who stop at random or once satisfied: RBP, ERR, NERR.
 
-Who reads a document of gain g is satisfied with a chance s(g), and stops; who is not goes on as the
-rank alone says. With V' for those whom nothing satisfies (Azzopardi, Mackenzie and Moffat 2021),
+Users who read a document of gain g are satisfied with probability s(g), and stop; otherwise their
+continuation depends on the rank. With V' of users who are never satisfied (Azzopardi, Mackenzie and
+Moffat 2021),
 
 .. math:: V(r) = V'(r) \prod_{i<r} (1 - s(g_i)), \quad C(r) = \frac{V'(r+1)}{V'(r)} (1 - s(g_r))
 
-Ranks without a judgment all have the same gain. Between two others the product is geometric, and so
-sums of V over such a stretch are differences of sums that are known before.
+Ranks without a judgment all have the same gain. Between two other ranks the product is geometric,
+so that sums of V over such a stretch are differences of precomputed sums.
 
 ERR is not a weighted sum of gains (ERR is not C/W/L, in the same paper). NERR are numbered as the
-equations there. Gains from 0 to 1 are the chances to be satisfied.
+equations there. Gains from 0 to 1 are the probabilities of satisfaction.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from cranfield.measures.gains import (
     no_loss,
     top_gain,
 )
-from cranfield.measures.users.effort import WANTED, wanted
+from cranfield.measures.users.effort import GAIN_TARGET, insq_views
 from cranfield.measures.users.model import (
     LAST,
     Expected,
     StaticModel,
     UserModel,
-    going_on,
-    upto,
+    continuations,
+    rank_range,
 )
 from cranfield.measures.users.page import Page
 
@@ -84,15 +85,15 @@ class RankBiasedPrecision(StaticModel):
 
     last = None
 
-    def seen(self, rank: Any) -> Any:
+    def views(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
 
-    def endless(self) -> Any:
+    def total_depth(self) -> Any:
         return 1 / (1 - self.p)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = self.gaining(judged)
-        return rows.total(rows.gains * (1.0 - self.p) * rows.by_rank(self.seen))
+        rows = self.gaining_rows(judged)
+        return rows.total(rows.gains * (1.0 - self.p) * rows.by_rank(self.views))
 
 
 @measure(
@@ -121,16 +122,16 @@ class RankBiasedResidual(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         rows = judged.judged()
         tail = self.p**judged.retrieved
-        seen = rows.total(rows.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1)))
-        # Rounding may leave a trace below 0 where every document is judged.
-        unjudged = np.maximum(1.0 - tail - seen, 0.0)
+        judged_weight = rows.total(rows.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1)))
+        # Rounding may give a value below 0 where every document is judged.
+        unjudged = np.maximum(1.0 - tail - judged_weight, 0.0)
         unjudged[judged.retrieved == rows.count] = 0.0
         parts = {"tail": tail, "unjudged": unjudged, "total": tail + unjudged}
         return parts[self.part]
 
 
 def satisfying(gain: Any, top: Any) -> Any:
-    """Chance that a document of a gain satisfies, where the highest gain is `top`.
+    """Return the probability that a gain satisfies, where the highest gain is `top`.
 
     For exponential gains that is (2^g - 1) / 2^max_grade.
     """
@@ -138,17 +139,17 @@ def satisfying(gain: Any, top: Any) -> Any:
 
 
 def stopping(rows: Rows, top: float | Floats) -> Floats:
-    """Chance that a user stops at each row, satisfied; `top` is the highest gain."""
+    """Return the stopping probability of each row; `top` is the highest gain."""
     stop = satisfying(rows.gains, top)
-    going_on = rows.running_product(1.0 - stop)
-    out: Floats = rows.before(going_on, 1.0) * stop
+    continuation = rows.running_product(1.0 - stop)
+    out: Floats = rows.before(continuation, 1.0) * stop
     return out
 
 
 def stopping_at(
     judged: JudgedRuns, rows: Rows, gains: Gain, max_grade: int | str | None, name: str
 ) -> Floats:
-    """Chance that a user stops at each row, as in `stopping`, kept with the judged runs."""
+    """Return the stopping probability of each row, cached with the judged runs."""
 
     def compute() -> Floats:
         return stopping(rows, top_gain(judged, gains, max_grade, rows, name))
@@ -191,7 +192,7 @@ class ExpectedReciprocalRank(_ERR):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
 
     With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL; with
-    `max_grade='topic'` the scale of each topic ends at the highest grade that it has.
+    `max_grade='topic'` the scale of each topic ends at its highest grade.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -215,8 +216,8 @@ class NormalisedExpectedReciprocalRank(_ERR):
         if self.cutoff is not None:
             best = best.where(best.rank <= self.cutoff)
         top = top_gain(judged, self.gains, self.max_grade, best, str(self))
-        most = best.total(self.worth(stopping(best, top), best.rank))
-        return ratio(self._err(judged), most)
+        ideal_score = best.total(self.worth(stopping(best, top), best.rank))
+        return ratio(self._err(judged), ideal_score)
 
 
 @measure(
@@ -233,7 +234,7 @@ class NormalisedExpectedReciprocalRank(_ERR):
 class IntentwiseRankBiasedUtility(Measure):
     """Intentwise rank-biased utility: ERR, with p^r in place of the reciprocal rank.
 
-    With `gains='exponential'` the chance to be satisfied is that of ERR, (2^g - 1) / 2^max_grade.
+    With `gains='exponential'` satisfaction has probability (2^g - 1) / 2^max_grade, as in ERR.
     """
 
     p: float = parameter(
@@ -259,44 +260,44 @@ _SOURCE = "Azzopardi and others (2021), equation ({})"
 class SatisfiedModel(UserModel):
     """User model whose continuation depends on the rank and on the gain.
 
-    Nobody tires of reading, if a subclass does not give V' as `patience`.
+    By default patience V' is 1 at all ranks; subclasses may override `patience`.
     """
 
     def patience(self, rank: Any) -> Any:
-        """V': the probability that a rank is read by never satisfied users, 1 for the first."""
+        """Return V': the probability that never satisfied users read a rank."""
         return rank**0
 
     def satisfaction(self, gains: Floats) -> Floats:
-        """Chance to be satisfied by a gain; the gain itself by default."""
+        """Return the probability of satisfaction by a gain; the gain itself by default."""
         return gains
 
     def continuation(self, page: Page) -> Floats:
         unsatisfied = 1.0 - self.satisfaction(page.gains)
-        return np.asarray(going_on(self.patience, page.gains.shape[1]) * unsatisfied)
+        return np.asarray(continuations(self.patience, page.gains.shape[1]) * unsatisfied)
 
-    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
         end = end or LAST
-        rows = self.unlike_others(judged, best=best, end=end)
-        other = self.most(judged) if best else 0.0
-        on = 1.0 - float(self.satisfaction(np.array([other]))[0])
-        patience = np.asarray(self.patience(upto(end)))
-        # Who goes on from a rank of which all that follow have the same gain reads so many, by
-        # the chance to come to it; from rank 1 to one behind the last.
-        further = [*accumulate(patience[::-1].tolist(), lambda after, here: here + on * after)]
-        ahead = np.array([0.0, 0.0, *further])[::-1]
+        rows = self.distinct_rows(judged, best=best, end=end)
+        other = self.max_gain(judged) if best else 0.0
+        stay = 1.0 - float(self.satisfaction(np.array([other]))[0])
+        patience = np.asarray(self.patience(rank_range(end)))
+        # Expected number of ranks read after each rank, from rank 1 to one behind the last, if all
+        # later ranks have the same gain, times the probability of reaching it.
+        sums = [*accumulate(patience[::-1].tolist(), lambda after, here: here + stay * after)]
+        ahead = np.array([0.0, 0.0, *sums])[::-1]
 
-        powers = on ** np.arange(float(end + 1))
+        powers = stay ** np.arange(float(end + 1))
 
-        going_on = rows.running_product(1.0 - self.satisfaction(rows.gains))
-        of_others = powers[rows.rank - rows.seen]
-        seen = patience[rows.rank - 1] * rows.before(going_on, 1.0) * of_others
+        continuation = rows.running_product(1.0 - self.satisfaction(rows.gains))
+        between = powers[rows.rank - rows.seen]
+        views = patience[rows.rank - 1] * rows.before(continuation, 1.0) * between
         below = rows.after(rows.rank, end + 1)
         stretch = ahead[rows.rank] - powers[below - rows.rank - 1] * ahead[below - 1]
-        stretches = rows.total(going_on * of_others * stretch)
+        stretches = rows.total(continuation * between * stretch)
         first = rows.firsts(rows.rank, end + 1)
         stretches += ahead[0] - powers[first - 1] * ahead[first - 1]
-        read = stretches + rows.total(seen)
-        return Expected(other * stretches + rows.total(rows.gains * seen), read, read)
+        depth = stretches + rows.total(views)
+        return Expected(other * stretches + rows.total(rows.gains * views), depth, depth)
 
 
 class _AtCutoff(
@@ -328,7 +329,7 @@ class NERR8(_AtCutoff):
     elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
 )
 class NERR9(_AtCutoff):
-    """A user who is read to rank i by 1/i of all, were nobody satisfied: the discount of ERR."""
+    """If nobody is satisfied, a proportion 1/i of users reads rank i: the discount of ERR."""
 
     def patience(self, rank: Any) -> Any:
         return 1 / rank
@@ -362,7 +363,7 @@ class NERR10(SatisfiedModel):
 class NERR11(SatisfiedModel):
     """The user of INSQ, who may be satisfied."""
 
-    T: float = parameter(1.0, WANTED, "total gain that the user wants")
+    T: float = parameter(1.0, GAIN_TARGET, "total gain that the user wants")
 
     def patience(self, rank: Any) -> Any:
-        return wanted(self.T, rank)
+        return insq_views(self.T, rank)

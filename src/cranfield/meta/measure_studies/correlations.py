@@ -21,7 +21,7 @@ from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned, complete
+from cranfield.scores.one_measure import align_scores, complete_scores
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.prepare import as_scores
 from cranfield.tabular import Table, number
@@ -337,7 +337,7 @@ def correlate(
     by_name = by_measure(scores_by_measure)
     if len(by_name) < 2:
         raise PolicyError(f"a correlation requires at least two measures, got {len(by_name)}")
-    scores, notes = complete(aligned(by_name), missing)
+    scores, notes = complete_scores(align_scores(by_name), missing)
     reference = next(iter(scores.values()))
     if len(reference.systems) < 2 or not reference.topics:
         sizes = counted(len(reference.systems), "system"), counted(len(reference.topics), "topic")

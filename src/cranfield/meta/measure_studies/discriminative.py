@@ -17,7 +17,7 @@ from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.work import Work, fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned
+from cranfield.scores.one_measure import align_scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.registry import CORRECTIONS, Options, find_test
 
@@ -204,7 +204,7 @@ def discriminative_power(
     [('nDCG@20', 28, 8), ('P@5', 28, 4)]
     """
     call = check_arguments(discriminative_power, locals())
-    scores_of = aligned(by_measure(scores_by_measure), shards=True)
+    scores_of = align_scores(by_measure(scores_by_measure), shards=True)
     info = find_test(test).info
     correction_name = CORRECTIONS.find(correction)
     parameters: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}

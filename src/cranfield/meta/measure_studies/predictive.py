@@ -25,7 +25,7 @@ from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, names_w
 from cranfield.meta.study_options import Proportion
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned, places_of
+from cranfield.scores.one_measure import align_scores, places_of
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Schema, optional
 from cranfield.sources.schemas import Column as ColumnOfFile
@@ -267,7 +267,7 @@ def predictive_power(
     [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
     """
     call = check_arguments(predictive_power, locals())
-    scores = aligned(by_measure(scores_by_measure))
+    scores = align_scores(by_measure(scores_by_measure))
     reference = next(iter(scores.values()))
     table = read_preferences(preferences, reference)
     if majority:

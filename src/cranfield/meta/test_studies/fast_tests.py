@@ -20,7 +20,7 @@ from cranfield.scores.one_measure import places_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
-from cranfield.significance.prepare import Ready, as_scores, prepared
+from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, TESTS, Options, TestInfo, find_test
 
 Signs = NDArray[np.int8]
@@ -94,9 +94,9 @@ class TestChoice:
         ready = self.prepare(scores)
         return self._test_by_model(ready.scores.values, ready.flat)
 
-    def prepare(self, scores: Scores) -> Ready:
+    def prepare(self, scores: Scores) -> PreparedScores:
         """Prepare scores; raise an error for those that the test cannot take."""
-        return prepared(scores, self.info, self._missing_policy(scores))
+        return prepare_scores(scores, self.info, self._missing_policy(scores))
 
     def _missing_policy(self, scores: Scores) -> str | None:
         if self.missing is None and scores.shards and self.info.shards == "needed":

@@ -28,14 +28,14 @@ from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verd
 from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
-from cranfield.significance.prepare import Ready, as_scores, prepared
+from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
 BLOCK = 250
 """Number of samples in a part; results do not depend on it."""
 
 
-def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Ready:
+def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> PreparedScores:
     """Prepare scores for a study by topic: no gaps, no shards."""
     table = as_scores(scores)
     table.flat()
@@ -44,7 +44,7 @@ def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Rea
             "this study requires the same topics for all systems;"
             " missing='available' is not supported"
         )
-    return prepared(table, find_test(test).info, missing or "error")
+    return prepare_scores(table, find_test(test).info, missing or "error")
 
 
 @dataclass(frozen=True, eq=False)

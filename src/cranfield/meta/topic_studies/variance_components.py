@@ -18,7 +18,7 @@ from cranfield.base.text import counted
 from cranfield.meta.study import OF_MEASURE, Study, percent, prefix
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
-from cranfield.significance.prepare import as_scores, prepared
+from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
@@ -411,7 +411,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     shard_scores = as_scores(scores)
     if not shard_scores.shards:
         raise PolicyError("facets require scores by shard, or by query variation")
-    ready = prepared(shard_scores, find_test("random-topics").info, missing)
+    ready = prepare_scores(shard_scores, find_test("random-topics").info, missing)
     values = ready.scores.values
     table, model = random_topics(values)
     if not table.components:

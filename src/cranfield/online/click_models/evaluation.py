@@ -27,7 +27,7 @@ from cranfield.online.click_models.model import (
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result, TableResult
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import between, number
 
 BLOCK_CELLS = 2**22
@@ -299,7 +299,7 @@ def perplexity_gain(
     qrels: Any = None,
     conditional: bool = False,
     confidence: Annotated[float, Share()] = 0.95,
-    resamples: Annotated[int, Whole(1, MOST_RESAMPLES)] = 2000,
+    resamples: Annotated[int, Whole(1, MAX_RESAMPLES)] = 2000,
     seed: Annotated[int, Whole(0)] = 0,
 ) -> PerplexityGain:
     r"""Compare the perplexities of two click models on the same pages.

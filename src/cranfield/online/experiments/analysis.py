@@ -53,7 +53,7 @@ from cranfield.online.experiments.units import (
 )
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums
-from cranfield.significance.corrections.pvalue_corrections import LAWS, adjusted
+from cranfield.significance.corrections.pvalue_corrections import LAWS, adjust_pvalues
 from cranfield.significance.differences import t_quantile
 
 SRM = ("stop", "warn")
@@ -73,7 +73,7 @@ def _sample_ratios(units: Units, shares: Floats) -> pl.DataFrame:
         counts = np.bincount(cells, minlength=len(levels) * arms).reshape(-1, arms)
         totals = counts.sum(axis=1)
         pvalues = np.where(totals * shares.min() < 5, np.nan, chi_square(counts, shares)[1])
-        columns = (levels, totals.tolist(), pvalues, adjusted(pvalues))
+        columns = (levels, totals.tolist(), pvalues, adjust_pvalues(pvalues))
         rows += [(segment, *row) for row in zip(*columns, strict=True)]
     schema: dict[str, Any] = {"by": pl.String, "level": pl.String, "units": pl.Int64}
     schema |= {"p": pl.Float64, "adjusted_p": pl.Float64}
@@ -118,7 +118,7 @@ def _effects_by_segment(
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
     by_segment, interactions = (
         frame.with_columns(
-            pl.Series("adjusted p", adjusted(frame["p"].to_numpy(), options.correction))
+            pl.Series("adjusted p", adjust_pvalues(frame["p"].to_numpy(), options.correction))
         )
         for frame in (pl.concat(frames), pl.DataFrame(tests, schema=schema, orient="row"))
     )
@@ -390,7 +390,7 @@ def _table(
     pvalues, adjusted_p = table["p"].to_numpy(), np.empty(table.height)
     is_overall = (table["metric"] == OEC).to_numpy()
     for family in (is_overall, ~is_overall):
-        adjusted_p[family] = adjusted(pvalues[family], options.correction)
+        adjusted_p[family] = adjust_pvalues(pvalues[family], options.correction)
     # Results that cannot be trusted are not shown.
     factor = np.nan if stopped else 1.0
     unreliable = ["low", "high", "lift low", "lift high", "p", "adjusted p", "p not worse"]

@@ -16,8 +16,14 @@ from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import stream
 from cranfield.online.experiments.metrics import ArmMeans
 from cranfield.significance.comparison.equivalence import read_margin
-from cranfield.significance.differences import away, fieller_interval, of_tail, p_of, ratio
-from cranfield.significance.resampling import as_integers, drawn_counts, rank_of
+from cranfield.significance.differences import (
+    difference_pvalues,
+    fieller_interval,
+    orient,
+    ratio,
+    tail_pvalues,
+)
+from cranfield.significance.resampling import as_integers, draw_counts, tail_rank
 
 INFERENCE = ("low", "high", "lift low", "lift high", "p")
 """Inference on a difference: its bounds, the bounds of the lift, and the p-value."""
@@ -108,12 +114,12 @@ class Effects:
         If nothing varies within either variant and the means differ, it is the p-value of the exact
         permutation test: no other assignment of the units has so large a difference.
         """
-        pvalue = p_of(self.statistic, self.error, self.df, alternative)
+        pvalue = difference_pvalues(self.statistic, self.error, self.df, alternative)
         n, m = self.control_count, self.other_count
         assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
-        tail = np.where(away(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
+        tail = np.where(orient(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
         is_constant = (self.error == 0) & (self.difference != 0)
-        pvalue = np.where(is_constant, of_tail(tail, alternative), pvalue)
+        pvalue = np.where(is_constant, tail_pvalues(tail, alternative), pvalue)
         return np.where(np.isnan(self.error + self.difference), np.nan, pvalue)
 
     def interval(self, critical: Critical) -> Bounds:
@@ -344,7 +350,7 @@ def _draw_weights(
     random: np.random.Generator, resamples: int, units: int, weights: str
 ) -> Iterator[tuple[slice, Floats]]:
     if weights == "multinomial":
-        yield from drawn_counts(random, resamples, units)
+        yield from draw_counts(random, resamples, units)
         return
     for rows in row_slices(resamples, units, BLOCK_DRAWS):
         draws = random.poisson(1.0, size=(rows.stop - rows.start, units))
@@ -359,7 +365,7 @@ def percentiles(resampled: Floats, level: float) -> tuple[float, float]:
     if np.isnan(resampled).any():
         return np.nan, np.nan
     ordered = np.sort(resampled)
-    rank = int(rank_of((1 - level) / 2, ordered.size))
+    rank = int(tail_rank((1 - level) / 2, ordered.size))
     if rank < 1:
         return -np.inf, np.inf
     return float(ordered[rank - 1]), float(ordered[-rank])

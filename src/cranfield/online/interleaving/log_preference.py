@@ -210,7 +210,7 @@ def impressions_needed(
     check_share("power", power)
     check_share("alpha", alpha)
     check_number("outcome", outcome, 0, 1)
-    check_number("decided", decided, above=0, most=1)
+    check_number("decided", decided, above=0, maximum=1)
     p = max(outcome, 1 - outcome)
     if p == 0.5:
         return np.inf

@@ -26,9 +26,9 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import percentiles, two_sided_pvalue
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.differences import p_of, ratio, t_interval
+from cranfield.significance.differences import difference_pvalues, ratio, t_interval
 from cranfield.significance.pairwise.ranks import binomial_pvalues
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import number
 
 TIE = 1e-9
@@ -416,7 +416,7 @@ def _preference(
     low, high = map(float, clopper_pearson(np.array(ahead), np.array(n), confidence))
     notes = list(notes)
     if (kinds.sum(axis=1) > 1).any():
-        check_whole("resamples", resamples, 1, MOST_RESAMPLES)
+        check_whole("resamples", resamples, 1, MAX_RESAMPLES)
         check_whole("the seed", seed, 0)
         if expected != 0.5:
             # The probability that a unit with several impressions has more wins is unknown.
@@ -504,5 +504,5 @@ def _test_credit(credit: Floats | None, level: float) -> tuple[float, Interval, 
     df = credit.size - 1
     error = np.array(credit.std(ddof=1) / np.sqrt(credit.size))
     low, high = t_interval(mean, error, df, level)
-    pvalue = p_of(ratio(mean, error), error, df, "two-sided")
+    pvalue = difference_pvalues(ratio(mean, error), error, df, "two-sided")
     return float(mean), (float(low), float(high)), float(pvalue)

@@ -24,7 +24,7 @@ from cranfield.online.interleaving.preference import (
     unit_codes,
 )
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.corrections.pvalue_corrections import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,5 +245,5 @@ def matrix_from(
             )
         pair = first, second
         pairs.append(preference_between(credit, other, code, pair, unit, (), options))
-    pvalues = adjusted(np.array([pair.pvalue for pair in pairs]), correction)
+    pvalues = adjust_pvalues(np.array([pair.pvalue for pair in pairs]), correction)
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))

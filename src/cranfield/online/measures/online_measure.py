@@ -135,7 +135,9 @@ class OnlineMeasure(Spec):
 
     def __str__(self) -> str:
         cutoff = getattr(self, "cutoff", None)
-        return self.called() + self.shown("cutoff") + ("" if cutoff is None else f"@{cutoff}")
+        return (
+            self.called() + self.parameter_text("cutoff") + ("" if cutoff is None else f"@{cutoff}")
+        )
 
 
 def online_measure(

@@ -24,7 +24,7 @@ from cranfield.online.measures.measuring import Log, prepare
 from cranfield.online.measures.online_measure import OnlineMeasure
 from cranfield.online.measures.page_table import LogTables, collect_table
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.corrections.pvalue_corrections import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 
 _TOLERANCE = 1e-9
 """Tolerance for rounding when a proportion of survivors is compared with one half."""
@@ -290,7 +290,7 @@ def _durations(
 def _check_horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     if horizon is None:
         return min(estimate.last for estimate in curves.values() if np.isfinite(estimate.last))
-    check_number("horizon", horizon, above=0, most=np.inf)
+    check_number("horizon", horizon, above=0, maximum=np.inf)
     limit = float(horizon)
     for name, estimate in curves.items():
         has_ended = estimate.survivors.size and estimate.survivors[-1] == 0
@@ -318,5 +318,5 @@ def _logrank_tests(samples: Mapping[str, tuple[Floats, Bools]], correction: str)
         rows.append((*pair, statistic, pvalue))
     types = {"first": pl.String, "second": pl.String, "statistic": pl.Float64, "pvalue": pl.Float64}
     tests = pl.DataFrame(rows, schema=types, orient="row")
-    corrected = adjusted(tests["pvalue"].to_numpy(), correction)
+    corrected = adjust_pvalues(tests["pvalue"].to_numpy(), correction)
     return tests.with_columns(adjusted=pl.Series(corrected, dtype=pl.Float64))

@@ -447,7 +447,7 @@ def policy_value(
 
 def check_clip(clip: float | None) -> None:
     if clip is not None:
-        check_number("clip", clip, above=0, most=np.inf)
+        check_number("clip", clip, above=0, maximum=np.inf)
 
 
 def _row_values(

@@ -16,7 +16,7 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.rows import ratio
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_interval
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 
 BLOCK_DRAWS = 2**21
 """Number of values drawn at a time; results of a seed depend on it."""
@@ -35,7 +35,7 @@ STUDENT: Interval = (0.95, 0, 0)
 def check_interval(confidence: float, resamples: int, seed: int) -> Interval:
     """Return the options of intervals; refuse invalid ones."""
     check_share("confidence", confidence)
-    check_whole("resamples", resamples, 0, MOST_RESAMPLES)
+    check_whole("resamples", resamples, 0, MAX_RESAMPLES)
     check_whole("the seed", seed, 0)
     return confidence, resamples, seed
 

@@ -1,4 +1,4 @@
-"""The Hasse diagram of all runs of a length: which runs every measure orders alike."""
+"""Hasse diagram of all runs of a length."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cranfield.scales.orders import covers, levels
 from cranfield.scales.runs import all_runs, check_size, exceeds
 
 SWEEPS = 24
-"""Times that the layers are gone through."""
+"""Number of sweeps over the layers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Places across of nodes, and of each edge from layer to layer; how many pairs of edges cross.
+    """Horizontal positions of nodes and edges, and the number of crossings of edges.
 
-    Neighbours in a layer are 1 apart or more.
+    Positions of neighbours in a layer differ by at least 1.
     """
 
     across: Floats
@@ -33,38 +33,38 @@ class Layout:
 
 
 def layered(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
-    """Lay out a diagram whose nodes stand in layers, and whose edges join a node to a higher one.
+    """Lay out a diagram with nodes in layers, and edges from nodes to higher ones.
 
     Notes
     -----
-    The method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a place of its
-    own in each of them. Layers are sorted by the mean place of their neighbours below, then above,
-    up and down; the order with the fewest crossings is kept. Then each layer moves towards the
-    means of all neighbours, as far as its order and the distances allow.
+    The method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a dummy node in
+    each of them. Sweeps sort the layers by the mean position of their neighbours below, then above;
+    the order with the fewest crossings is used. Then each layer moves towards the means of all
+    neighbours, as far as its order and the distances allow.
     """
     height = np.asarray(levels, dtype=np.int64)
-    level, links, chains = _with_places_between(height, np.asarray(edges).reshape(-1, 2))
+    level, links, chains = _split_edges(height, np.asarray(edges).reshape(-1, 2))
     layers = [np.flatnonzero(level == k) for k in range(int(level.max()) + 1)]
     place = np.zeros(len(level))
     for layer in layers:
         place[layer] = np.arange(layer.size)
-    best, fewest = place.copy(), _crossings(layers, links, place)
+    best, fewest = place.copy(), _count_crossings(layers, links, place)
     for sweep in range(SWEEPS):
         upwards = sweep % 2 == 0
         for layer in layers if upwards else layers[::-1]:
             mean = _means(layer, links if upwards else links[:, ::-1], place)
-            # Means that tie are left in their order, or turned over in every other pair of sweeps.
+            # Tied means keep their order, or reverse it in every other pair of sweeps.
             ties = place[layer] * (1 if sweep % 4 < 2 else -1)
             place[layer[np.lexsort((ties, mean))]] = np.arange(layer.size)
-        found = _crossings(layers, links, place)
-        if found < fewest:
-            best, fewest = place.copy(), found
-    across = _straightened(layers, links, best)
+        crossings = _count_crossings(layers, links, place)
+        if crossings < fewest:
+            best, fewest = place.copy(), crossings
+    across = _straighten(layers, links, best)
     return Layout(across[: height.size], tuple(across[np.array(chain)] for chain in chains), fewest)
 
 
-def _with_places_between(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]]:
-    """Cut edges that skip layers into links from layer to layer."""
+def _split_edges(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]]:
+    """Split edges that skip layers into links from layer to layer."""
     level = height.tolist()
     links, chains = [], []
     for low, high in edges.tolist():
@@ -79,43 +79,43 @@ def _with_places_between(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[li
 
 
 def _means(layer: Ints, links: Ints, place: Floats) -> Floats:
-    """Mean place of the nodes that links come from; its own place for a node with none."""
+    """Return the mean position of the sources of links; its own for a node without links."""
     size = place.size
     total = np.bincount(links[:, 1], place[links[:, 0]], size)[layer]
     count = np.bincount(links[:, 1], minlength=size)[layer]
     return np.where(count > 0, total / np.maximum(count, 1), place[layer])
 
 
-def _crossings(layers: Sequence[Ints], links: Ints, place: Floats) -> int:
+def _count_crossings(layers: Sequence[Ints], links: Ints, place: Floats) -> int:
     """Count pairs of links between the same two layers whose ends are in opposite order."""
-    found = 0
+    count = 0
     for layer in layers:
         own = links[np.isin(links[:, 0], layer)]
         low, high = place[own[:, 0]], place[own[:, 1]]
         opposite = np.sign(low[:, None] - low) * np.sign(high[:, None] - high) < 0
-        found += int(opposite.sum()) // 2
-    return found
+        count += int(opposite.sum()) // 2
+    return count
 
 
-def _straightened(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
-    """Keep the order within layers, and move each to the middle of its neighbours."""
+def _straighten(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
+    """Move nodes towards the mean of their neighbours, keeping the order within layers."""
     across = order.copy()
     for layer in layers:
         across[layer] = order[layer] - (layer.size - 1) / 2
-    both = np.vstack([links, links[:, ::-1]])
+    all_links = np.vstack([links, links[:, ::-1]])
     for _ in range(SWEEPS):
         for layer in layers:
             sorted_layer = layer[np.argsort(order[layer])]
-            wanted = _means(sorted_layer, both, across)
-            across[sorted_layer] = apart(wanted, np.ones(layer.size))
+            means = _means(sorted_layer, all_links, across)
+            across[sorted_layer] = apart(means, np.ones(layer.size))
     return np.asarray(across - (across.max() + across.min()) / 2)
 
 
-MOST_DRAWN = 128
-"""Runs up to which a diagram can be read."""
+MAX_RUNS = 128
+"""Maximum number of runs in a legible diagram."""
 
 BESIDE, TALL, UP = 22, 22, 52
-"""Pixels between neighbouring runs, height of a run, and from level to level."""
+"""Pixels between neighbouring runs, height of a run, and distance of levels."""
 
 LETTER = 7.3
 """Width of a grade, in pixels."""
@@ -127,26 +127,26 @@ STEPS = {"swap": [1, 0], "replacement": [5, 3]}
 def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """Draw the partial order of all runs of a length by swap and replacement.
 
-    A run is below another when a way upwards leads from it to the other; then every measure that
-    rewards both steps has them in this order. Where no way leads, measures may disagree. Colours
-    tell how much is retrieved: the sum of grades.
+    A run is below another if an upward path leads from it to the other; then every measure that
+    rewards both steps orders them so. Without a path, measures may disagree. Colours show the sum
+    of grades.
 
     Parameters
     ----------
     length
         Number of ranks of the runs.
     grades
-        The highest grade.
+        Highest grade.
 
     Raises
     ------
     PolicyError
-        For more runs than can be read, 128.
+        For more than 128 runs, which would be illegible.
 
     Notes
     -----
     Figure 1 of Ferrante, Ferro and Fuhr (2021) is that of length 4. The height of a run is the
-    number of steps on the longest way up from the worst run. With more than two grades some edges
+    number of steps on the longest path from the worst run. With more than two grades some edges
     skip levels, and bend around the runs there.
 
     Examples
@@ -171,7 +171,7 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(totals))]
     title = "relevant documents" if grades == 1 else "sum of grades"
     key = alt.Legend(title=title, symbolType="square", symbolSize=160)
-    # The square root of the size is the width of the symbol, which is that of two units.
+    # The width of the symbol, two units, is the square root of its size.
     half = TALL / box
     boxes = base.mark_point(
         shape=f"M-1,{-half:.3f}h2v{2 * half:.3f}h-2z",
@@ -197,9 +197,9 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
 
 
 def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, Layout]:
-    """Lay out the Hasse diagram of all runs of a length: nodes, points of lines, places.
+    """Lay out the Hasse diagram of all runs of a length: nodes, points of lines, positions.
 
-    The latter are those that lines go through, from the lower run, `order` 0, to the upper one.
+    Points of a line are in order from the lower run, `order` 0, to the upper one.
 
     Examples
     --------
@@ -210,15 +210,14 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
     [('00', '01', 'replacement'), ('01', '10', 'swap'), ('10', '11', 'replacement')]
     """
     check_size(length, grades)
-    if exceeds(MOST_DRAWN, length, grades):
+    if exceeds(MAX_RUNS, length, grades):
         raise PolicyError(
-            f"there are {grades + 1}^{length} runs of length {length}; a diagram of more than"
-            f" {MOST_DRAWN} cannot be read"
+            f"a diagram has at most {MAX_RUNS} runs, got {grades + 1}^{length} of length {length}"
         )
     runs, height, edges = all_runs(length, grades), levels(length, grades), covers(length, grades)
     layout = layered(height, edges)
-    between = "" if grades < 10 else ","
-    names = [between.join(map(str, run)) for run in runs.tolist()]
+    separator = "" if grades < 10 else ","
+    names = [separator.join(map(str, run)) for run in runs.tolist()]
     nodes = pl.DataFrame(
         {"run": names, "total": runs.sum(axis=1), "level": height, "across": layout.across}
     )
@@ -227,7 +226,7 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
             "edge": number,
             "lower": names[low],
             "upper": names[high],
-            # A step that is one of the two changes one grade, or makes two change places.
+            # A replacement changes one grade, a swap exchanges two.
             "step": "swap" if (runs[low] != runs[high]).sum() == 2 else "replacement",
             "order": k,
             "across": float(across),

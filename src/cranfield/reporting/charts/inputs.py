@@ -1,4 +1,4 @@
-"""The scores, systems and measures that charts are drawn of, and the labels of names."""
+"""Checks and selections of the inputs of charts, and labels of names."""
 
 from __future__ import annotations
 
@@ -22,75 +22,75 @@ Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
 
 
 def labels(names: Sequence[str]) -> list[str]:
-    r"""Make names from files fit to be shown: printable, not empty, and each another."""
-    taken = {name for name in names if name == _printed(name)}
+    r"""Make names printable, not empty, and unique."""
+    used = {name for name in names if name == _printable(name)}
     out = []
     for name in names:
-        unique = shown = _printed(name)
+        unique = printable = _printable(name)
         number = 2
-        while name != shown and unique in taken:
-            unique = f"{shown} ({number})"
+        while name != printable and unique in used:
+            unique = f"{printable} ({number})"
             number += 1
-        taken.add(unique)
+        used.add(unique)
         out.append(unique)
     return out
 
 
-def _printed(name: str) -> str:
-    # A tag of blanks would be as invisible as an empty one.
+def _printable(name: str) -> str:
+    # A tag of blanks is as invisible as an empty one.
     return label(name if name.strip() else "")
 
 
 def table_of(scores: Any) -> Scores:
-    """Take scores that have a row a topic and a column a system."""
-    given = as_scores(scores)
-    given.flat("scores by shard cannot be drawn; average them over shards first")
-    if not given.systems or np.isnan(given.values).all():
+    """Convert to scores by topic and system; refuse scores that cannot be drawn."""
+    table = as_scores(scores)
+    table.flat("scores by shard cannot be drawn; average them over shards first")
+    if not table.systems or np.isnan(table.values).all():
         raise CranfieldError("expected at least one score to draw, got no scores")
-    if np.isinf(given.values).any():
-        topic, system = np.argwhere(np.isinf(given.values))[0]
+    if np.isinf(table.values).any():
+        topic, system = np.argwhere(np.isinf(table.values))[0]
         raise CranfieldError(
-            f"topic {quoted(given.topics[topic])} of system {quoted(given.systems[system])} has an"
+            f"topic {quoted(table.topics[topic])} of system {quoted(table.systems[system])} has an"
             " infinite score"
         )
-    return given
+    return table
 
 
-def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]:
-    """Find systems by their names; by default all."""
-    if asked is None:
+def find_systems(names: Sequence[str], systems: Sequence[str] | str | None) -> list[int]:
+    """Return the positions of systems among names; by default all."""
+    if systems is None:
         return list(range(len(names)))
-    if not isinstance(asked, str) and not isinstance(asked, Sequence):
-        raise PolicyError(f"systems must be a list of names, got {quoted(asked)}")
-    wanted = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked))
-    if not wanted:
+    if not isinstance(systems, str) and not isinstance(systems, Sequence):
+        raise PolicyError(f"systems must be a list of names, got {quoted(systems)}")
+    selection = [systems] if isinstance(systems, str) else list(dict.fromkeys(systems))
+    if not selection:
         raise PolicyError("systems must not be empty")
-    return [place_of(name, names) for name in wanted]
+    return [place_of(name, names) for name in selection]
 
 
 def first_or(noun: str, name: str | None, names: Iterable[str]) -> str:
-    """Return a name that is one of several, by default the first."""
-    known = list(names)
+    """Check that a name is one of several; return the first if it is None."""
+    choices = list(names)
     if name is None:
-        return known[0]
-    check_choice(noun, name, known)
+        return choices[0]
+    check_choice(noun, name, choices)
     return name
 
 
-def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
-    """Take the scores of some systems, those with the best mean first."""
-    given = table_of(scores)
-    columns = np.array(chosen(given.systems, systems))
-    means = given.mean()[columns]
-    columns = columns[best_first(to_order(means), given.lower_is_better)]
-    return given.select(systems=columns)
+def rank_systems(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
+    """Select the scores of systems, in order of their means, the best first."""
+    table = table_of(scores)
+    columns = np.array(find_systems(table.systems, systems))
+    means = table.mean()[columns]
+    columns = columns[best_first(to_order(means), table.lower_is_better)]
+    return table.select(systems=columns)
 
 
 def cells_of(
-    scores: Scores, chosen: Bools, names: Sequence[str], topics: Sequence[str]
+    scores: Scores, mask: Bools, names: Sequence[str], topics: Sequence[str]
 ) -> pl.DataFrame:
-    """Return a row a chosen cell: its system, topic and score."""
-    system, topic = np.nonzero(chosen.T)
+    """Return a table with system, topic and score of each cell in a mask."""
+    system, topic = np.nonzero(mask.T)
     return pl.DataFrame(
         {
             "system": pl.Series([names[k] for k in system.tolist()], dtype=pl.String),
@@ -101,19 +101,19 @@ def cells_of(
 
 
 WHISKERS = 1.5
-"""Length of whiskers at most, in interquartile ranges."""
+"""Maximum length of whiskers, in interquartile ranges."""
 
 
 def boxes_of(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a row a system, with the ends of its box and whiskers, and a row a score beyond."""
+    """Return tables of the boxes and whiskers of systems, and of the scores beyond them."""
     values = scores.values
-    known = ~np.isnan(values).all(axis=0)
+    has_scores = ~np.isnan(values).all(axis=0)
     quartiles = np.full((3, values.shape[1]), np.nan)
-    quartiles[:, known] = np.nanquantile(values[:, known], [0.25, 0.5, 0.75], axis=0)
+    quartiles[:, has_scores] = np.nanquantile(values[:, has_scores], [0.25, 0.5, 0.75], axis=0)
     q1, median, q3 = quartiles
     reach = WHISKERS * (q3 - q1)
     inside = (values >= q1 - reach) & (values <= q3 + reach)
-    # With few scores no score may be left between a quartile and the end of its reach.
+    # With few scores there may be none between a quartile and the end of its reach.
     low = np.minimum(np.where(inside, values, np.inf).min(axis=0), q1)
     high = np.maximum(np.where(inside, values, -np.inf).max(axis=0), q3)
     boxes = pl.DataFrame(
@@ -132,14 +132,14 @@ def boxes_of(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.Dat
     return boxes, beyond
 
 
-def titled(
+def make_title(
     measure: str, before: str = "", after: str = "", *, lower_is_better: bool = False
 ) -> str:
     words = [before, plain(measure) or "score", after, "(lower is better)" * lower_is_better]
     return " ".join(word for word in words if word)
 
 
-def named(measures: Named) -> dict[str, str | Measure]:
+def measures_by_title(measures: Named) -> dict[str, str | Measure]:
     if isinstance(measures, (str, Measure)):
         return {str(measures): measures}
     if not isinstance(measures, Iterable):
@@ -147,9 +147,9 @@ def named(measures: Named) -> dict[str, str | Measure]:
             f"measures must be measures or their names, got {type(measures).__name__}"
         )
     if isinstance(measures, Mapping):
-        found = {str(title): one for title, one in measures.items()}
+        by_title = {str(title): measure for title, measure in measures.items()}
     else:
-        found = {str(one): one for one in measures}
-    if not found:
+        by_title = {str(measure): measure for measure in measures}
+    if not by_title:
         raise PolicyError("expected at least one measure, got no measures")
-    return found
+    return by_title

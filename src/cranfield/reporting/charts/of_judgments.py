@@ -13,7 +13,7 @@ from cranfield.assess.judges.self_preference import SelfPreference
 from cranfield.base.arrays import best_first
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
-from cranfield.reporting.charts.inputs import chosen, first_or, labels
+from cranfield.reporting.charts.inputs import find_systems, first_or, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
     chart_of,
@@ -148,7 +148,7 @@ def confusion_chart(
     1
     """
     names = labels(comparison.judges)
-    places = chosen(comparison.judges, judges)
+    places = find_systems(comparison.judges, judges)
     shares = comparison.calibration()
     panels = []
     for place in places:

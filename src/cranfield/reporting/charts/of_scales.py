@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.reporting.charts.inputs import Named, named
+from cranfield.reporting.charts.inputs import Named, measures_by_title
 from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, draws, themed, tips
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.runs import all_runs, check_size, exceeds, score_runs
@@ -169,7 +169,7 @@ def distribution_chart(
         check_size(size, grades)
     panels = [
         _panel(image(_at(measure, length), length, grades, judgments=judgments), title)
-        for title, measure in named(measures).items()
+        for title, measure in measures_by_title(measures).items()
         for length in sizes
     ]
     about = (
@@ -299,7 +299,7 @@ def spacing_chart(
     >>> [panel["title"]["text"] for panel in chart["concat"]]
     ['P', 'RR']
     """
-    titled_measures = named(measures)
+    titled_measures = measures_by_title(measures)
     check_whole("the number of columns", columns, 1)
     panels = [
         _spacing_panel(image(measure, length, grades, judgments=judgments), title)

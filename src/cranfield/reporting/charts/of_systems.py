@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import capitalised, counted, plain
-from cranfield.reporting.charts.inputs import boxes_of, first_or, labels, ordered, titled
+from cranfield.reporting.charts.inputs import boxes_of, first_or, labels, make_title, rank_systems
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
@@ -75,11 +75,11 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     >>> chart.to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
     ['dense', 'bm25']
     """
-    table = ordered(scores, systems)
+    table = rank_systems(scores, systems)
     names = labels(table.systems)
     boxes, beyond = boxes_of(table, names)
     step, _ = row_size(len(names))
-    title = titled(table.measure, after="of a topic", lower_is_better=table.lower_is_better)
+    title = make_title(table.measure, after="of a topic", lower_is_better=table.lower_is_better)
     y = rows_of("system", names, labelPadding=6)
 
     def x(field: str) -> alt.X:
@@ -107,8 +107,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=headed(f"{titled(table.measure)}: {size}", *LEGEND),
-        description=f"Box plots of the scores by {titled(table.measure)} of {size}, ordered by"
+        title=headed(f"{make_title(table.measure)}: {size}", *LEGEND),
+        description=f"Box plots of the scores by {make_title(table.measure)} of {size}, ordered by"
         f" mean, from {names[0]} with a mean of {_number(boxes['mean'][0])} to {names[-1]} with"
         f" {_number(boxes['mean'][-1])}.",
     )
@@ -206,7 +206,7 @@ def intervals_chart(
                 " decision of the test."
             )
     says = f"compared with {names[centre]}"
-    title = titled(
+    title = make_title(
         comparison.measure,
         comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
         lower_is_better=comparison.lower_is_better,
@@ -236,7 +236,7 @@ def intervals_chart(
         title=headed(
             capitalised(title)
             if not comparison.measure
-            else f"{comparison.mean_of.capitalize()} by system: {titled(comparison.measure)}",
+            else f"{comparison.mean_of.capitalize()} by system: {make_title(comparison.measure)}",
             f"{comparison.title}, alpha {comparison.alpha:g}. {differ}",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
@@ -354,10 +354,10 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
-        title=headed(f"{titled(comparison.measure)}: {finding}", f"{what}."),
+        title=headed(f"{make_title(comparison.measure)}: {finding}", f"{what}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
-        f" {titled(comparison.measure)}, in order of their means. {what}: {finding} significantly."
-        f" The best is {names[order[0]]}.",
+        f" {make_title(comparison.measure)}, in order of their means. {what}: {finding}"
+        f" significantly. The best is {names[order[0]]}.",
     )
 
 
@@ -431,7 +431,7 @@ def cost_chart(found: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     smallest, largest = points["amount"].min(), points["amount"].max()
     is_wide = 0 < smallest <= largest / WIDE  # type: ignore[operator]
     x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_wide else alt.Undefined)
-    mean = titled(found.measure, lower_is_better=found.lower_is_better)
+    mean = make_title(found.measure, lower_is_better=found.lower_is_better)
     y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=found.lower_is_better))
     line = chart_of(front.select("amount", "mean")).mark_line(
         interpolate="step-after", color=GREY, aria=False

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from cranfield.base.arrays import best_first, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
-from cranfield.reporting.charts.inputs import cells_of, labels, ordered, table_of, titled
+from cranfield.reporting.charts.inputs import cells_of, labels, make_title, rank_systems, table_of
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
@@ -219,7 +219,7 @@ def _two(scores: Any, first: str, second: str) -> _Two:
         frame,
         names,
         short,
-        titled(table.measure, lower_is_better=table.lower_is_better),
+        make_title(table.measure, lower_is_better=table.lower_is_better),
         kinds,
         f"Excluded: {counted(missing, 'topic')} without scores of both systems." if missing else "",
         table.lower_is_better,
@@ -263,7 +263,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     >>> chart["encoding"]["x"]["scale"]["domain"], chart["encoding"]["y"]["scale"]["domain"]
     (['2', '3', '1'], ['dense', 'bm25'])
     """
-    table = ordered(scores, systems)
+    table = rank_systems(scores, systems)
     topics, names = labels(table.topics), labels(table.systems)
     by_topic = Averages(table.values.T).mean()
     order = best_first(to_order(by_topic), table.lower_is_better)
@@ -271,7 +271,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     width, topic_size = cell_size(len(topics))
     roomy = len(topics) * width <= WIDEST
     low, high = min(0.0, float(np.nanmin(table.values))), float(np.nanmax(table.values))
-    title = titled(table.measure, lower_is_better=table.lower_is_better)
+    title = make_title(table.measure, lower_is_better=table.lower_is_better)
     # The topics' names thin out where there is no room for each.
     top: dict[str, Any] = {"orient": "top", "labelOverlap": False if roomy else "greedy"}
     easiest_first = [topics[k] for k in order]
@@ -294,7 +294,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         width=alt.Step(width) if roomy else WIDEST,
         height=alt.Step(height),
         title=headed(
-            f"{titled(table.measure)} by system and topic: {of}",
+            f"{make_title(table.measure)} by system and topic: {of}",
             f"White: {missing:,} cells without a score." if missing else "",
         ),
         description=f"Heat map of {title}: {of}. The best system on average is {names[0]}; the"

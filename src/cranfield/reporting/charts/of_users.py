@@ -33,7 +33,7 @@ from cranfield.reporting.charts.theme import (
 from cranfield.reporting.page.html import label
 
 NO_VARIANT = "(no variant)"
-"""How pages are called that no variant had."""
+"""Label of pages without a variant."""
 
 WIDTH = 480
 
@@ -44,22 +44,22 @@ def clicks_by_rank_chart(
 ) -> alt.LayerChart:
     """Draw the proportion of shown results that are clicked, by rank and variant.
 
-    Several clicks on a result are one. The bands are Wilson's confidence intervals for independent
-    pages; where users come again, they are somewhat too narrow.
+    Several clicks on a result count as one. The bands are Wilson's confidence intervals for
+    independent pages; if users return, they are slightly too narrow.
 
     Parameters
     ----------
     log
         Pages with their results and clicks.
     depth
-        Ranks.
+        Number of ranks.
     confidence
-        Of the limits, each by itself.
+        Confidence level of each interval.
 
     Raises
     ------
     InputError
-        For a log that does not tell what was shown.
+        For a log without shown results.
 
     Examples
     --------
@@ -72,25 +72,25 @@ def clicks_by_rank_chart(
     check_whole("depth", depth, 1, 1000)
     check_share("confidence", confidence)
     log.require("results", purpose="a chart of clicks by rank")
-    shown = log.results_with_clicks.filter(pl.col("rank") <= depth)
+    results = log.results_with_clicks.filter(pl.col("rank") <= depth)
     variant = pl.lit("all pages")
     if "variant" in log.pages.columns:
-        variant = pl.lit(log.pages["variant"].gather(shown["page"]))
+        variant = pl.lit(log.pages["variant"].gather(results["page"]))
     frame = (
-        shown.select("rank", "clicks", variant=variant)
+        results.select("rank", "clicks", variant=variant)
         .group_by("variant", "rank")
         .agg(shown=pl.len(), clicked=(pl.col("clicks") > 0).sum())
         .sort("variant", "rank")
     )
     if frame.is_empty():
-        raise CranfieldError("no results were shown")
+        raise CranfieldError("expected at least one shown result, got none")
     size = frame["shown"].to_numpy().astype(np.float64)
     share = frame["clicked"].to_numpy() / size
     low, high = wilson(share, size, float(ndtri((1 + confidence) / 2)))
     names = frame["variant"].unique(maintain_order=True).to_list()
-    without = NO_VARIANT if NO_VARIANT not in names else ""
-    called = labels([without if name is None else name for name in names])
-    renamed = pl.col("variant").replace_strict(names, called, return_dtype=pl.String)
+    no_variant = NO_VARIANT if NO_VARIANT not in names else ""
+    variants = labels([no_variant if name is None else name for name in names])
+    renamed = pl.col("variant").replace_strict(names, variants, return_dtype=pl.String)
     ends = {"share": share, "low": low, "high": high}
     frame = frame.with_columns(renamed, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()})
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
@@ -98,7 +98,7 @@ def clicks_by_rank_chart(
         frame,
         _rank(frame),
         alt.Y("share:Q").title("clicked results / shown results").scale(zero=True),
-        by_colour("variant", called),
+        by_colour("variant", variants),
         tips("variant:N", "rank:Q", "shown", "clicked", "share", "low", "high", form=",.4~f"),
         width=WIDTH,
         height=280,
@@ -108,7 +108,7 @@ def clicks_by_rank_chart(
             " independent.",
         ),
         description=f"Proportion of clicked results by rank, {pages},"
-        f" {counted(clicked, 'clicked result')}, of {counted(len(called), 'variant')}.",
+        f" {counted(clicked, 'clicked result')}, of {counted(len(variants), 'variant')}.",
     )
     return themed(lines)
 
@@ -120,9 +120,9 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     Parameters
     ----------
     evaluation
-        What :func:`cranfield.online.evaluate_models` found.
+        Result of :func:`cranfield.online.evaluate_models`.
     conditional
-        Whether chances are those given the clicks above.
+        Whether probabilities are conditional on the clicks above.
 
     Examples
     --------
@@ -159,9 +159,9 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
 
 
 def _rank(frame: pl.DataFrame) -> alt.X:
-    """Return the axis of ranks, with a mark at each or, where they are many, at some."""
-    deepest = int(frame["rank"].max())  # type: ignore[arg-type]
-    marks = [*range(1, deepest + 1)][:: 1 + deepest // 20]
+    """Return the axis of ranks, with a tick at each or, if they are many, at some."""
+    max_rank = int(frame["rank"].max())  # type: ignore[arg-type]
+    marks = [*range(1, max_rank + 1)][:: 1 + max_rank // 20]
     rank = alt.X("rank:Q").scale(nice=False, padding=12)
     return rank.axis(tickMinStep=1, grid=False, values=marks)
 
@@ -173,29 +173,29 @@ LOOKS = {
     "worse": (COLOURS[1], "triangle-left"),
     "no verdict": (GREY, "cross"),
 }
-"""Colour and shape of a metric by what was found of it."""
+"""Colour and shape of a metric, by verdict."""
 
 
 @draws("experiment", "ExperimentReport")
 def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
-    """Draw the lift of each metric and variant over the control, with its limits.
+    """Draw the lift of each metric and variant over the control, with its confidence interval.
 
-    If the sample ratio test fails, there is no verdict, and the chart
-    says so: it shows lifts without limits, in grey.
+    If the sample ratio test fails, there is no verdict: the chart shows lifts without intervals, in
+    grey.
 
     Parameters
     ----------
     report
-        What :func:`cranfield.online.analyse_experiment` found.
+        Result of :func:`cranfield.online.analyse_experiment`.
 
     Raises
     ------
     CranfieldError
-        When no metric has a lift, as all means of the control are 0.
+        If no metric has a lift, as all means of the control are 0.
     """
     effects = report.to_polars()
-    several = len(report.variants) > 2
-    metric = pl.format("{}: {}", "metric", "variant") if several else pl.col("metric")
+    has_several = len(report.variants) > 2
+    metric = pl.format("{}: {}", "metric", "variant") if has_several else pl.col("metric")
     names = labels(effects.select(metric).to_series().to_list())
     frame = effects.select(
         pl.Series("metric", names),
@@ -210,10 +210,10 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift: the means of the control are 0")
     ratio = plain("; ".join(report.sample_ratio.heading()))
-    said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
+    note = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
     if not report.stopped and report.correction != "none":
-        said = f"{report.interval_scope} {said}".lstrip()
-        said += f"; colours after the correction {report.correction}"
+        note = f"{report.interval_scope} {note}".lstrip()
+        note += f"; colours after the correction {report.correction}"
     return interval_rows(
         frame,
         "metric",
@@ -234,7 +234,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         title=headed(
             "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {plain(report.unit)}",
             ratio,
-            f"{said}.",
+            f"{note}.",
         ),
         description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control:"
         f" {number_of_each(frame['verdict'], LOOKS)}. {ratio}.",
@@ -243,39 +243,39 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
 
 @draws("looks", "ExperimentReport")
 def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.LayerChart:
-    """Draw the difference from the control at each look, with limits that hold at all of them.
+    """Draw the difference from the control at each look, with confidence sequences.
 
     Parameters
     ----------
     report
-        What :func:`cranfield.online.analyse_experiment` found with a sequential method.
+        Result of :func:`cranfield.online.analyse_experiment` with a sequential method.
     metric
-        One of its metrics; by default the first.
+        Name of a metric; by default the first.
 
     Raises
     ------
     CranfieldError
         For a report without looks.
     PolicyError
-        For a metric that it does not have.
+        For an unknown metric.
     """
     if report.looks is None or report.looks.is_empty():
         raise CranfieldError("the experiment has one look; expected several")
-    known = report.looks["metric"].unique(maintain_order=True).to_list()
-    metric = first_or("metric", metric, known)
+    metrics = report.looks["metric"].unique(maintain_order=True).to_list()
+    metric = first_or("metric", metric, metrics)
     frame = report.looks.filter(pl.col("metric") == metric)
     variants = frame["variant"].unique(maintain_order=True).to_list()
-    called = dict(zip(variants, labels(variants), strict=True))
+    names = dict(zip(variants, labels(variants), strict=True))
     frame = frame.select(
-        pl.col("variant").replace(called), "units", "difference", "low", "high", "p"
+        pl.col("variant").replace(names), "units", "difference", "low", "high", "p"
     )
     units = alt.X("units:Q", title=f"{plain(report.unit)}s")
     tip = tips("variant:N", "units", form=",")
     tip += tips("difference", "low", "high", "p", form=".4g")
-    marks = by_colour("variant", list(called.values()))
+    marks = by_colour("variant", list(names.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
-    said = (
+    note = (
         STOPPED
         if report.stopped
         else f"{report.sequential}: confidence intervals valid at all looks"
@@ -285,7 +285,7 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
         banded(frame, units, difference, marks, tip),
         width=WIDTH,
         height=260,
-        title=headed(f"Difference in {plain(metric)} over time", f"{plain(said)}."),
+        title=headed(f"Difference in {plain(metric)} over time", f"{plain(note)}."),
         description=(
             f"Difference in {plain(metric)} from the control at {looks}, with confidence intervals."
         ),
@@ -293,16 +293,16 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
 
 
 @draws("sensitivity", "Sensitivity")
-def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
+def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
     """Draw the impressions that each pair of systems needs, against its offline difference.
 
-    A panel a user, a point a pair of systems and method; the axis of impressions is logarithmic.
-    Pairs that would take infinitely many are not drawn.
+    There is a panel for each user, and a point for each pair of systems and method; the axis of
+    impressions is logarithmic. Pairs that need infinitely many are not drawn.
 
     Parameters
     ----------
-    found
-        What :func:`cranfield.meta.interleaving_sensitivity` found.
+    study
+        Result of :func:`cranfield.meta.interleaving_sensitivity`.
 
     Raises
     ------
@@ -313,30 +313,30 @@ def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
     --------
     >>> from cranfield.meta import interleaving_sensitivity
     >>> runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 2.0, "z": 1.0}}}
-    >>> made = interleaving_sensitivity(
+    >>> study = interleaving_sensitivity(
     ...     runs, {"q": {"x": 1}}, "RR", methods="TeamDraft", users="perfect", impressions=50
     ... )
-    >>> len(sensitivity_chart(made).to_dict()["concat"])
+    >>> len(sensitivity_chart(study).to_dict()["concat"])
     1
     """
-    rows = found.pairs.filter(pl.col("needed").is_not_null())
+    rows = study.pairs.filter(pl.col("needed").is_not_null())
     if rows.is_empty():
         raise CranfieldError(
             "no pair of systems becomes significantly different with any number of impressions"
         )
-    colour = by_colour("method", found.methods)["color"].legend(title="method")
+    colour = by_colour("method", study.methods)["color"].legend(title="method")
     needed = alt.Y("needed:Q").title("impressions needed").scale(type="log")
     panels = []
-    for user, called in zip(found.users, labels(found.users), strict=True):
+    for user, title in zip(study.users, labels(study.users), strict=True):
         frame = rows.filter(user=user).select(
             "method", "first", "second", "needed", difference=pl.col("difference").abs()
         )
         points = chart_of(frame).mark_point(filled=True, size=45, opacity=0.7)
         points = points.encode(
-            x=alt.X("difference:Q", title=f"difference of {found.measure}"),
+            x=alt.X("difference:Q", title=f"difference of {study.measure}"),
             y=needed.axis(format="~s", tickCount=5),
             color=colour,
             tooltip=["method:N", "first:N", "second:N", "difference:Q", "needed:Q"],
         )
-        panels.append(points.properties(title=called, width=260, height=260))
+        panels.append(points.properties(title=title, width=260, height=260))
     return themed(alt.concat(*panels, columns=3))

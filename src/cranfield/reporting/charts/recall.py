@@ -14,15 +14,15 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
-from cranfield.reporting.charts.inputs import chosen, labels
+from cranfield.reporting.charts.inputs import find_systems, labels
 from cranfield.reporting.charts.theme import by_colour, chart_of, draws, headed, overlaid, tips
 from cranfield.scores.one_measure import place_of
 
 LEVELS = tuple(level / 10 for level in range(11))
 """The eleven standard levels of recall."""
 
-MOST = 7
-"""Number of highlighted systems by default: one for each colour except grey."""
+MAX_COLOURED = 7
+"""Default number of coloured systems, one for each colour except grey."""
 
 
 @draws("precision-recall", "Evaluation")
@@ -42,16 +42,15 @@ def precision_recall(
     .. math:: iP(R_j) = \max_{R \ge R_j} P(R)
 
     (Ferro and Maistro 2024, equation 3 and figures 9 and 10); it is the measure `IPrec`. For one
-    topic, thin lines and dots show what was interpolated: precision and recall at each rank, with a
-    dot where a relevant document was found.
+    topic, thin lines show precision and recall at each rank, with a dot at each relevant document.
 
     Parameters
     ----------
     judged
         An evaluation, or judged runs.
     systems
-        Systems that are shown. By default all: up to seven in colour, and of more the best seven by
-        the mean of the curve in colour and the others in grey.
+        Systems to draw. By default all: the best seven by the mean of the curve in colour, and the
+        others in grey.
     topic
         A topic; by default the mean over all topics that count.
     levels
@@ -59,15 +58,15 @@ def precision_recall(
     rel
         Lowest grade that counts as relevant.
     rounding
-        How a level becomes a number of documents: `up` by the definition, or as `trec_eval-9` or
-        `trec_eval-10` do.
+        Rounding of a level to a number of documents: `up` by the definition, or as in
+        `trec_eval-9` or `trec_eval-10`.
 
     Raises
     ------
     PolicyError
-        For systems, topics, levels or options that are not there.
+        For unknown systems and topics, and for invalid levels or options.
     CranfieldError
-        When the topic has no relevant documents, or a system no ranking for it.
+        If the topic has no relevant documents, or a system has no ranking for it.
 
     Examples
     --------
@@ -82,22 +81,22 @@ def precision_recall(
     if not isinstance(runs, JudgedRuns):
         kind = type(judged).__name__
         raise PolicyError(f"expected an Evaluation or judged runs, got {kind}")
-    levels = _checked(levels)
-    columns = chosen(runs.systems, systems)
+    levels = _check_levels(levels)
+    columns = find_systems(runs.systems, systems)
     row = None if topic is None else place_of(topic, runs.topics, "topic")
-    _needed(runs, columns, row, rel, asked=systems is not None)
+    _check_data(runs, columns, row, rel, requires_all=systems is not None)
     curves = _curves(runs, row, levels, rel, rounding)
-    known = [k for k in columns if not np.isnan(curves[:, k]).any()]
-    order = [known[k] for k in best_first(to_order(curves[:, known].mean(axis=0)))]
-    bright = order if systems is not None else order[:MOST]
+    drawable = [k for k in columns if not np.isnan(curves[:, k]).any()]
+    order = [drawable[k] for k in best_first(to_order(curves[:, drawable].mean(axis=0)))]
+    bright = order if systems is not None else order[:MAX_COLOURED]
     names = labels(runs.systems)
     marks = by_colour("system", [names[k] for k in bright])
 
-    what = "interpolated precision" if row is None else "precision"
+    noun = "interpolated precision" if row is None else "precision"
     x = alt.X("recall:Q").title("recall").scale(domain=[0, 1])
     y = alt.Y("precision:Q").scale(domain=[0, 1])
-    y = y.title(f"mean {what}" if row is None else what)
-    precision = alt.Tooltip("precision:Q", title=what, format=".4f")
+    y = y.title(f"mean {noun}" if row is None else noun)
+    precision = alt.Tooltip("precision:Q", title=noun, format=".4f")
     curve = chart_of(_rows(curves, levels, bright, names)).encode(
         x=x, y=y, tooltip=[*tips("system:N", "recall:Q"), precision], **marks
     )
@@ -107,7 +106,7 @@ def precision_recall(
         grey = chart_of(others).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
         layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
-        path, hits = _saw(runs, row, bright, rel, names)
+        path, hits = _stepwise_curves(runs, row, bright, rel, names)
         steps = chart_of(path).mark_line(strokeWidth=1, opacity=0.7, aria=False)
         dots = chart_of(hits).mark_point(filled=True, size=18, opacity=0.8, aria=False)
         tip = tips("system:N", "rank:Q", "recall", "precision")
@@ -117,23 +116,23 @@ def precision_recall(
         curve.mark_line(strokeWidth=2.5, aria=False),
         curve.mark_point(filled=True, size=35, opacity=1),
     ]
-    title, lines = _words(runs, row, order, bright, len(columns))
+    title, lines = _make_heading(runs, row, order, bright, len(columns))
     ends = (
         f"{names[k]} from {curves[0, k]:.3f} at recall {levels[0]:g}"
         f" to {curves[-1, k]:.3f} at recall {levels[-1]:g}"
         for k in bright[:3]
     )
-    others_too = "; and others" if len(bright) > 3 else ""
+    and_others = "; and others" if len(bright) > 3 else ""
     return overlaid(
         *layers,
         width=460,
         height=340,
         title=headed(title, *lines),
-        description=f"Curves of {what} against recall. {title}. {'; '.join(ends)}{others_too}.",
+        description=f"Curves of {noun} against recall. {title}. {'; '.join(ends)}{and_others}.",
     )
 
 
-def _checked(levels: Sequence[float]) -> list[float]:
+def _check_levels(levels: Sequence[float]) -> list[float]:
     try:
         numbers = sorted({float(level) for level in levels})
     except (TypeError, ValueError):
@@ -143,25 +142,27 @@ def _checked(levels: Sequence[float]) -> list[float]:
     return numbers
 
 
-def _needed(
-    runs: JudgedRuns, columns: Sequence[int], row: int | None, rel: int, *, asked: bool
+def _check_data(
+    runs: JudgedRuns, columns: Sequence[int], row: int | None, rel: int, *, requires_all: bool
 ) -> None:
-    """Refuse curves without data; systems that were not requested are only excluded."""
+    """Refuse curves without data; with `requires_all`, for any system."""
     if row is not None and not runs.recall_base(rel)[row, 0]:
         raise CranfieldError(
             f"topic {quoted(runs.topics[row])} has no relevant documents, and so no recall"
         )
-    has = np.any(runs.scored if row is None else runs.scored[[row]], axis=0)
-    missing = [k for k in columns if not has[k]]
-    if missing and (asked or len(missing) == len(columns)):
-        of = "any topic" if row is None else f"topic {quoted(runs.topics[row])}"
-        raise CranfieldError(f"system {quoted(runs.systems[missing[0]])} does not count for {of}")
+    has_scores = np.any(runs.scored if row is None else runs.scored[[row]], axis=0)
+    missing = [k for k in columns if not has_scores[k]]
+    if missing and (requires_all or len(missing) == len(columns)):
+        scope = "any topic" if row is None else f"topic {quoted(runs.topics[row])}"
+        raise CranfieldError(
+            f"system {quoted(runs.systems[missing[0]])} does not count for {scope}"
+        )
 
 
 def _curves(
     runs: JudgedRuns, row: int | None, levels: Sequence[float], rel: int, rounding: str
 ) -> Floats:
-    """Interpolated precision, shape (levels, systems); NaN for a system without topics."""
+    """Return interpolated precision, shape (levels, systems); NaN for a system without topics."""
     out = np.full((len(levels), len(runs.systems)), np.nan)
     counts = runs.scored.sum(axis=0)
     for k, level in enumerate(levels):
@@ -169,8 +170,9 @@ def _curves(
         if row is not None:
             out[k] = np.where(runs.scored[row], values[row], np.nan)
         else:
-            some = counts > 0
-            out[k, some] = np.where(runs.scored, values, 0.0).sum(axis=0)[some] / counts[some]
+            has_topics = counts > 0
+            sums = np.where(runs.scored, values, 0.0).sum(axis=0)
+            out[k, has_topics] = sums[has_topics] / counts[has_topics]
     return out
 
 
@@ -186,32 +188,36 @@ def _rows(
     )
 
 
-def _saw(
+def _stepwise_curves(
     runs: JudgedRuns, row: int, systems: Sequence[int], rel: int, names: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Precision and recall rank by rank: the corners of the line, and the relevant documents."""
+    """Return the corners of the line of precision by recall, and its relevant documents."""
     hits = runs.relevant(rel)
     base = int(runs.recall_base(rel)[row, 0])
     path, points = [], []
     for k in systems:
         ranks = hits.rank[hits.cell == k * len(runs.topics) + row]
-        seen = np.arange(1, ranks.size + 1)
+        counts = np.arange(1, ranks.size + 1)
         ends = np.append(ranks[1:] - 1, max(int(runs.retrieved[row, k]), ranks.max(initial=0)))
         at = np.stack([ranks, ends[: ranks.size]], axis=1).ravel()
-        of = np.repeat(seen, 2)
+        n_relevant = np.repeat(counts, 2)
         if ranks.size == 0 or ranks[0] > 1:
-            # Before the first relevant document both are zero.
-            at, of = np.append(1, at), np.append(0, of)
+            # Precision and recall are zero before the first relevant document.
+            at, n_relevant = np.append(1, at), np.append(0, n_relevant)
         system = pl.lit(names[k]).alias("system")
-        line = {"step": np.arange(at.size), "recall": of / base, "precision": of / at}
-        dots = {"rank": ranks, "recall": seen / base, "precision": seen / ranks}
+        line = {
+            "step": np.arange(at.size),
+            "recall": n_relevant / base,
+            "precision": n_relevant / at,
+        }
+        dots = {"rank": ranks, "recall": counts / base, "precision": counts / ranks}
         path.append(pl.DataFrame(line).select(system, pl.all()))
         points.append(pl.DataFrame(dots).select(system, pl.all()))
     return pl.concat(path), pl.concat(points)
 
 
-def _words(
-    runs: JudgedRuns, row: int | None, order: Sequence[int], bright: Sequence[int], wanted: int
+def _make_heading(
+    runs: JudgedRuns, row: int | None, order: Sequence[int], bright: Sequence[int], count: int
 ) -> tuple[str, list[str]]:
     if row is None:
         counts = runs.scored.sum(axis=0)[list(order)]
@@ -227,6 +233,6 @@ def _words(
         ]
     if len(bright) < len(order):
         lines.append(f"In colour the best {len(bright)} of {len(order)} systems by mean height.")
-    if wanted > len(order):
-        lines.append(f"Excluded: {counted(wanted - len(order), 'system')} without a ranking.")
+    if count > len(order):
+        lines.append(f"Excluded: {counted(count - len(order), 'system')} without a ranking.")
     return title, lines

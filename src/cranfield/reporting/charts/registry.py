@@ -1,6 +1,6 @@
-"""All charts, as their functions declare them: name, subject and summary.
+"""Registry of charts, with the name, subject and summary that their functions declare.
 
-The command `cranfield plot`, `.plot` of results and the list in the documentation follow from this.
+It is the source of the command `cranfield plot`, of `.plot` of results, and of the documented list.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MEASURES, LENGTH = "measures", "a length"
 """Subjects of charts that need no result: measures, and a length of runs."""
 
 BY_COMMAND = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASURES, LENGTH)
-"""Subjects of charts of the command `cranfield plot`: those computed from runs and scores."""
+"""Subjects of charts of the command `cranfield plot`, which are computed from runs and scores."""
 
 
 class Kind(NamedTuple):
@@ -52,36 +52,36 @@ MODULES = (
 )
 """Modules of charts, in the order in which charts are listed."""
 
-_DECLARED = re.compile(
+_DECLARATION = re.compile(
     r'@draws\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
 )
 """A chart in its module: its name, subject, function and summary."""
 
 
-def _declared() -> dict[str, Kind]:
-    """Read the declarations from the files: loading all modules, with Altair, takes seconds."""
+def _read_charts() -> dict[str, Kind]:
+    """Read the declarations from source files, as importing the modules takes seconds."""
     folder = files(charts)
     return {
         name: Kind(function, of, capitalised(shows))
         for module in MODULES
-        for name, of, function, shows in _DECLARED.findall(
+        for name, of, function, shows in _DECLARATION.findall(
             (folder / f"{module}.py").read_text("utf-8")
         )
     }
 
 
-_CHARTS = _declared()
+_CHARTS = _read_charts()
 CHARTS = Registry(
     "chart", things=_CHARTS, aliases={chart.function: name for name, chart in _CHARTS.items()}
 )
-"""All charts by name; in Python a `-` of a name is `_`."""
+"""Charts by name; in Python `-` in a name is written `_`."""
 
 
 def _scores_of(evaluation: Evaluation, measure: Any = None) -> Scores:
-    """Choose the scores of one measure of an evaluation."""
+    """Return the scores of one measure of an evaluation."""
     if measure is None and len(evaluation) > 1:
         raise PolicyError(
-            f"the chart shows one measure; set measure={next(iter(evaluation))!r}, or another of"
+            f"a chart shows a single measure; set measure={next(iter(evaluation))!r}, or another of"
             f" {', '.join(evaluation)}"
         )
     return evaluation[next(iter(evaluation)) if measure is None else measure]
@@ -100,57 +100,59 @@ WITHIN: dict[tuple[str, str], Callable[..., Any]] = {
     ("PairwiseComparison", "Scores"): lambda comparison: comparison.scores,
     ("PairwiseComparison", "AnovaTable"): _anova_of,
 }
-"""Parts of results that have charts, too."""
+"""Functions from results to parts that have charts, by the classes of both."""
 
 
-def charts_of(thing: Any) -> dict[str, Callable[..., Any]]:
-    """Return functions from a result to the subject of each of its charts."""
-    kinds = [cls.__name__ for cls in type(thing).__mro__]
-    ways: dict[str, Callable[..., Any]] = {kind: lambda result: result for kind in kinds}
-    ways |= {inner: way for (outer, inner), way in WITHIN.items() if outer in kinds}
-    return {name: ways[chart.of] for name, chart in CHARTS.items() if chart.of in ways}
+def charts_of(result: Any) -> dict[str, Callable[..., Any]]:
+    """Return functions from a result to the subject of each of its charts, by chart."""
+    kinds = [cls.__name__ for cls in type(result).__mro__]
+    subjects: dict[str, Callable[..., Any]] = {kind: lambda subject: subject for kind in kinds}
+    subjects |= {inner: select for (outer, inner), select in WITHIN.items() if outer in kinds}
+    return {name: subjects[chart.of] for name, chart in CHARTS.items() if chart.of in subjects}
 
 
-def names_of(thing: Any) -> Iterator[str]:
-    return (name.replace("-", "_") for name in charts_of(thing))
+def names_of(result: Any) -> Iterator[str]:
+    return (name.replace("-", "_") for name in charts_of(result))
 
 
-def listed(thing: Any) -> str:
-    """List the charts of a result, a line each."""
-    there = charts_of(thing)
-    return "\n".join(f"{name:18}{CHARTS[name].shows}" for name in there) or "no charts"
+def listed(result: Any) -> str:
+    """List the charts of a result, one per line."""
+    names = charts_of(result)
+    return "\n".join(f"{name:18}{CHARTS[name].shows}" for name in names) or "no charts"
 
 
-def drawing(thing: Any, name: str) -> Callable[..., Any]:
+def drawing(result: Any, name: str) -> Callable[..., Any]:
     """Return the function that draws a chart of a result; it takes the options of the chart."""
-    of = charts_of(thing)
-    has = f"{type(thing).__name__} has {', '.join(names_of(thing)) or 'no charts'}"
+    subjects = charts_of(result)
+    available = f"{type(result).__name__} has {', '.join(names_of(result)) or 'no charts'}"
     try:
         full_name = CHARTS.find(name)
     except PolicyError:
-        raise AttributeError(f"unknown chart {name!r}; {has}") from None
-    if full_name not in of:
+        raise AttributeError(f"unknown chart {name!r}; {available}") from None
+    if full_name not in subjects:
         chart = CHARTS[full_name]
-        raise AttributeError(f"{name} is cf.charts.{chart.function}, which takes {chart.of}; {has}")
-    draw, way = CHARTS[full_name].draw, of[full_name]
-    own = tuple(inspect.signature(way).parameters)[1:]
+        raise AttributeError(
+            f"{name} is cf.charts.{chart.function}, which takes {chart.of}; {available}"
+        )
+    draw, select = CHARTS[full_name].draw, subjects[full_name]
+    own = tuple(inspect.signature(select).parameters)[1:]
 
     @functools.wraps(draw)
-    def drawn(*arguments: Any, **options: Any) -> Any:
+    def wrapper(*arguments: Any, **options: Any) -> Any:
         selection: Mapping[str, Any] = {k: options.pop(k) for k in own if k in options}
-        return draw(way(thing, **selection), *arguments, **options)
+        return draw(select(result, **selection), *arguments, **options)
 
     parameters = list(inspect.signature(draw).parameters.values())[1:]
-    more = [inspect.signature(way).parameters[k].replace(kind=_KEYWORD) for k in own]
-    drawn.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
-    return drawn
+    more = [inspect.signature(select).parameters[k].replace(kind=_KEYWORD) for k in own]
+    wrapper.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
+    return wrapper
 
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
-    """Read `FILE` or `KIND=FILE`; without a kind it is the first that the studies have."""
+    """Parse `FILE` or `KIND=FILE`; the default kind is the first chart of the studies."""
     classes = {kind.__name__ for kind in kinds}
     available = [name for name, chart in CHARTS.items() if chart.of in classes]
     kind, sign, path = request.rpartition("=")
@@ -165,7 +167,7 @@ def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str
 
 
 def draw_study(request: str, studies: Sequence[Result]) -> None:
-    """Draw a chart of the studies of its class; together if the chart takes several."""
+    """Draw a chart of the first study of its class, or of all if the chart takes several."""
     name, path = chart_to_draw(request, [type(study) for study in studies])
     chart = CHARTS[name]
     own = [study for study in studies if type(study).__name__ == chart.of]

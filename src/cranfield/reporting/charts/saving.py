@@ -1,4 +1,4 @@
-"""Files of charts: HTML, SVG, PDF, PNG and JSON, made without a network."""
+"""Writing of charts as HTML, SVG, PDF, PNG and JSON, without a network."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from cranfield.base.errors import MissingDependencyError, PolicyError, check_num
 from cranfield.base.files import whole_file
 
 FORMATS = ("html", "svg", "pdf", "png", "json")
-"""What a chart can be written as, by the suffix of the file."""
+"""Formats of charts, which are suffixes of files."""
 
 SCALE = 2.0
-"""Pixels of a PNG for each of the chart, by default."""
+"""Default number of pixels of a PNG for each pixel of the chart."""
 
 MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
-"""The menu beside a chart in a page; the editor would be one on the network."""
+"""Menu beside a chart in a page, without the editor, which needs a network."""
 
 
 class InScript(json.JSONEncoder):
-    """JSON that may stand in the script of a page: no text in it can end the script."""
+    """JSON encoder for scripts in a page: no text can end the script."""
 
     def encode(self, o: Any) -> str:
         text = super().encode(o)
@@ -34,7 +34,7 @@ class InScript(json.JSONEncoder):
 
 
 PIXELS_OF_MM = 96 / 25.4
-"""Pixels of a chart in a millimetre, as browsers have it."""
+"""Pixels in a millimetre, as in browsers."""
 
 
 def save(
@@ -45,34 +45,34 @@ def save(
     width: float | None = None,
     title: bool = True,
 ) -> None:
-    """Write a chart to a file: HTML, SVG, PDF, PNG or JSON, as the name of the file says.
+    """Write a chart to a file: HTML, SVG, PDF, PNG or JSON, by its suffix.
 
-    Nothing is fetched from a network, now or when the file is opened: a page of HTML has in it all
-    that it needs, about one megabyte. SVG and PDF have text that can be searched and copied. JSON
-    is the specification of the chart in Vega-Lite. The file appears whole or not at all.
+    Neither writing nor opening the file needs a network: an HTML page contains all scripts, about
+    one megabyte. The text of SVG and PDF can be searched and copied. JSON is the specification of
+    the chart in Vega-Lite. The file is written atomically.
 
     Parameters
     ----------
     chart
-        A chart of this package, or any other of Altair.
+        A chart of this package, or another Altair chart.
     path
         Name of the file, which ends in `.html`, `.svg`, `.pdf`, `.png` or `.json`.
     scale
-        Pixels of a PNG for each of the chart; 2 is sharp on most screens. Other formats have no
-        pixels.
+        Number of pixels of a PNG for each pixel of the chart; 2 is sharp on most screens. It has no
+        effect on other formats.
     width
         Width of the whole chart in millimetres, such as 84 for a column of a paper, at 96 pixels
-        an inch: the plot gets narrower, and letters keep their size of some 8 points. The pixels of
-        a PDF are points, so include it with this width. Charts of several panels are refused.
+        an inch: the plot gets narrower, and letters keep their size of about 8 points. Pixels of a
+        PDF are points, so include it with this width. Charts with several panels are refused.
     title
-        Whether the chart keeps its title; papers have captions instead.
+        Whether to draw the title; papers have captions instead.
 
     Raises
     ------
     PolicyError
         For another suffix, an invalid scale or width, or an object that is not a chart.
     InputError
-        When the file cannot be written.
+        If the file cannot be written.
     MissingDependencyError
         If the extra `charts` is not installed.
 
@@ -105,7 +105,7 @@ def _sized(chart: Any, width: float | None, title: bool) -> Any:
     if width is not None:
         check_number("width", width, 30, 1000)
         if not isinstance(chart, (alt.Chart, alt.LayerChart)):
-            raise PolicyError("width requires a chart of one panel, and this one has several")
+            raise PolicyError("width requires a chart with a single panel, got several")
         fit = alt.AutoSizeParams(type="fit", contains="padding")
         changes = {"width": round(width * PIXELS_OF_MM), "autosize": fit}
         chart = type(chart).from_dict(_with_narrow_legends(chart.to_dict()))
@@ -115,9 +115,9 @@ def _sized(chart: Any, width: float | None, title: bool) -> Any:
 
 
 def _with_narrow_legends(spec: Any) -> Any:
-    """Return a specification in which legends of many columns have two."""
+    """Return a specification in which legends have at most two columns."""
     if isinstance(spec, list):
-        return [_with_narrow_legends(one) for one in spec]
+        return [_with_narrow_legends(item) for item in spec]
     if not isinstance(spec, dict):
         return spec
     narrow = {key: _with_narrow_legends(value) for key, value in spec.items() if key != "datasets"}
@@ -127,13 +127,13 @@ def _with_narrow_legends(spec: Any) -> Any:
 
 
 def format_of(path: Any) -> str:
-    """Return what a file is to be written as, by the end of its name."""
+    """Return the format of a file, by its suffix."""
     if not isinstance(path, (str, PathLike)):
         raise PolicyError(f"expected the path of a file, got {type(path).__name__}")
     name = Path(fspath(path)).name
     suffix = Path(name).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        ends = ", ".join(f".{one}" for one in FORMATS[:-1])
+        ends = ", ".join(f".{name}" for name in FORMATS[:-1])
         raise PolicyError(f"{quoted(name)} does not end in {ends} or .{FORMATS[-1]}")
     return suffix
 
@@ -165,17 +165,17 @@ def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
         text = io.StringIO()
         chart.save(text, format="svg")
         label = html.escape(described(chart))
-        # As in a page; a converter leaves it out.
-        spoken = f'<svg role="graphics-document" aria-label="{label}" '
-        return text.getvalue().replace("<svg ", spoken, 1).encode()
+        # A converter omits the label for screen readers, which a page has.
+        tag = f'<svg role="graphics-document" aria-label="{label}" '
+        return text.getvalue().replace("<svg ", tag, 1).encode()
     out = io.BytesIO()
-    drawn: Any = chart
-    drawn.save(out, format=suffix, scale_factor=scale if suffix == "png" else 1)
+    untyped: Any = chart
+    untyped.save(out, format=suffix, scale_factor=scale if suffix == "png" else 1)
     return out.getvalue()
 
 
 def _page(chart: Any) -> str:
-    """Return a page that needs nothing else; Altair's own loads its scripts from a network."""
+    """Return an HTML page with all scripts, which Altair by default loads from a network."""
     page: str = chart.to_html(
         inline=True, embed_options=MENU, json_kwds={"cls": InScript, "ensure_ascii": False}
     )
@@ -185,5 +185,5 @@ def _page(chart: Any) -> str:
 
 
 def described(chart: Any) -> str:
-    found = chart["description"]
-    return found if isinstance(found, str) else "Chart"
+    text = chart["description"]
+    return text if isinstance(text, str) else "Chart"

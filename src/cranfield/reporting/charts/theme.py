@@ -1,4 +1,4 @@
-"""The common look of charts, and the parts that many of them have."""
+"""Common theme and components of charts."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
     *("#E69F00", "#56B4E9", "#000000", "#999999"),
 )
-"""The palette of Okabe and Ito (2008), which people who do not see all colours can distinguish;
-yellow, which is pale on white, is omitted, and grey comes last."""
+"""Colour-blind safe palette of Okabe and Ito (2008), without yellow, which is pale on white; grey
+is last."""
 
 DASHES = (
     *((1, 0), (6, 3), (2, 2), (8, 2, 2, 2)),
     *((12, 3), (12, 2, 2, 2, 2, 2), (1, 4), (4, 6)),
 )
-"""Patterns of lines, as many as colours: lines differ without colour too."""
+"""Patterns of lines, as many as colours, so that lines differ without colour too."""
 
 GREY = "#999999"
 
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
-"""Fonts of one width: files are laid out with one of them, and shown with another elsewhere."""
+"""Fonts with equal widths, as files may be laid out with one and shown with another."""
 
 LABEL_LIMIT = 260
-"""Width of the longest name, in pixels; what is beyond is cut, and a tooltip has all of it."""
+"""Maximum width of a name, in pixels; longer names are cut, and a tooltip has the whole name."""
 
 COLUMN_LIMIT = 170
-"""The same for names of columns, which stand upright."""
+"""Maximum height of the upright name of a column, in pixels."""
 
 STEPS = ((20, 24, 12), (60, 16, 12), (np.inf, 13, 11))
-"""Up to how many rows, height of a row, and type size, in pixels."""
+"""Maximum number of rows, height of a row, and font size, in pixels."""
 
 CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))
-"""Up to how many rows of a matrix, side of a cell, and type size, in pixels."""
+"""Maximum number of rows of a matrix, side of a cell, and font size, in pixels."""
 
-LETTERS = 90
-"""Letters of a line below a title."""
+LINE_LENGTH = 90
+"""Maximum number of characters of a line below a title."""
 
 TALL = 40
-"""From more rows on, an axis stands above the chart, where reading starts."""
+"""Maximum number of rows with the axis below the chart; beyond, it is above."""
 
 
 class Rows(alt.InlineData):
-    """Data that is neither checked value by value nor copied with every chart.
+    """Data that is neither validated nor copied with a chart.
 
-    Altair copies a chart whenever something is added to it; with some thousand rows that takes
-    seconds. Rows are never changed, so that all copies can share them.
+    Altair copies a chart at every change, which takes seconds for thousands of rows. Rows are never
+    changed, so that copies can share them.
     """
 
     _class_is_valid_at_instantiation = False
@@ -70,25 +70,27 @@ class Rows(alt.InlineData):
 
 
 def draws(name: str, of: str) -> Callable[[Function], Function]:
-    """Declare a chart: its name, and the class of what it is drawn of; the registry reads this."""
+    """Declare the name of a chart and the class of its subject, which the registry reads."""
     return lambda function: function
 
 
 def data_of(rows: pl.DataFrame | Mapping[str, Any]) -> Rows:
-    """Put a table inside the chart; a data frame would be cut off at 5,000 rows."""
+    """Embed a table in a chart, without the limit of 5,000 rows of data frames."""
     frame, floats = pl.DataFrame(rows), pl.selectors.float()
-    known = frame.with_columns(pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep())
-    return Rows(values=known.to_dicts())
+    finite = frame.with_columns(
+        pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep()
+    )
+    return Rows(values=frame.with_columns(finite).to_dicts())
 
 
 def chart_of(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
-    """Return a chart of a table, of which marks and channels follow."""
+    """Return a chart of a table, without marks and channels."""
     chart: alt.Chart = alt.Chart(data_of(rows))
     return chart
 
 
 def tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
-    """Return tooltips of numbers in a format, and of fields with a type, such as `system:N`."""
+    """Return tooltips of fields: formatted numbers unless they have a type, such as `system:N`."""
     return [
         alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=form)
         for field in fields
@@ -96,7 +98,7 @@ def tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
 
 
 def zero_line(channel: str = "x") -> alt.Chart:
-    """Return the line at 0, which is upright if 0 is across."""
+    """Return the line at 0 of a channel."""
     rule = chart_of({"zero": [0.0]}).mark_rule(color=GREY, aria=False)
     line: alt.Chart = rule.encode(**{channel: "zero:Q"})
     return line
@@ -110,15 +112,15 @@ def coded(
     kind: str = "N",
     **options: Any,
 ) -> Any:
-    """Return a channel that gives each value of a field its look."""
+    """Return a channel that maps the values of a field to colours, shapes or dashes."""
     scale = alt.Scale(domain=list(values), range=list(looks))
     return channel(f"{field}:{kind}", scale=scale, **options)
 
 
 def by_colour(field: str, values: Sequence[str]) -> dict[str, Any]:
-    """Distinguish lines by colour, and by their pattern too."""
+    """Distinguish lines by colour and dashes."""
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(values))]
-    # After all colours the patterns move on by one.
+    # When colours repeat, dashes are shifted by one.
     dashes = [list(DASHES[(k + k // len(COLOURS)) % len(DASHES)]) for k in range(len(values))]
     line: dict[str, Any] = {"symbolType": "stroke", "symbolSize": 700, "symbolStrokeWidth": 2}
     legend = alt.Legend(title=field, symbolLimit=0, labelLimit=300, symbolOpacity=1, **line)
@@ -129,7 +131,7 @@ def by_colour(field: str, values: Sequence[str]) -> dict[str, Any]:
 
 
 def by_look(field: str, looks: Mapping[str, tuple[str, str]], **legend: Any) -> dict[str, Any]:
-    """Distinguish points by colour and shape, which are given by value of a field."""
+    """Distinguish points by colour and shape, given for each value of a field."""
     colours, shapes = ([look[k] for look in looks.values()] for k in (0, 1))
     key = alt.Legend(**legend)
     return {
@@ -146,7 +148,7 @@ def banded(
     tooltip: Sequence[Any],
     **properties: Any,
 ) -> alt.LayerChart:
-    """Draw lines, and behind each in its colour a band from `low` to `high`."""
+    """Draw lines, and behind each a band of its colour from `low` to `high`."""
     base = chart_of(frame).encode(x=x, tooltip=tooltip)
     band = base.mark_area(opacity=0.15, aria=False).encode(
         y="low:Q", y2="high:Q", color=marks["color"], tooltip=alt.value(None)
@@ -156,23 +158,23 @@ def banded(
 
 
 def themed(chart: Chart) -> Chart:
-    """Give a chart the common look, and let notebooks show it without a network."""
-    drawn: Any = chart
-    configured: Chart = drawn.configure(
+    """Apply the common theme; notebooks show the chart without a network."""
+    untyped: Any = chart
+    configured: Chart = untyped.configure(
         background="white",
         font=FONT,
-        # Room for names where none of the fonts is there, and the one in their place is wider.
+        # Room for names in a wider replacement font.
         padding={"left": 14, "right": 24, "top": 5, "bottom": 5},
         view=alt.ViewConfig(strokeOpacity=0),
         axis=alt.AxisConfig(
             labelFontSize=12,
             titleFontSize=13,
             titleFontWeight="normal",
-            # Labels in a wider font than the one that was measured do not touch the title.
+            # Keep labels in a wider replacement font away from the title.
             titlePadding=9,
             gridOpacity=0.5,
         ),
-        # A label at the end of an axis stands below its tick, away from its neighbour.
+        # Keep a label at the end of an axis below its tick, away from its neighbour.
         axisQuantitative=alt.AxisConfig(labelFlush=False, labelSeparation=6),
         header=alt.HeaderConfig(labelFontSize=13, titleFontSize=13),
         legend=alt.LegendConfig(
@@ -184,24 +186,23 @@ def themed(chart: Chart) -> Chart:
 
 
 def offline(chart: Chart) -> Chart:
-    """Make a chart show itself as SVG.
+    """Make notebooks show a chart as SVG, as the default renderer of Altair needs a network.
 
-    Altair's own way asks a network for its scripts. Another way that its user has chosen, such as
-    `altair.renderers.enable("jupyter")`, stands.
+    A renderer that the user enabled, such as `altair.renderers.enable("jupyter")`, has precedence.
     """
     kind: Any = type(chart)
-    # The class and not the object, so that it survives what is set later: Altair copies then.
-    # What is set in the common way would become a part of the specification.
-    object.__setattr__(chart, "__class__", _shown_offline(kind))
+    # Altair copies charts at every change, which preserves the class. A normal assignment would
+    # become part of the specification.
+    object.__setattr__(chart, "__class__", _offline_class(kind))
     return chart
 
 
 @cache
-def _shown_offline(kind: Any) -> Any:
+def _offline_class(kind: Any) -> Any:
     class Offline(kind):  # type: ignore[misc]
-        def _repr_mimebundle_(self, *given: Any, **options: Any) -> Any:
+        def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
             if alt.renderers.active != "default":
-                return super()._repr_mimebundle_(*given, **options)
+                return super()._repr_mimebundle_(*args, **kwargs)
             try:
                 svg = rendered(self, "svg").decode()
             except MissingDependencyError as error:
@@ -213,43 +214,43 @@ def _shown_offline(kind: Any) -> Any:
 
 
 def row_size(count: int, steps: Sequence[tuple[float, int, int]] = STEPS) -> tuple[int, int]:
-    """Return the height of a row and the type size for so many rows."""
-    return next((step, size) for most, step, size in steps if count <= most)
+    """Return the height of a row and the font size for a number of rows."""
+    return next((step, size) for max_rows, step, size in steps if count <= max_rows)
 
 
 def cell_size(count: int) -> tuple[int, int]:
-    """Return the side of a cell and the type size for so many rows of a matrix."""
+    """Return the side of a cell and the font size for a number of rows of a matrix."""
     return row_size(count, CELLS)
 
 
 def named_axis(title: str | None, size: int, **more: Any) -> alt.Axis:
-    """Return an axis of names, each of which is shown, cut where it is too long."""
-    plain: dict[str, Any] = {"labelOverlap": False, "labelLimit": LABEL_LIMIT, "ticks": False}
-    # Room for the longest name: beyond the extent the title would be among the names.
-    plain |= {"grid": False, "maxExtent": LABEL_LIMIT + 40}
-    return alt.Axis(title=title, labelFontSize=size, **(plain | more))
+    """Return an axis that shows every name, cut if it is too long."""
+    options: dict[str, Any] = {"labelOverlap": False, "labelLimit": LABEL_LIMIT, "ticks": False}
+    # Without room for the longest name, the title would overlap the names.
+    options |= {"grid": False, "maxExtent": LABEL_LIMIT + 40}
+    return alt.Axis(title=title, labelFontSize=size, **(options | more))
 
 
 def columns_of(field: str, names: Sequence[str], axis: str, size: int, **more: Any) -> alt.X:
-    """Return the channel that gives each name a column, in the order given."""
+    """Return the channel with a column for each name, in this order."""
     upright = named_axis(axis, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **more)
     return alt.X(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=upright)
 
 
 def rows_of(field: str, names: Sequence[str], title: str = "", size: int = 0, **more: Any) -> alt.Y:
-    """Return the channel that gives each name a row, in the order given."""
-    # The title is above the names, where reading starts.
+    """Return the channel with a row for each name, in this order."""
+    # The title is above the names.
     above = {"titleAngle": 0, "titleAlign": "right", "titleBaseline": "bottom"}
     place = {"titleX": -8, "titleY": -6, "domain": False}
     axis = named_axis(title or field, size or row_size(len(names))[1], **above, **place, **more)
-    # The order is that of the domain; a sort by list would become a chain of comparisons.
+    # The domain sets the order; sorting by a list would become a chain of comparisons.
     return alt.Y(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=axis)
 
 
 def score_axis(
     field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
-    """Return the channel of scores beside so many rows; its axis need not begin at zero."""
+    """Return the channel of scores beside `count` rows; its axis need not begin at zero."""
     place = alt.Axis(orient="top" if count > TALL else "bottom", tickCount=8, **axis)
     return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=place)
 
@@ -273,24 +274,24 @@ def interval_rows(
     format: Any = alt.Undefined,
     **properties: Any,
 ) -> alt.LayerChart:
-    """Draw a row for each name: a point at its value on lines from a low to a high bound.
+    """Draw a row for each name: its value as a point, and its intervals as lines.
 
     Parameters
     ----------
     frame
         The rows, in order; `row`, `value` and `by` are its columns of names, values and looks.
     looks
-        Colours and shapes; those that occur are in the legend.
+        Colours and shapes by value of `by`; the legend contains those that occur.
     axis, scale, format
         Title, scale and format of the axis of values.
     rules
-        By end of the columns `low…` and `high…`, the width of their line.
+        Width of the line of each interval, by the suffix of its columns `low…` and `high…`.
     size
-        Size of a point, less where rows are low.
+        Size of a point, reduced for rows of small height.
     band
-        The ends of a shaded band, a line if they are equal; without one, a line marks 0.
+        Ends of a shaded band, or of a line if they are equal; by default a line marks 0.
     names
-        The names, where they are not those of the rows.
+        The names, if they are not those of the rows.
     """
     names = names or frame[row].to_list()
     step, _ = row_size(len(names))
@@ -307,27 +308,27 @@ def interval_rows(
         for end, width in rules.items()
     ]
     points = base.mark_point(filled=True, size=min(size, size * step / 20), opacity=1)
-    below = zero_line()
+    background = zero_line()
     if band is not None:
         if band["low"].equals(band["high"]):
-            # A band without width would not be visible.
-            below = chart_of(band).mark_rule(color=GREY, aria=False).encode(x=x("low"))
+            # A band without width is invisible.
+            background = chart_of(band).mark_rule(color=GREY, aria=False).encode(x=x("low"))
         else:
-            below = chart_of(band).mark_rect(color="black", opacity=0.09, aria=False)
-            below = below.encode(x=x("low"), x2="high:Q")
-    layers = [below, *lines, points.encode(x=x(value), shape=marks["shape"])]
+            background = chart_of(band).mark_rect(color="black", opacity=0.09, aria=False)
+            background = background.encode(x=x("low"), x2="high:Q")
+    layers = [background, *lines, points.encode(x=x(value), shape=marks["shape"])]
     for_rows: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
     return overlaid(*layers, height=alt.Step(step, **for_rows), **properties)
 
 
 def number_of_each(values: pl.Series, kinds: Iterable[str]) -> str:
-    """Return how often each kind occurs, as in `2 better, 1 worse`."""
+    """Count the values of each kind, as in `2 better, 1 worse`."""
     counts = {kind: (values == kind).sum() for kind in kinds}
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 
 
 def headed(title: str, *below: str) -> alt.TitleParams:
-    lines = [part for line in below for part in wrap(line, LETTERS)]
+    lines = [part for line in below for part in wrap(line, LINE_LENGTH)]
     return alt.TitleParams(
         text=title,
         subtitle=lines or alt.Undefined,
@@ -339,26 +340,26 @@ def headed(title: str, *below: str) -> alt.TitleParams:
 
 
 def overlaid(*layers: Any, **properties: Any) -> alt.LayerChart:
-    """Lay charts over each other, the last one on top, in the common look."""
+    """Layer charts, the last on top, and apply the common theme."""
     return themed(alt.LayerChart(layer=[*layers], **properties))
 
 
 def apart(
-    wanted: ArrayLike, sizes: ArrayLike, low: float = -np.inf, high: float = np.inf
+    positions: ArrayLike, sizes: ArrayLike, low: float = -np.inf, high: float = np.inf
 ) -> Floats:
-    r"""Move things on a line as little as possible, so that none covers another.
+    r"""Move items on a line by the least squares, so that they do not overlap.
 
-    .. math:: \min_p \sum_i (p_i - w_i)^2 \quad \text{with} \quad
+    .. math:: \min_p \sum_i (p_i - x_i)^2 \quad \text{with} \quad
         p_{i+1} - p_i \ge \tfrac{1}{2} (s_i + s_{i+1})
 
     Notes
     -----
-    Less the room that those before it take up, positions only have to be in order: that is isotonic
-    regression.
+    After subtracting the space of the items before each, positions only have to be in order, which
+    is isotonic regression.
     """
     from scipy.optimize import isotonic_regression
 
-    places, room = np.asarray(wanted, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    places, room = np.asarray(positions, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
     if not places.size:
         return places
     before = np.concatenate(([0.0], np.cumsum((room[1:] + room[:-1]) / 2)))

@@ -1,4 +1,4 @@
-"""Contents of the page: scores, comparisons and scales by measure."""
+"""Contents of the report page: scores, comparisons and scales by measure."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from cranfield.significance.models.assumptions import Assumptions, check_assumpt
 from cranfield.significance.prepare import OF_AGGREGATE, as_scores
 from cranfield.significance.registry import CORRECTIONS, find_test
 
-LONGEST = 100
-"""Cutoffs up to which a report interval-scales additive measures: P, R, DCG, nDCG, RBP."""
+MAX_CUTOFF = 100
+"""Maximum cutoff at which a report interval-scales additive measures."""
 
-LONGEST_WALK = 20
-"""Cutoffs up to which it does so for others, such as AP, whose images take longer to count."""
+MAX_OTHER_CUTOFF = 20
+"""Maximum cutoff for other measures, such as AP, whose images take longer to count."""
 
 ADDITIVE = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
-"""Measures whose images are counted quickly at any length in reach."""
+"""Measures whose images are counted quickly."""
 
 
 @dataclass(frozen=True)
 class Scaled:
     """Conclusions by a measure and by its interval-scaled version.
 
-    Numbers of significant pairs by the measure and by the version, of pairs that lose significance
-    (S2NS) and gain it (NS2S); Kendall's tau of the means; a note on the version.
+    It has the numbers of significant pairs by the measure and by the version, of pairs that lose
+    significance (S2NS) and gain it (NS2S), Kendall's tau of the means, and a note on the version.
     """
 
     name: str
@@ -64,10 +64,10 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Scaling:
-    """The scale of a measure: declared, and computed on runs as long as its cutoff.
+    """Scale of a measure: as declared, and as computed on runs as long as its cutoff.
 
-    Also whether it depends on the recall base, and the effect of interval scaling or the reason
-    why there is none. Unknown values are empty or None.
+    It also has whether the scale depends on the recall base, and the effect of interval scaling, or
+    the reason for its absence. Unknown values are empty or None.
     """
 
     declared: str
@@ -84,7 +84,7 @@ def scaling_of(
     evaluation: Evaluation | None,
     options: Mapping[str, Any],
     *,
-    wanted: bool = True,
+    is_scaled: bool = True,
 ) -> Scaling:
     declared = ""
     if comparison is not None and comparison.measure_scale is not None:
@@ -96,8 +96,8 @@ def scaling_of(
     highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
     computed, why = _computed_scale(measure, highest)
     scaled: Scaled | str = "not requested"
-    if wanted:
-        scaled = _scaled(measure, comparison, evaluation, options)
+    if is_scaled:
+        scaled = _compare_scaled(measure, comparison, evaluation, options)
     if not declared:
         declared = str(measure.scale if evaluation is None else measure.scale_with(highest))
     by_topic = differs_by_topic(measure)
@@ -110,7 +110,7 @@ def _computed_scale(measure: Measure, grades: int) -> tuple[str, str]:
     if isinstance(measure, Interval):
         return str(measure.scale), "all its values are one step apart, by construction"
     if measure.cutoff is None:
-        return "", "it has no cutoff, and the length of runs decides which values there are"
+        return "", "it has no cutoff, so that its values depend on the length of runs"
     try:
         own = scale_of(measure, grades=grades).own
     except CranfieldError as error:
@@ -120,13 +120,13 @@ def _computed_scale(measure: Measure, grades: int) -> tuple[str, str]:
     return own.word, str(own.witness) + (f" ({own.reason})" if own.reason else "")
 
 
-def _scaled(
+def _compare_scaled(
     measure: Measure,
     comparison: PairwiseComparison | None,
     evaluation: Evaluation | None,
     options: Mapping[str, Any],
 ) -> Scaled | str:
-    """Return what interval scaling changes, or the reason why the version is not available."""
+    """Compare by the interval-scaled version; return the reason if that is impossible."""
     if isinstance(measure, Interval):
         return "it is interval-scaled already"
     if comparison is None:
@@ -135,23 +135,23 @@ def _scaled(
         return "it requires the runs, but only scores are available"
     if measure.cutoff is None:
         return "it has no cutoff"
-    longest = LONGEST if measure.name in ADDITIVE else LONGEST_WALK
-    if measure.cutoff > longest:
-        return f"a report scales it up to cutoff {longest}; cranfield study scales goes further"
+    max_cutoff = MAX_CUTOFF if measure.name in ADDITIVE else MAX_OTHER_CUTOFF
+    if measure.cutoff > max_cutoff:
+        return f"a report scales it up to cutoff {max_cutoff}; cranfield study scales goes further"
     try:
         version = interval(measure)
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always", CranfieldWarning)
             scores = score(evaluation.judged, version)[version]
             after = compare(scores, **options)
     except CranfieldError as error:
         return str(error).removeprefix("interval: ").removeprefix(f"{measure} ")
     by_measure, by_version = comparison.is_significant(), after.is_significant()
-    # The note names a section of the work that the version comes from.
+    # The note refers to a section of the source of the version.
     work = version.info.source.split(", section")[0]
-    own = re.sub(r"\((section [\d.]+) there\)", rf"({work}, \1)", version.info.scale_note)
-    notes = [own, *(str(warning.message) for warning in caught)]
-    means = (to_order(each.scores.mean()) for each in (comparison, after))
+    scale_note = re.sub(r"\((section [\d.]+) there\)", rf"({work}, \1)", version.info.scale_note)
+    notes = [scale_note, *(str(warning.message) for warning in records)]
+    means = (to_order(result.scores.mean()) for result in (comparison, after))
     return Scaled(
         name=str(version),
         before=int(by_measure.sum()),
@@ -164,9 +164,9 @@ def _scaled(
 
 
 COVERAGE = ("Judged", "Unjudged")
-"""Measures of the judgments, by which systems are not compared."""
+"""Measures of judgments, which do not compare systems."""
 
-NO_QUALITY = "it measures how much is judged, not the quality of a ranking"
+NO_QUALITY = "it measures coverage by judgments, not the quality of a ranking"
 
 MISSING = ("missing score", "excluded: no score")
 """Phrases of notes on the policy for missing scores."""
@@ -176,9 +176,8 @@ MISSING = ("missing score", "excluded: no score")
 class Part:
     """One measure on the page, with a unique name.
 
-    Scores are those that were compared, if there is a comparison; `overall` is the statistic of
-    each system that was compared, or else that of the measure. `refused` is the reason for a
-    missing comparison.
+    If there is a comparison, scores are the compared ones, and `overall` is the compared statistic
+    of each system, otherwise that of the measure. `refused` is the reason for a missing comparison.
     """
 
     name: str
@@ -196,7 +195,7 @@ class Part:
 
     @property
     def overall_name(self) -> str:
-        """The statistic that `overall` is: mean, sum, geometric mean or median."""
+        """Name of the statistic `overall`: mean, sum, geometric mean or median."""
         comparison = self.comparison
         if comparison is not None and comparison.mean_of in LINEAR:
             return comparison.mean_of
@@ -213,11 +212,11 @@ class Part:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contents:
-    """Everything that the page shows.
+    """Contents of a page.
 
-    Parts may have fewer topics. There is an evaluation only if the page is of one. Inputs are names
-    of files with their SHA-256, or None for what is not a file; judges are results about judges,
-    and options those of the comparisons.
+    Parts may have fewer topics. Scores from files have no evaluation. Inputs are names of files
+    with their SHA-256, or None for other inputs; judges are results about judges, and options those
+    of the comparisons.
     """
 
     title: str
@@ -234,7 +233,7 @@ class Contents:
 
 def collect(results: Any, *, title: str, scales: bool = True, **options: Any) -> Contents:
     settings = {name: value for name, value in options.items() if value is not None}
-    # Tests and corrections that do not exist are refused before anything is computed.
+    # Unknown tests and corrections are refused before anything is computed.
     if "test" in settings:
         find_test(settings["test"])
     if "correction" in settings:
@@ -244,14 +243,14 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     if not items:
         raise CranfieldError("nothing to report: expected scores or comparisons")
     comparisons = [item for item in items if isinstance(item, PairwiseComparison)]
-    if comparisons and (late := sorted(set(settings) - {"jobs"})):
-        raise PolicyError(f"{', '.join(late)} cannot be combined with finished comparisons")
+    if comparisons and (unused := sorted(set(settings) - {"jobs"})):
+        raise PolicyError(f"{', '.join(unused)} cannot be combined with finished comparisons")
     systems = items[0].systems
     for item in items:
         if item.systems != systems:
             raise CranfieldError(
-                f"a report has the same systems for all measures, and {quoted(item.measure)} has"
-                " others, or has them in another order"
+                "a report requires the same systems in the same order for all measures;"
+                f" {quoted(item.measure)} has others"
             )
     names = _names(items)
     parts = tuple(
@@ -296,11 +295,11 @@ def _names(items: Sequence[Scores | PairwiseComparison]) -> list[str]:
         for k, item in enumerate(items):
             if names[k] == name and isinstance(item, PairwiseComparison):
                 names[k] = f"{name} ({item.info.title})"
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for k, name in enumerate(names):
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] > 1:
-            names[k] = f"{name} #{seen[name]}"
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] > 1:
+            names[k] = f"{name} #{counts[name]}"
     return names
 
 
@@ -311,8 +310,8 @@ def _part(
     options: Mapping[str, Any],
     scales: bool,
 ) -> Part:
-    measure = _measure_named(item.measure, evaluation)
-    scores, comparison, refused = _compared(item, measure, options)
+    measure = _find_measure(item.measure, evaluation)
+    scores, comparison, refused = _compare_item(item, measure, options)
     return Part(
         name=name,
         measure=measure,
@@ -321,22 +320,22 @@ def _part(
         meaning=None if comparison is None else meaningfulness(comparison),
         refused=refused,
         assumptions=None if comparison is None else _assumptions(comparison),
-        scaling=scaling_of(measure, comparison, evaluation, options, wanted=scales),
+        scaling=scaling_of(measure, comparison, evaluation, options, is_scaled=scales),
     )
 
 
 def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
-    """Return the statistic of each system, over shards too."""
+    """Return the statistic of each system, also over shards."""
     own = scores.grand_mean() if scores.shards else scores.overall()
     if comparison is None or comparison.mean_of not in LINEAR:
         return own
-    # Another statistic may be requested, and a model may adjust means for topics that a system
-    # lacks; else they differ by rounding.
-    near = np.allclose(own, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
-    return own if near else comparison.means
+    # Another statistic may be requested, and a model may adjust means for missing topics; otherwise
+    # they differ by rounding only.
+    is_close = np.allclose(own, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
+    return own if is_close else comparison.means
 
 
-def _compared(
+def _compare_item(
     item: Scores | PairwiseComparison, measure: Measure | None, options: Mapping[str, Any]
 ) -> tuple[Scores, PairwiseComparison | None, str]:
     """Return scores and comparison; without a comparison, also the reason."""
@@ -357,7 +356,7 @@ def _compared(
     return comparison.scores, comparison, ""
 
 
-def _measure_named(name: str, evaluation: Evaluation | None) -> Measure | None:
+def _find_measure(name: str, evaluation: Evaluation | None) -> Measure | None:
     if evaluation is not None:
         return next(
             (measure for measure in evaluation.measures if name in (measure.label, str(measure))),
@@ -380,5 +379,5 @@ def _assumptions(comparison: PairwiseComparison) -> Assumptions | None:
             table.residuals, table.fitted if additive else None, alpha=comparison.alpha
         )
     except CranfieldError:
-        # Too few residuals to say anything.
+        # There are too few residuals for the tests.
         return None

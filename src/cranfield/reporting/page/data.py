@@ -1,4 +1,4 @@
-"""The data of the page."""
+"""Data of the report page, for its script."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cranfield.significance.differences import ROUNDING
 from cranfield.significance.registry import CORRECTIONS
 
 RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-"""Ranks at which precision is shown, as far as the runs go."""
+"""Ranks of the chart of precision, up to the length of the runs."""
 
 
 def encoded(values: NDArray[Any]) -> str:
@@ -35,7 +35,7 @@ def encoded(values: NDArray[Any]) -> str:
 
 
 def tau_of(parts: tuple[Part, ...]) -> Floats:
-    """Return Kendall's tau of each two measures; NaN where scores are missing."""
+    """Compute Kendall's tau of all pairs of measures; NaN if scores are missing."""
     values = [part.overall * (-1 if part.scores.lower_is_better else 1) for part in parts]
     out = np.full((len(parts), len(parts)), np.nan)
     for i, first in enumerate(values):
@@ -63,7 +63,7 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 def page_data(contents: Contents) -> dict[str, Any]:
     """Return the data of the page; arrays are :func:`encoded`, and NaN is a missing score.
 
-    Without `first` and `second` the pairs of a comparison are all, in order.
+    A comparison of all pairs has no `first` and `second`.
     """
     parts = contents.parts
     first, second = start(contents)
@@ -82,7 +82,7 @@ def page_data(contents: Contents) -> dict[str, Any]:
 
 
 def json_text(data: dict[str, Any]) -> str:
-    """Return data as JSON that can stand inside a script element."""
+    """Write data as JSON for a script element."""
     return json.dumps(data, allow_nan=False, separators=(",", ":"), cls=InScript)
 
 
@@ -120,11 +120,13 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
 
 def _comparison(meaning: Meaningfulness) -> dict[str, Any]:
     comparison = meaning.comparison
-    every = np.array_equal(
+    has_all_pairs = np.array_equal(
         np.triu_indices(len(comparison.systems), 1), (comparison.first, comparison.second)
     )
     pairs = (
-        {} if every else {"first": comparison.first.tolist(), "second": comparison.second.tolist()}
+        {}
+        if has_all_pairs
+        else {"first": comparison.first.tolist(), "second": comparison.second.tolist()}
     )
     is_corrected = len(comparison) > 1 or comparison.correction != "none"
     holds = np.packbits(meaning.dominance.holds, bitorder="little").tobytes()
@@ -160,14 +162,14 @@ def _bounds(comparison: PairwiseComparison) -> dict[str, str]:
     """Return the bounds, as half-widths if all intervals are symmetric."""
     low, high = comparison.interval
     with np.errstate(invalid="ignore"):
-        reach = (high - low) / 2
-        if np.allclose(comparison.difference - reach, low, 1e-12, 1e-15):
-            return {"reaches": encoded(reach)}
+        half_width = (high - low) / 2
+        if np.allclose(comparison.difference - half_width, low, 1e-12, 1e-15):
+            return {"reaches": encoded(half_width)}
     return {"low": encoded(low), "high": encoded(high)}
 
 
 def _around(comparison: PairwiseComparison) -> dict[str, Any] | None:
-    """Write the bounds around means, and whether they are of differences from the best."""
+    """Return the bounds around means, and whether they are of differences from the best."""
     best = int(comparison.order[0])
     bounds = None if comparison.baselines else comparison.around(best)
     if bounds is None:
@@ -177,7 +179,7 @@ def _around(comparison: PairwiseComparison) -> dict[str, Any] | None:
 
 
 def against_baseline(comparison: PairwiseComparison) -> Floats:
-    """Return difference, low and high of each system and the first baseline; NaN for the latter."""
+    """Return difference, low and high of each system from the first baseline; NaN for itself."""
     pairs = np.flatnonzero(comparison.second == comparison.systems.index(comparison.baselines[0]))
     columns = np.full((3, len(comparison.systems)), np.nan)
     columns[:, comparison.first[pairs]] = [
@@ -187,7 +189,7 @@ def against_baseline(comparison: PairwiseComparison) -> Floats:
 
 
 def _against(comparison: PairwiseComparison) -> dict[str, Any]:
-    """Return verdicts, differences and bounds by system, of a comparison with baselines."""
+    """Return verdicts, differences and bounds by system, if there are baselines."""
     if not comparison.baselines:
         return {"baselines": [], "against": None}
     names = ("difference", "low", "high")
@@ -201,7 +203,7 @@ def _against(comparison: PairwiseComparison) -> dict[str, Any]:
 
 
 def start(contents: Contents) -> tuple[int, int]:
-    """Choose the pair that is shown first: the best, and the best that differs from it."""
+    """Select the initial pair: the best, and the best significantly different from it."""
     comparison = contents.parts[0].comparison
     if comparison is None:
         return 0, min(1, len(contents.systems) - 1)
@@ -211,5 +213,5 @@ def start(contents: Contents) -> tuple[int, int]:
         return next(k for k in order if comparison.systems[k] not in comparison.baselines), base
     best = order[0]
     star = comparison.is_significant() & ((comparison.first == best) | (comparison.second == best))
-    apart = {*comparison.first[star].tolist(), *comparison.second[star].tolist()} - {best}
-    return best, next((k for k in order if k in apart), order[1])
+    different = {*comparison.first[star].tolist(), *comparison.second[star].tolist()} - {best}
+    return best, next((k for k in order if k in different), order[1])

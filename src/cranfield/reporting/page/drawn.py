@@ -1,4 +1,4 @@
-"""Charts of pages without scripts: places are computed here, and templates write the SVG."""
+"""Charts of pages without scripts: positions for templates that write the SVG."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from cranfield.base.text import plain
 from cranfield.reporting.page.html import Html, filled
 from cranfield.tabular import number
 
-Place = Callable[[Floats | float], Floats]
+Scale = Callable[[Floats | float], Floats]
 
 
-def axis(low: float, high: float, start: float, end: float) -> Place:
-    """Return a linear map from values to positions; if both ends are equal, to the middle."""
+def axis(low: float, high: float, start: float, end: float) -> Scale:
+    """Return a linear map from values to positions; equal bounds map to the middle."""
 
     def place(values: Floats | float) -> Floats:
-        share = (np.asarray(values) - low) / (high - low) if high > low else 0.5
-        return np.asarray(start + (end - start) * (share + np.zeros(np.shape(values))))
+        fraction = (np.asarray(values) - low) / (high - low) if high > low else 0.5
+        return np.asarray(start + (end - start) * (fraction + np.zeros(np.shape(values))))
 
     return place
 
@@ -72,18 +72,18 @@ def points(x: Floats, y: Floats) -> list[tuple[str, str]]:
 def word(
     text: object, x: float, y: float, anchor: str = "middle", *, upright: bool = False
 ) -> dict[str, Any]:
-    """Return a piece of text, upright from the bottom to the top on request."""
+    """Return a text with its position; upright text reads from bottom to top."""
     return {"text": text, "x": f"{x:.1f}", "y": f"{y:.1f}", "anchor": anchor, "upright": upright}
 
 
 MARKS = 6
-"""Ticks of an axis at most, plus one or two at its ends."""
+"""Maximum number of ticks of an axis, besides those at its ends."""
 
 LETTER = 6.4
 """Width of a character, to reserve space for names."""
 
-LONGEST = 10
-"""Characters of a name below or beside a bar."""
+MAX_LETTERS = 10
+"""Maximum length of a name below or beside a bar."""
 
 
 def drawn_bars(
@@ -92,7 +92,7 @@ def drawn_bars(
     """Draw a bar from 0 for each value; NaN has no bar.
 
     The result has two drawings, of which the style sheet shows one: vertical bars on wide screens,
-    horizontal bars on narrow ones, where every name stays legible.
+    horizontal bars on narrow ones, so that names are legible.
 
     Parameters
     ----------
@@ -106,11 +106,11 @@ def drawn_bars(
     finite = values[np.isfinite(values)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
     ends = rounded(low, high, MARKS) if low < high else rounded(-1.0, 1.0, MARKS)
-    shorter = [shortened(plain(name), LONGEST, 0) for name in names]
+    short_names = [shortened(plain(name), MAX_LETTERS, 0) for name in names]
     better = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
     charts = {
-        "for-wide": _bars(shorter, values, better, ends, upright=True),
-        "for-narrow": _bars(shorter, values, better, ends, upright=False),
+        "for-wide": _bars(short_names, values, better, ends, upright=True),
+        "for-narrow": _bars(short_names, values, better, ends, upright=False),
     }
     return filled("bars.html", charts=charts, title=title)
 
@@ -186,7 +186,7 @@ def drawn_curves(
     title, across, up
         Titles of the chart and of both axes.
     """
-    # Letters are still read where a phone makes the drawing smaller.
+    # Letters remain legible when a phone scales the drawing down.
     width, height = 440.0, 330.0
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
     x, y = axis(0, 1, left, right), axis(0, 1, bottom, top)
@@ -211,16 +211,16 @@ def drawn_curves(
 
 
 BULK = 1.5
-"""Values further than this many interquartile ranges from the quartiles may be off the axis."""
+"""Maximum distance from the quartiles, in interquartile ranges, of values always on the axis."""
 
-SAVED = 1.25
-"""The axis is cut if it would otherwise be longer by this factor."""
+MAX_STRETCH = 1.25
+"""The axis is cut if outliers would stretch it by more than this factor."""
 
 
 def span(
     middle: Floats, low: Floats, high: Floats, *, zero: bool, whole: bool = False
 ) -> tuple[float, float]:
-    """Return the ends of the axis, by the bulk of the rows: outliers do not squeeze the others.
+    """Return the ends of an axis for the bulk of the rows, without outliers.
 
     The first row, the best, is never cut.
 
@@ -246,10 +246,10 @@ def span(
     reach = BULK * (q3 - q1)
     inside = (middle >= q1 - reach) & (middle <= q3 + reach)
     inside[0] = True
-    # The next rows are within these ends, and drawn with their whole intervals.
+    # Rows within these ends are drawn with their whole intervals.
     inside |= (middle >= low[inside].min()) & (middle <= high[inside].max())
     ends = float(low[inside].min()), float(high[inside].max())
-    if not whole and (last - first) > SAVED * (ends[1] - ends[0]):
+    if not whole and (last - first) > MAX_STRETCH * (ends[1] - ends[0]):
         first, last = ends
     if zero:
         first, last = min(first, 0.0), max(last, 0.0)
@@ -259,7 +259,7 @@ def span(
 
 
 def shortened(name: str, max_length: int, end: int) -> str:
-    """Shorten a name to its beginning and the given number of characters at its end."""
+    """Shorten a name to its beginning and a number of characters at its end."""
     if len(name) <= max_length:
         return name
     return f"{name[: max_length - 1 - end]}…{name[len(name) - end :]}"

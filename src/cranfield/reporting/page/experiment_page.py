@@ -1,4 +1,4 @@
-"""The report of an experiment as one page: the sample ratio first, then what differs."""
+"""Page of an experiment report: the sample ratio first, then the metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def experiment_page(
     command: str | None = None,
     date: str | None = None,
 ) -> str:
-    """Return the page, which needs no other file, no network and no script."""
+    """Return the HTML of the page, which loads nothing and has no script."""
     sizes = {
         report.unit: int(report.units.sum()),
         "variant": len(report.variants),
@@ -147,17 +147,17 @@ def _metrics(report: ExperimentReport) -> Table:
 
 
 def _remark(report: ExperimentReport) -> str:
-    """Return what p-values and intervals of several comparisons hold for; empty for one."""
+    """Describe the correction and the scope of intervals; empty for a single comparison."""
     if report.difference.size == 1:
         return ""
-    alone = "" if report.interval_scope == "simultaneous" else ": each holds for its row alone"
-    intervals = f"Confidence intervals: {report.interval_scope or 'unadjusted'}{alone}."
+    scope = "" if report.interval_scope == "simultaneous" else ": each holds for its row alone"
+    intervals = f"Confidence intervals: {report.interval_scope or 'unadjusted'}{scope}."
     return f"p-values: {CORRECTIONS[report.correction].title}. {intervals}"
 
 
-def _with_interval(value: str, limits: str) -> Html:
+def _with_interval(value: str, interval: str) -> Html:
     return Html(
-        f'{text(value or "–")}<br><span class="small">{text(limits or "no interval")}</span>'
+        f'{text(value or "–")}<br><span class="small">{text(interval or "no interval")}</span>'
     )
 
 

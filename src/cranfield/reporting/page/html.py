@@ -1,4 +1,4 @@
-"""HTML of escaped pieces, up to whole pages."""
+"""Escaping, templates and whole pages of HTML."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ EMPTY = "(no name)"
 """Text of an empty label."""
 
 LONG = 40
-"""Names of more characters may be cut; they are whole in a title."""
+"""Maximum length of a name without a title, as longer names may be cut."""
 
 
 class Html(str):
-    """Text that is HTML."""
+    """Text that is HTML already."""
 
     __slots__ = ()
 
 
 def text(value: object) -> Html:
-    """Escape a value, unless it is HTML already; show unprintable characters by their codes."""
+    """Escape a value, unless it is HTML already; unprintable characters become their codes."""
     return value if isinstance(value, Html) else Html(html(str(value)))
 
 
 def named(name: str) -> Html:
-    """Show a name that may be long: it breaks anywhere, and is cut after some lines."""
+    """Write a name that may be long: it breaks anywhere, and is cut after some lines."""
     escaped = text(label(name))
     title = f' title="{escaped}"' if len(label(name)) > LONG else ""
     return Html(f'<span class="name"{title}>{escaped}</span>')
@@ -45,15 +45,15 @@ def label(name: str) -> str:
 
 
 def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
-    """Write a page that needs no other file and no network, and forbids scripts of others.
+    """Write a page that loads nothing and allows only its own scripts.
 
-    `scripts` are those that are in the body, letter by letter.
+    `scripts` are the exact texts of the scripts in the body.
     """
     policy = ["default-src 'none'", f"style-src '{digest(style)}'"]
     if scripts:
         policy.append(f"script-src {' '.join(repr(digest(script)) for script in scripts)}")
     policy += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
-    # Hashes are quoted in the policy, so that it must not be escaped.
+    # The policy has quoted hashes, which must not be escaped.
     parts = {"policy": Html("; ".join(policy)), "style": Html(style), "body": body}
     page = filled("shell.html", title=title, **parts)
     return page.encode("utf-8", "backslashreplace").decode()
@@ -62,9 +62,9 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
 def sections_page(
     template: Template, title: str, *, styles: Iterable[str], **values: object
 ) -> str:
-    """Fill a template that extends `sections.html`: a page that needs no script.
+    """Fill a template that extends `sections.html`, a page without scripts.
 
-    Its values are `headings` of sections by id, `counts`, the line below the title, and its own.
+    Values are `headings` of sections by id, `counts`, the line below the title, and its own.
     """
     body = Html(template.render(title=title, **values))
     return whole_page(title, body, style="".join(map(asset, styles)))
@@ -76,11 +76,11 @@ def filled(name: str, **values: object) -> Html:
 
 
 def templates(package: str, folder: str) -> Environment:
-    """Return the templates of a package, beside those of all pages; values stay text."""
+    """Return the templates of a package together with those of all pages; values are escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    def escaped(value: object) -> Markup:
+    def escape(value: object) -> Markup:
         return value if isinstance(value, Markup) else Markup(text("" if value is None else value))
 
     environment = Environment(
@@ -88,7 +88,7 @@ def templates(package: str, folder: str) -> Environment:
             [PackageLoader(package, folder), PackageLoader("cranfield.reporting.page", "assets")]
         ),
         autoescape=True,
-        finalize=escaped,
+        finalize=escape,
         trim_blocks=True,
         undefined=StrictUndefined,
     )

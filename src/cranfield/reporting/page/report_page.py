@@ -26,16 +26,16 @@ KINDS = (JudgeComparison, JudgeRankings, SelfPreference)
 
 
 def read_judged(results: Any) -> tuple[Any, ...]:
-    """Return one result about judges, or several, as a tuple."""
-    several = isinstance(results, Iterable) and not isinstance(results, (str, bytes))
-    judged = () if results is None else tuple(results) if several else (results,)
-    for result in judged:
+    """Return one or several results about judges as a tuple."""
+    is_list = isinstance(results, Iterable) and not isinstance(results, (str, bytes))
+    judge_results = () if results is None else tuple(results) if is_list else (results,)
+    for result in judge_results:
         if not isinstance(result, KINDS):
             kinds = ", ".join(kind.__name__ for kind in KINDS)
             raise PolicyError(
-                f"judges: expected results of cranfield.assess ({kinds}), got {result!r:.60}"
+                f"judges must be results of cranfield.assess ({kinds}), got {result!r:.60}"
             )
-    return judged
+    return judge_results
 
 
 SCRIPTS = (
@@ -53,20 +53,20 @@ SCRIPTS = (
     "topics.js",
     "page.js",
 )
-"""Parts of the script, in order; together they are one function."""
+"""Parts of the script, in order; they are joined into one function."""
 
 
 def page(contents: Contents) -> str:
-    """Return the page, which needs no other file and no network, and allows only its own script."""
+    """Return the HTML of the page, which loads nothing and allows only its own script."""
     code, parts = script(), contents.parts
-    of_two = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
+    is_pair = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
     body = filled(
         "page.html",
         contents=contents,
         parts=parts,
         words=sections,
-        figure_of_two=two_systems_figure(contents) if of_two else None,
-        figures=[None if of_two else answer_figure(part) for part in parts],
+        figure_of_two=two_systems_figure(contents) if is_pair else None,
+        figures=[None if is_pair else answer_figure(part) for part in parts],
         data=Html(json_text(page_data(contents))),
         script=Html(code),
     )
@@ -81,11 +81,11 @@ def script() -> str:
 
 TITLE = "Evaluation report"
 
-OTHER = {
+OTHER_SUFFIXES = {
     *(".csv", ".docx", ".ipynb", ".json", ".md", ".parquet", ".pdf"),
     *(".png", ".svg", ".tex", ".tsv", ".txt"),
 }
-"""Suffixes that are refused: they are those of other formats."""
+"""Suffixes of other formats, which are refused."""
 
 
 def report(
@@ -120,21 +120,21 @@ def report(
     Parameters
     ----------
     results
-        An :class:`Evaluation`; scores, comparisons of the same systems, or meanings, one or
-        several in a list or mapping; anything that :func:`compare` takes; or an
-        :class:`~cranfield.online.ExperimentReport`, which has its own page and takes no options
-        of comparisons.
+        An :class:`Evaluation`; scores, comparisons of the same systems, or statements of
+        :func:`meaningfulness`, one or several in a list or mapping; any input of :func:`compare`;
+        or an :class:`~cranfield.online.ExperimentReport`, which has its own page and takes no
+        options of comparisons.
     path
         The file to write; nothing is written if the report fails.
     title
         Heading of the page.
     baseline, test, correction, statistic, alternative, alpha, missing
-        Options of :func:`compare`, for scores that are not compared yet; None is its default.
+        Options of :func:`compare`, for scores that are not compared yet; None selects its default.
     exact, threshold, resamples, seed
         Further options of :func:`compare`.
     scales
-        Whether measures with a cutoff are also compared by their interval-scaled versions, where
-        that is fast: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
+        Whether measures with a cutoff are also compared by their interval-scaled versions, if that
+        is fast: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
     judges
         Results of :func:`cranfield.assess.compare_judges`,
         :func:`cranfield.assess.judge_rankings` or :func:`cranfield.assess.self_preference`, one or
@@ -171,8 +171,8 @@ def report(
     check_several("inputs", inputs)
     from cranfield.reporting.page.experiment_page import experiment_page
 
-    target = Path(_named(path, "the page"))
-    if target.suffix.lower() in OTHER:
+    target = Path(_path_name(path, "path"))
+    if target.suffix.lower() in OTHER_SUFFIXES:
         raise PolicyError(
             f"the report is HTML; expected a name that ends in .html, got {quoted(fspath(path))}"
         )
@@ -180,9 +180,9 @@ def report(
         inputs = [inputs]
     if not isinstance(inputs, Iterable):
         raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
-    files = sections.hashed([_named(one, "each of inputs") for one in inputs])
-    shown = _command(command)
-    judged = () if judges is None else read_judged(judges)
+    files = sections.hashed([_path_name(item, "each of inputs") for item in inputs])
+    command_text = _command_text(command)
+    judge_results = () if judges is None else read_judged(judges)
     options: dict[str, Any] = {
         "baseline": baseline,
         "test": test,
@@ -203,10 +203,11 @@ def report(
                     f"{name} cannot be combined with an experiment: it is analysed already"
                 )
         heading = "Experiment report" if title == TITLE else title
-        text = experiment_page(results, heading, inputs=files, command=shown, date=date)
+        text = experiment_page(results, heading, inputs=files, command=command_text, date=date)
     else:
         contents = collect(results, title=title, scales=scales, jobs=jobs, **options)
-        text = page(replace(contents, inputs=files, command=shown, date=date, judges=judged))
+        contents = replace(contents, inputs=files, command=command_text, date=date)
+        text = page(replace(contents, judges=judge_results))
     with whole_file(target) as out:
         out.write(text.encode())
     return target
@@ -214,20 +215,20 @@ def report(
 
 def _is_experiment(results: Any) -> bool:
     """Return True for an experiment, without the slow import of its class if it is not loaded."""
-    loaded = sys.modules.get("cranfield.online.experiments.report")
-    return loaded is not None and isinstance(results, loaded.ExperimentReport)
+    module = sys.modules.get("cranfield.online.experiments.report")
+    return module is not None and isinstance(results, module.ExperimentReport)
 
 
-def _named(path: Any, what: str) -> str:
+def _path_name(path: Any, argument: str) -> str:
     name = fspath(path) if isinstance(path, (str, PathLike)) else None
     if not isinstance(name, str):
-        raise PolicyError(f"{what} must be the path of a file, got {type(path).__name__}")
+        raise PolicyError(f"{argument} must be the path of a file, got {type(path).__name__}")
     return name
 
 
-def _command(command: Any) -> str | None:
+def _command_text(command: Any) -> str | None:
     if command is None or isinstance(command, str):
         return command
-    if isinstance(command, Sequence) and all(isinstance(one, str) for one in command):
+    if isinstance(command, Sequence) and all(isinstance(word, str) for word in command):
         return shlex.join(command)
     raise PolicyError("command must be text, or a list of its arguments as text")

@@ -45,13 +45,13 @@ from cranfield.measures.ranked.precision import (
     ReciprocalRank,
     RPrecision,
     WeightedReciprocalRank,
-    summed_over,
+    sum_divisor,
 )
 from cranfield.measures.users.clicks import Chain, Effort
 from cranfield.measures.users.effort import BPM, INSQ, BPMDynamic, ScaledDCG
 from cranfield.measures.users.expectation import ETU, EU, Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
-from cranfield.measures.users.standard_models import First, Satisfied, Top
+from cranfield.measures.users.standard_models import ERRUser, PrecisionUser, ReciprocalRankUser
 from cranfield.measures.users.stopping import (
     NERR8,
     NERR9,
@@ -131,7 +131,7 @@ def gain_form(measure: Any, setting: Setting) -> Form:
 
 def rank_biased_form(measure: RankBiasedPrecision, setting: Setting) -> Form:
     exact, ranks = exactly(measure), range(1, setting.depth(measure) + 1)
-    weights = [(ONE, (1 - exact.p) * exact.seen(rank)) for rank in ranks]
+    weights = [(ONE, (1 - exact.p) * exact.views(rank)) for rank in ranks]
     return Form(Additive.weigh(setting.unit_gains(measure), weights, setting.length))
 
 
@@ -250,7 +250,7 @@ class Ratios:
         return cumulated[0] + 1, cumulated[1] + self.gains[grade]
 
     def at(self, rank: int, cumulated: Cumulated) -> Fraction:
-        ratio: Fraction = self.measure.blended(*cumulated, rank, self.ideal[rank - 1])
+        ratio: Fraction = self.measure.blend(*cumulated, rank, self.ideal[rank - 1])
         return ratio
 
 
@@ -274,7 +274,7 @@ def ratio_sum(ratios: Ratios, worth: Row, continuation: Row, setting: Setting) -
 def q_form(measure: QMeasure, setting: Setting) -> Form:
     ones = (ONE,) * (setting.grades + 1)
     shape = ratio_sum(Ratios.of(measure, setting), ones, ones, setting)
-    return Form(shape, rational(int(summed_over(measure, setting.recall_base(measure)))))
+    return Form(shape, rational(int(sum_divisor(measure, setting.recall_base(measure)))))
 
 
 def average_precision_form(measure: Any, setting: Setting) -> Form:
@@ -308,7 +308,7 @@ def expected_ratio_form(measure: ExpectedBlendedRatio, setting: Setting) -> Form
 def r_measure_form(measure: RMeasure, setting: Setting) -> Form:
     """Return the form of R-measure: sum of C + beta cg, the ratio at rank 1 without ideal gain."""
     ratios, base = Ratios.of(measure, setting), setting.recall_base(measure)
-    blended = ratios.measure.blended
+    blended = ratios.measure.blend
     pairs = zip(ratios.relevant, ratios.gains, strict=True)
     row = [blended(int(is_relevant), gain, ONE, ZERO) for is_relevant, gain in pairs]
     total_gain = sum((ratios.gains[grade] for grade in setting.judgments), ZERO)
@@ -415,7 +415,7 @@ def _view_probability(model: StaticModel) -> Callable[[int], tuple[Fraction, Fra
         # Over ln 2, which the divisor restores where the sum of all V does not cancel it.
         return lambda rank: inverse(model.discount, rank)
     exact = exactly(model)
-    return lambda rank: (ONE, exact.seen(Fraction(rank)))
+    return lambda rank: (ONE, exact.views(Fraction(rank)))
 
 
 def _user_divisor(
@@ -425,9 +425,9 @@ def _user_divisor(
     if request.total:
         return (terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else rational(1)), 1.0
     if end is None and isinstance(model, RankBiasedPrecision):
-        return rational(exactly(model).endless()), 1.0
+        return rational(exactly(model).total_depth()), 1.0
     if end is None or end > FEW:
-        return rational(1), 1.0 / model.read_to(end)
+        return rational(1), 1.0 / model.depth_to(end)
     return add_terms(map(_view_probability(model), range(1, end + 1))), 1.0
 
 
@@ -445,7 +445,7 @@ def _satisfied_form(
 ) -> Form | None:
     end = min(setting.length, model.ranks(request.depth) or LAST)
     views = [exactly(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
-    gains = setting.stop_rates(model) if isinstance(model, Satisfied) else setting.unit_gains(model)
+    gains = setting.stop_rates(model) if isinstance(model, ERRUser) else setting.unit_gains(model)
     deepest = min(end, request.deepest)
     if request.total:
         patience = [later / view for view, later in pairwise(views)]
@@ -501,8 +501,8 @@ def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form 
 
 
 _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | None]] = {
-    **dict.fromkeys((Top, RankBiasedPrecision, INSQ, ScaledDCG), _static_form),
-    **dict.fromkeys((NERR8, NERR9, NERR10, NERR11, First, Satisfied), _satisfied_form),
+    **dict.fromkeys((PrecisionUser, RankBiasedPrecision, INSQ, ScaledDCG), _static_form),
+    **dict.fromkeys((NERR8, NERR9, NERR10, NERR11, ReciprocalRankUser, ERRUser), _satisfied_form),
     **dict.fromkeys((BPM, BPMDynamic), _player_form),
 }
 """Functions that make the form of user models, by class."""
@@ -529,7 +529,7 @@ def chain_form(measure: Chain, setting: Setting) -> Form:
     zeros = np.full(grades.size, ZERO)
 
     def probabilities(chances: Gain | None) -> Any:
-        return zeros if chances is None else chances.named(grades) + zeros
+        return zeros if chances is None else chances.from_mapping(grades) + zeros
 
     worth, continuation = [], []
     for rank in range(1, setting.depth(measure) + 1):
@@ -538,7 +538,7 @@ def chain_form(measure: Chain, setting: Setting) -> Form:
         else:
             gains = np.array(setting.unit_gains(measure), dtype=object)
         worth.append(row_of(exact.share(rank) * probabilities(exact.clicks) * gains))
-        continuation.append(row_of(exact.going_on(probabilities, rank) + zeros))
+        continuation.append(row_of(exact.continuation(probabilities, rank) + zeros))
     if all(chance == 1 for row in continuation for chance in row):
         empty = [(ZERO,) * grades.size] * (setting.length - len(worth))
         return Form(Additive((ONE,) * setting.length, (*worth, *empty)))

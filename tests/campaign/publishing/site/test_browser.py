@@ -115,8 +115,7 @@ def test_filtering(browser: Any, site: Path) -> None:
     page.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_nothing_overflows(browser: Any, site: Path, width: int, scheme: str) -> None:
     viewport = {"width": width, "height": 800}
     one = opened(browser, site / PAGES[0], viewport=viewport, color_scheme=scheme)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
 from cranfield.campaign.rules.task_rules import utc_text
-from cranfield.campaign.store import events
+from cranfield.campaign.store.events import contradictions
 from cranfield.campaign.store.records import REGISTRY
 from cranfield.campaign.store.registry import Reading, Transaction
 from cranfield.campaign.store.schema import connected
@@ -95,8 +95,9 @@ class Registry(Reading):
         with self._connect() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                if self._checked != self._stamp() and (wrong := events.contradictions(connection)):
-                    raise InputError(wrong[0], source=REGISTRY)
+                problems = [] if self._checked == self._stamp() else contradictions(connection)
+                if problems:
+                    raise InputError(problems[0], source=REGISTRY)
                 # From here on the lock is kept until the connection closes, past the commit.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 change = Transaction(connection, self._opened.folder)
@@ -109,7 +110,7 @@ class Registry(Reading):
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
-            change._remove_unwanted()
+            change._remove_unneeded()
             self._checked = self._stamp()
 
     def _stamp(self) -> tuple[int, ...]:
@@ -122,11 +123,9 @@ class Registry(Reading):
             return
         change._finish(now, actor, "rules", "", dict(used))
         if recorded:
-            changed = [
-                name for name in {**used, **recorded} if used.get(name) != recorded.get(name)
-            ]
+            files = [name for name in {**used, **recorded} if used.get(name) != recorded.get(name)]
             warnings.warn(
-                f"{', '.join(sorted(changed))}: changed since last used; the change is recorded in"
+                f"{', '.join(sorted(files))}: changed since last used; the change is recorded in"
                 " the log of events",
                 CranfieldWarning,
                 stacklevel=2,

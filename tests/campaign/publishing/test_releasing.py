@@ -22,7 +22,7 @@ from cranfield.base.files import file_sha256
 from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.publishing import payload
 from cranfield.campaign.publishing.bag import validate
-from cranfield.campaign.publishing.payload import disclosed
+from cranfield.campaign.publishing.payload import released_runs
 from cranfield.campaign.publishing.releasing import _secret, release, retract
 from cranfield.campaign.results import scoring
 from cranfield.campaign.results.sheet import Sheet
@@ -194,8 +194,8 @@ def test_the_order_of_hidden_teams_is_drawn(tmp_path: Path) -> None:
     task = opened.rules.task()
 
     def order(opened: OpenedCampaign, seed: int) -> tuple[int, ...]:
-        shown = disclosed(runs, set(TEAMS), task, _secret(opened, seed), {})
-        return tuple(one.kept.id for one in shown)
+        shown = released_runs(runs, set(TEAMS), task, _secret(opened, seed), {})
+        return tuple(one.record.id for one in shown)
 
     assert len({order(opened, seed) for seed in range(20)}) > 5
     others = [make_campaign(tmp_path / f"b{k}") for k in range(6)]

@@ -102,7 +102,7 @@ def test_groups_are_found_once(
     assert task_leaderboard(campaign).to_polars().equals(first.to_polars())
     monkeypatch.undo()
     files[-1].write_bytes(b"")
-    with pytest.warns(CranfieldWarning, match="is damaged: what it held is computed again"):
+    with pytest.warns(CranfieldWarning, match="is damaged: its scores are computed again"):
         assert task_leaderboard(campaign).to_polars().equals(first.to_polars())
     assert campaign.verify().ok
 

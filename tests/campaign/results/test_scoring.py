@@ -60,7 +60,7 @@ def test_one_run_more_scores_that_run_alone(
     campaign = made(tmp_path / "c")
     judged(campaign, qrels())
     asked: list[list[str]] = []
-    one_by_one = scoring.Scoring._evaluated
+    one_by_one = scoring.Scoring._evaluate
 
     def noted(
         self: scoring.Scoring, runs: list[Submission], measures: list[cf.Measure]
@@ -68,7 +68,7 @@ def test_one_run_more_scores_that_run_alone(
         asked.append([one.tag for one in runs])
         return one_by_one(self, runs, measures)
 
-    monkeypatch.setattr(scoring.Scoring, "_evaluated", noted)
+    monkeypatch.setattr(scoring.Scoring, "_evaluate", noted)
     runs: dict[str, Rankings] = {}
     for number, tag in enumerate("bca"):
         runs[tag] = rankings(number)
@@ -156,7 +156,7 @@ def test_damaged_files_are_computed_again_and_said(tmp_path: Path, how: str) -> 
         flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
         path.write_bytes(flipped if how == "flipped" else data[:middle])
     what = "is missing" if how == "gone" else "is damaged"
-    with pytest.warns(CranfieldWarning, match=f"^scores/{path.name} {what}: what it held is comp"):
+    with pytest.warns(CranfieldWarning, match=f"^scores/{path.name} {what}: its scores are comp"):
         assert_same(campaign.score(), runs)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -231,7 +231,7 @@ def test_the_lock_is_kept_until_unwanted_objects_are_gone(
     news: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[str] = []
-    remove = Transaction._remove_unwanted
+    remove = Transaction._remove_unneeded
 
     def tries(change: Transaction) -> None:
         for query in ("SELECT * FROM team", "BEGIN IMMEDIATE"):
@@ -243,7 +243,7 @@ def test_the_lock_is_kept_until_unwanted_objects_are_gone(
             tried.append(query)
         remove(change)
 
-    monkeypatch.setattr(Transaction, "_remove_unwanted", tries)
+    monkeypatch.setattr(Transaction, "_remove_unneeded", tries)
     with news.registry.change("x"):
         pass
     assert len(tried) == 2
@@ -254,7 +254,7 @@ def test_a_newer_registry_is_refused(news: campaign.Campaign) -> None:
     connection = sqlite3.connect(news.folder / "campaign.sqlite")
     connection.execute("PRAGMA user_version = 2")
     connection.close()
-    with pytest.raises(InputError, match="newer cranfield .*version 2; this one knows 1"):
+    with pytest.raises(InputError, match="newer cranfield .*version 2; this cranfield supports 1"):
         news.registry.teams()
     connection = sqlite3.connect(news.folder / "campaign.sqlite")
     connection.execute("PRAGMA user_version = 0")

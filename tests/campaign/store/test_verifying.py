@@ -394,7 +394,7 @@ def test_what_vanishes_while_it_is_looked_at_is_looked_at_again(
     whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The name of a file that is being written is gone a moment later.
-    look = whole_folder._look
+    look = whole_folder._verify_once
     left = [1, 2]
 
     def vanishing(folder: Path) -> Verification:
@@ -403,6 +403,6 @@ def test_what_vanishes_while_it_is_looked_at_is_looked_at_again(
             raise FileNotFoundError
         return look(folder)
 
-    monkeypatch.setattr(whole_folder, "_look", vanishing)
+    monkeypatch.setattr(whole_folder, "_verify_once", vanishing)
     assert whole.verify().ok
     assert not left

@@ -1,4 +1,4 @@
-"""Bags: folders with checksums of all files, by BagIt 1.0 (RFC 8493)."""
+"""Bags: folders with checksums of all files, in the format BagIt 1.0 (RFC 8493)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _OXUM = re.compile(r"^Payload-Oxum:[ \t]*(\d+)\.(\d+)[ \t]*$", re.MULTILINE | re
 
 
 def write_bag(folder: Path, about: Mapping[str, str]) -> str:
-    """Make a folder that has nothing but `data/` a bag; return the SHA-256 of its tag manifest.
+    """Make a bag of a folder that has only `data/`; return the SHA-256 of its tag manifest.
 
-    `about` has labels and values of `bag-info.txt`, in order; the payload's size is added. No other
-    times are written, so that the same payload gives the same bytes.
+    `about` has labels and values of `bag-info.txt`, in order; the payload's size is added. No times
+    are added, so that the same payload gives the same bytes.
     """
     payload = {name: folder / name for name in _files(folder)}
     size = sum(path.stat().st_size for path in payload.values())
-    described = {**about, "Payload-Oxum": f"{size}.{len(payload)}"}
-    # One line per value, so that no text begins another label.
-    lines = (f"{label}: {' '.join(value.split())}\n" for label, value in described.items())
+    values = {**about, "Payload-Oxum": f"{size}.{len(payload)}"}
+    # One line per value, so that no text can begin another label.
+    lines = (f"{label}: {' '.join(value.split())}\n" for label, value in values.items())
     _write(folder / "bagit.txt", DECLARATION)
     _write(folder / "bag-info.txt", "".join(lines))
     _write(folder / MANIFEST, _manifest(payload))
@@ -46,16 +46,16 @@ def validate(folder: Path) -> list[str]:
     problems: dict[str, str] = {}
     listed: dict[str, str] = {}
     for name in (TAG_MANIFEST, MANIFEST):
-        of_payload = name == MANIFEST
+        has_payload = name == MANIFEST
         for path, sha256 in _read_manifest(folder / name, problems):
-            if (PurePosixPath(path).parts[:1] == (PAYLOAD,)) is not of_payload or path in listed:
-                problems[name] = f"lists {quoted(path)}, which does not belong there"
+            if (PurePosixPath(path).parts[:1] == (PAYLOAD,)) is not has_payload or path in listed:
+                problems[name] = f"lists {quoted(path)}, which does not belong existing"
             else:
                 listed[path] = sha256
-    there = set(_files(folder))
-    for path in sorted(there | set(listed)):
+    existing = set(_files(folder))
+    for path in sorted(existing | set(listed)):
         file = folder / path
-        if path not in there:
+        if path not in existing:
             problems[path] = "is missing"
         elif path not in listed:
             if path != TAG_MANIFEST:
@@ -64,14 +64,14 @@ def validate(folder: Path) -> list[str]:
             problems[path] = "is not a regular file"
         elif file_sha256(file) != listed[path]:
             problems[path] = "its SHA-256 differs from the manifest"
-    _check_declaration(folder, there, problems)
+    _check_declaration(folder, existing, problems)
     if not problems:
-        _check_size(folder, there, problems)
-    return [f"{_shown(path)}: {problems[path]}" for path in sorted(problems)]
+        _check_size(folder, existing, problems)
+    return [f"{_safe_name(path)}: {problems[path]}" for path in sorted(problems)]
 
 
-def _check_declaration(folder: Path, there: set[str], problems: dict[str, str]) -> None:
-    if "bagit.txt" not in there:
+def _check_declaration(folder: Path, existing: set[str], problems: dict[str, str]) -> None:
+    if "bagit.txt" not in existing:
         problems["bagit.txt"] = "is missing"
     elif "bagit.txt" not in problems:
         text = (folder / "bagit.txt").read_bytes().replace(b"\r\n", b"\n")
@@ -79,31 +79,32 @@ def _check_declaration(folder: Path, there: set[str], problems: dict[str, str]) 
             problems["bagit.txt"] = "is not the declaration of BagIt 1.0 in UTF-8"
 
 
-def _check_size(folder: Path, there: set[str], problems: dict[str, str]) -> None:
+def _check_size(folder: Path, existing: set[str], problems: dict[str, str]) -> None:
     """Compare the payload with the size declared in `bag-info.txt`, if any."""
-    if "bag-info.txt" not in there:
+    if "bag-info.txt" not in existing:
         return
-    declared = _OXUM.search((folder / "bag-info.txt").read_text("utf-8", errors="replace"))
-    payload = [folder / path for path in there if PurePosixPath(path).parts[0] == PAYLOAD]
+    oxum = _OXUM.search((folder / "bag-info.txt").read_text("utf-8", errors="replace"))
+    payload = [folder / path for path in existing if PurePosixPath(path).parts[0] == PAYLOAD]
     size = sum(path.stat().st_size for path in payload)
-    if declared and (int(declared[1]), int(declared[2])) != (size, len(payload)):
+    if oxum and (int(oxum[1]), int(oxum[2])) != (size, len(payload)):
         problems["bag-info.txt"] = (
-            f"Payload-Oxum is {declared[1]}.{declared[2]}, but the payload has"
-            f" {size}.{len(payload)}"
+            f"Payload-Oxum is {oxum[1]}.{oxum[2]}, but the payload has {size}.{len(payload)}"
         )
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Yield all files below a folder, links among them, by their path in it, in order."""
+    """Yield the relative paths of all files and links below a folder, in order."""
     files = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     yield from sorted(path.relative_to(folder).as_posix() for path in files)
 
 
 def _manifest(files: Mapping[str, Path]) -> str:
-    return "".join(f"{file_sha256(path)}  {_coded(name)}\n" for name, path in sorted(files.items()))
+    return "".join(
+        f"{file_sha256(path)}  {_encode(name)}\n" for name, path in sorted(files.items())
+    )
 
 
-def _coded(name: str) -> str:
+def _encode(name: str) -> str:
     return "".join(_ENCODED.get(char, char) for char in name)
 
 
@@ -112,7 +113,7 @@ def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[s
         problems[manifest.name] = "is not a regular file"
         return
     try:
-        # Of bytes: text has more ends of lines, which may be part of a name.
+        # Split bytes: str.splitlines would split at characters that may be part of a name.
         lines = [line.decode() for line in manifest.read_bytes().splitlines()]
     except FileNotFoundError:
         problems[manifest.name] = "is missing"
@@ -122,25 +123,25 @@ def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[s
         return
     for number, line in enumerate(lines, 1):
         entry = _LINE.fullmatch(line)
-        path = "" if entry is None else _decoded(entry[2].removeprefix("./"))
-        if entry is None or not _inside(path):
+        path = "" if entry is None else _decode(entry[2].removeprefix("./"))
+        if entry is None or not _is_inside(path):
             problems[manifest.name] = f"line {number} is not a SHA-256 and a path inside the bag"
         else:
             yield path, entry[1].lower()
 
 
-def _decoded(name: str) -> str:
+def _decode(name: str) -> str:
     codes = {code: char for char, code in _ENCODED.items()}
     return re.sub("%(25|0D|0A)", lambda code: codes[code[0].upper()], name, flags=re.IGNORECASE)
 
 
-def _inside(path: str) -> bool:
-    """Whether a path of a manifest stays in the bag."""
+def _is_inside(path: str) -> bool:
+    """Return True if a path of a manifest stays in the bag."""
     return not (path.startswith(("/", "~")) or "\\" in path or ".." in PurePosixPath(path).parts)
 
 
-def _shown(path: str) -> str:
-    """Show a name unchanged where that is safe."""
+def _safe_name(path: str) -> str:
+    """Return a printable name unchanged, and others quoted."""
     return path if path.isprintable() else quoted(path, 200)
 
 

@@ -1,4 +1,4 @@
-"""Contents of a release: each file is written anew from public data, none is copied."""
+"""Contents of a release: each file is written from public data, none is copied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
 from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.pages import filled_text
-from cranfield.campaign.results.leaderboard import MOST_COMPARED, compared_if_possible, leaderboard
+from cranfield.campaign.results.leaderboard import MAX_COMPARED, compared_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import as_bytes, files_of
 from cranfield.campaign.results.sheet_making import SheetInputs, groups_by, in_order
 from cranfield.campaign.results.stored_inputs import qrels_of
@@ -42,32 +42,32 @@ from cranfield.sources.archives import decompressed
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 from cranfield.sources.values import integers_in
 
-NOT_SHOWN = (
+EXCLUDED = (
     "contacts of teams",
     "runs that were refused, replaced or withdrawn",
     "names of submitted files, and of the people in the log of events",
     "warnings of the check and the log of events",
     "other versions of the judgments",
 )
-"""What no release contains, as its README lists it."""
+"""Data that no release contains, for its README."""
 
-NOT_SHOWN_OF_HIDDEN = (
+EXCLUDED_OF_HIDDEN = (
     "descriptions and metadata, answers that are free text, hashes and days of arrival of runs"
     " whose team is not named"
 )
 
 
 @dataclass(frozen=True)
-class Disclosed:
-    """A run as a release shows it."""
+class ReleasedRun:
+    """A run of a release."""
 
-    run: Submission  # with the fields that may be shown, and the names under which they are
-    kept: Submission  # as the registry has it; only the documents of its run are written
-    hidden: bool  # whether its team is not named
+    run: Submission  # with public fields and names only
+    record: Submission  # in the registry; only the documents of its run are written
+    hidden: bool  # whether its team is anonymous
 
 
 def hidden_teams(teams: Iterable[Team], day: str, *, everybody: bool) -> frozenset[str]:
-    """Return the teams that have no name in a release of a day, such as 2026-08-15."""
+    """Return the teams that are anonymous in a release of a day, such as 2026-08-15."""
     return frozenset(
         team.id
         for team in teams
@@ -75,21 +75,21 @@ def hidden_teams(teams: Iterable[Team], day: str, *, everybody: bool) -> frozens
     )
 
 
-def disclosed(
+def released_runs(
     runs: Sequence[Submission],
     hidden: Collection[str],
     task: TaskRules,
     secret: str,
     metadata: Mapping[int, str],
-) -> tuple[Disclosed, ...]:
-    """Return runs as a release shows them, in order of their public tags.
+) -> tuple[ReleasedRun, ...]:
+    """Return the runs of a release, in order of their public tags.
 
-    The order of `hidden` teams and of their runs is drawn by the secret: who knows it, and the ids
-    of all teams, can tell who is who. `metadata` has the public part by number of the submission.
+    The order of `hidden` teams and of their runs is drawn by the secret: with it and the ids of all
+    teams, the aliases can be resolved. `metadata` has the public part by id of the submission.
     """
     names = _aliases(runs, hidden, secret)
-    free = {name for name, question in task.questions.items() if not question.choices}
-    made = []
+    free_text = {name for name, question in task.questions.items() if not question.choices}
+    released = []
     for run in runs:
         is_hidden = run.team in hidden
         team, tag = names[run.team, run.tag] if is_hidden else (run.team, run.tag)
@@ -97,7 +97,7 @@ def disclosed(
         if not is_hidden:
             private = {name: getattr(run, name) for name in ("object", "description")}
             private |= {"received": run.received[:10], "metadata": metadata.get(run.id)}
-        shown = Submission(
+        public = Submission(
             id=0,
             team=team,
             tag=tag,
@@ -105,43 +105,43 @@ def disclosed(
             answers={
                 name: run.answers[name]
                 for name in task.questions
-                if name in run.answers and not (is_hidden and name in free)
+                if name in run.answers and not (is_hidden and name in free_text)
             },
-            **{name: getattr(run, name) for name in SHOWN},
+            **{name: getattr(run, name) for name in PUBLIC_FIELDS},
             **private,
         )
-        made.append(Disclosed(shown, run, is_hidden))
-    return tuple(sorted(made, key=lambda one: one.run.tag))
+        released.append(ReleasedRun(public, run, is_hidden))
+    return tuple(sorted(released, key=lambda item: item.run.tag))
 
 
-SHOWN = ("task", "state", "type", "priority", "late", "pooled")
-"""Fields of a run that every release shows unchanged."""
+PUBLIC_FIELDS = ("task", "state", "type", "priority", "late", "pooled")
+"""Fields of a run that are unchanged in every release."""
 
 
 def _aliases(
     runs: Sequence[Submission], hidden: Collection[str], secret: str
 ) -> dict[tuple[str, str], tuple[str, str]]:
-    """Name hidden teams and their runs by numbers, in an order that depends on the secret."""
+    """Return aliases of hidden teams and their runs: numbers in an order drawn by the secret."""
 
-    def drawn(name: str) -> str:
+    def draw(name: str) -> str:
         return sha256(f"{secret}\n{name}".encode()).hexdigest()
 
-    taken = {name.casefold() for run in runs for name in (run.team, run.tag)}
-    own = [run for run in runs if run.team in hidden]
-    teams = sorted({run.team for run in own}, key=drawn)
+    real_names = {name.casefold() for run in runs for name in (run.team, run.tag)}
+    hidden_runs = [run for run in runs if run.team in hidden]
+    teams = sorted({run.team for run in hidden_runs}, key=draw)
     width = max(2, len(str(len(teams))))
     numbers = (f"{k:0{width}}" for k in count(1))
     # A real team or run may have such a name.
-    free = (
+    unused = (
         number
         for number in numbers
-        if f"team {number}" not in taken
-        and not any(re.fullmatch(rf"team{number}-\d+", name) for name in taken)
+        if f"team {number}" not in real_names
+        and not any(re.fullmatch(rf"team{number}-\d+", name) for name in real_names)
     )
     names = {}
-    for team, number in zip(teams, free, strict=False):
-        of_team = sorted((run.tag for run in own if run.team == team), key=drawn)
-        for k, tag in enumerate(of_team, 1):
+    for team, number in zip(teams, unused, strict=False):
+        tags = sorted((run.tag for run in hidden_runs if run.team == team), key=draw)
+        for k, tag in enumerate(tags, 1):
             names[team, tag] = (f"team {number}", f"team{number}-{k}")
     return names
 
@@ -164,7 +164,7 @@ FILES = {
 
 
 def readme(about: Mapping[str, Any], folder: Path) -> str:
-    """Write the README of a folder in Markdown; names and texts of others stay text."""
+    """Return the README of a release in Markdown; names and texts of teams are escaped."""
     files = [(name, text) for name, text in FILES.items() if (folder / name).exists()]
     return filled_text("release.md", about=about, files=files)
 
@@ -176,36 +176,35 @@ _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
 def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> bytes:
     """Return the decompressed lines of a run, without comments, header or description.
 
-    Those of a run without a name are written anew, from the columns that were read, and state
-    nothing but topics, documents, ranks and scores, as they were written: the second column is
-    `Q0`, the last one the alias, and a rank that is not an integer is 0.
+    Lines of a run with an alias are rewritten: topics, documents, ranks and scores are unchanged,
+    except that a rank that is not an integer is 0; the second column is `Q0`, the last the alias.
 
     Raises
     ------
     InputError
-        For a line that cannot be read, with its number among those that are released.
+        For a line that cannot be read, with its number among the released lines.
     """
     with decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", content=stream.read()).chunks())
-    # Its check has found that it ends.
+    # The check of the run refuses headers without an end.
     if header := header_of(text[:_HEAD], "the run"):
         text = text[header.before + len(header.raw) :]
     if b"#" in text:
         text = _COMMENT.sub(b"", text)
     if alias is None:
         return text
-    parts = Source("run", content=text).chunks(TOGETHER * CHUNK)
-    return b"".join(_anonymised(part, alias, form) for part in parts)
+    chunks = Source("run", content=text).chunks(TOGETHER * CHUNK)
+    return b"".join(_anonymise(chunk, alias, form) for chunk in chunks)
 
 
-def _anonymised(text: bytes, alias: str, form: str) -> bytes:
-    """Write lines of a run under another tag, and check that no other tag is left in them."""
+def _anonymise(text: bytes, alias: str, form: str) -> bytes:
+    """Return lines of a run under an alias, and check that they have no other tag."""
     rank = pl.when(integers_in(pl.col("rank")).is_not_null()).then("rank").otherwise(pl.lit("0"))
     lines = _columns(text, form).with_columns(q0=pl.lit("Q0"), rank=rank, tag=pl.lit(alias))
-    blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
-    separator = ";" if form == "ntcir" else "\t" if blanks else " "
-    written = lines.write_csv(include_header=False, separator=separator, quote_style="never")
-    released = written.encode()
+    has_blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
+    separator = ";" if form == "ntcir" else "\t" if has_blanks else " "
+    csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
+    released = csv.encode()
     if not _columns(released, form).equals(lines):
         raise InputError(f"cannot be written under the tag {quoted(alias)}", source="the run")
     return released
@@ -222,7 +221,7 @@ def _columns(text: bytes, form: str) -> pl.DataFrame:
 
 
 def compressed(text: bytes) -> bytes:
-    """Compress with xz, in one thread and with fixed settings: equal text gives equal bytes."""
+    """Compress with xz, in a single thread and with fixed settings, so that bytes are the same."""
     return lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset=3)
 
 
@@ -236,20 +235,20 @@ class Payload:
 
     opened: OpenedCampaign
     task: TaskRules
-    arrived: tuple[Submission, ...]  # accepted runs as the registry has them, in order of arrival
-    runs: tuple[Disclosed, ...]  # those that can be read, in order of the tags that are shown
-    teams: Mapping[str, str]  # names of the teams that are shown by name, by id
+    arrived: tuple[Submission, ...]  # accepted runs in the registry, in order of arrival
+    runs: tuple[ReleasedRun, ...]  # readable runs, in order of their public tags
+    teams: Mapping[str, str]  # names of the teams that are not anonymous, by id
     judgments: Judgments
     evaluation: Evaluation  # of the accepted runs, by their submitted tags
-    excluded: tuple[str, ...]  # what is not in the release, in sentences
+    excluded: tuple[str, ...]  # sentences on excluded data
     scores_only: bool = False
     date: str | None = None
     note: str = ""
 
     @property
-    def shown(self) -> tuple[Submission, ...]:
-        """The runs as the release shows them."""
-        return tuple(one.run for one in self.runs)
+    def public_runs(self) -> tuple[Submission, ...]:
+        """The runs with public fields only."""
+        return tuple(run.run for run in self.runs)
 
     @property
     def about(self) -> dict[str, Any]:
@@ -269,8 +268,8 @@ class Payload:
             "categories": [*self.task.categories],
             "median": self.task.median,
             "runs": len(self.runs),
-            "teams": len({one.run.team for one in self.runs}),
-            "hidden_teams": len({one.run.team for one in self.runs if one.hidden}),
+            "teams": len({run.run.team for run in self.runs}),
+            "hidden_teams": len({run.run.team for run in self.runs if run.hidden}),
             "topics": len(self.evaluation.topics),
             "scores_only": self.scores_only,
             "excluded": [*self.excluded],
@@ -279,15 +278,15 @@ class Payload:
     @property
     def scores(self) -> Mapping[str, Any]:
         """The scores by the task's own measures."""
-        own = parse_measures(self.task.measures, compat=self.evaluation.compat)
-        return {str(one): self.evaluation[one] for one in own}
+        measures = parse_measures(self.task.measures, compat=self.evaluation.compat)
+        return {str(measure): self.evaluation[measure] for measure in measures}
 
 
 def write_payload(folder: Path, payload: Payload) -> None:
     """Write all files of a release to a new folder."""
     rules = payload.opened.rules
-    shown = _shown_names(payload.evaluation, payload.runs)
-    own = replace(shown, scores={name: shown[name] for name in payload.scores})
+    evaluation = _with_public_tags(payload.evaluation, payload.runs)
+    own = replace(evaluation, scores={name: evaluation[name] for name in payload.scores})
     if not payload.scores_only:
         _write_runs(folder / "runs", payload)
         qrels = qrels_of(payload.opened, payload.task, payload.judgments)
@@ -296,59 +295,59 @@ def write_payload(folder: Path, payload: Payload) -> None:
     _csv(folder / "teams.csv", _teams(payload))
     _write(folder / "rules.toml", rules_text(rules, payload.opened.folder, [payload.task.name]))
     _write_scores(folder / "scores", own)
-    _csv(folder / "leaderboard.csv", leaderboard(own, payload.shown).to_polars())
+    _csv(folder / "leaderboard.csv", leaderboard(own, payload.public_runs).to_polars())
     _csv(folder / "topic-statistics.csv", _statistics(own, payload))
     inputs = SheetInputs(
-        shown,
-        payload.shown,
+        evaluation,
+        payload.public_runs,
         rules,
         payload.task,
         payload.judgments.version,
         payload.teams,
-        metadata={run.tag: run.metadata for run in payload.shown if run.metadata},
+        metadata={run.tag: run.metadata for run in payload.public_runs if run.metadata},
     )
     (folder / "sheets").mkdir()
     for name, content in files_of(inputs.sheets()):
         (folder / "sheets" / name).write_bytes(content)
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
     # With more runs there is neither a report nor groups on the leaderboard.
-    if len(shown.systems) <= MOST_COMPARED:
-        tried = [compared_if_possible(one) for one in own.values()]
-        found = [one for one in tried if not isinstance(one, str)]
+    if len(evaluation.systems) <= MAX_COMPARED:
+        results = [compared_if_possible(scores) for scores in own.values()]
+        comparisons = [result for result in results if not isinstance(result, str)]
         report(
-            found if len(found) == len(tried) else own,
+            comparisons if len(comparisons) == len(results) else own,
             folder / "report.html",
             title=title,
             date=payload.date,
             jobs=1,
         )
-    for run in payload.shown:
+    for run in payload.public_runs:
         if run.metadata:
             _write(folder / "metadata" / f"{run.tag}.yml", run.metadata)
     _write(folder / "about.json", json.dumps(payload.about, indent=1, ensure_ascii=False) + "\n")
     _write(folder / "README.md", readme(payload.about, folder))
 
 
-def _shown_names(evaluation: Evaluation, runs: Sequence[Disclosed]) -> Evaluation:
-    """Return the scores by the tags that are shown, in their order: the old one would tell."""
+def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
+    """Return the scores by public tags, in their order: the order of real tags is private."""
     places = {tag: k for k, tag in enumerate(evaluation.systems)}
-    order = np.array([places[one.kept.tag] for one in runs], dtype=np.intp)
-    tags = tuple(one.run.tag for one in runs)
-    covered = evaluation.coverage.systems
-    # In the order of sheets: what is compared is the same scores, and is compared once.
+    order = np.array([places[run.record.tag] for run in runs], dtype=np.intp)
+    tags = tuple(run.run.tag for run in runs)
+    coverage = evaluation.coverage.systems
+    # In the order of sheets, so that the cached comparison of equal scores is used.
     topics = tuple(in_order(evaluation.topics))
     scores = {
-        name: replace(one.select(topics, [run.kept.tag for run in runs]), systems=tags)
-        for name, one in evaluation.items()
+        name: replace(values.select(topics, [run.record.tag for run in runs]), systems=tags)
+        for name, values in evaluation.items()
     }
     judged = replace(
         evaluation.judged,
         topics=topics,
         systems=tags,
         coverage=Coverage(
-            tuple(replace(covered[k], system=tag) for k, tag in zip(order, tags, strict=True))
+            tuple(replace(coverage[k], system=tag) for k, tag in zip(order, tags, strict=True))
         ),
-        values={name: one.values for name, one in scores.items()},
+        values={name: by_topic.values for name, by_topic in scores.items()},
     )
     return replace(evaluation, scores=scores, judged=judged)
 
@@ -356,20 +355,20 @@ def _shown_names(evaluation: Evaluation, runs: Sequence[Disclosed]) -> Evaluatio
 def _write_runs(folder: Path, payload: Payload) -> None:
     folder.mkdir()
 
-    def write(one: Disclosed) -> None:
-        kept = records.read(payload.opened.folder, one.kept.object)
-        alias = one.run.tag if one.hidden else None
+    def write(run: ReleasedRun) -> None:
+        data = records.read(payload.opened.folder, run.record.object)
+        alias = run.run.tag if run.hidden else None
         try:
-            text = released_text(kept, alias, payload.task.format)
+            text = released_text(data, alias, payload.task.format)
         except InputError as error:
-            raise converted_error(error, InputError, f"run {quoted(one.kept.tag)}") from None
-        (folder / f"{one.run.tag}.run.xz").write_bytes(compressed(text))
+            raise converted_error(error, InputError, f"run {quoted(run.record.tag)}") from None
+        (folder / f"{run.run.tag}.run.xz").write_bytes(compressed(text))
 
     in_threads(write, payload.runs, None)
 
 
 def _runs(payload: Payload) -> pl.DataFrame:
-    runs = payload.shown
+    runs = payload.public_runs
     columns: dict[str, list[Any]] = {
         "sha256" if name == "object" else name: [getattr(run, name) for run in runs]
         for name in COLUMNS
@@ -378,55 +377,53 @@ def _runs(payload: Payload) -> pl.DataFrame:
         answers = [run.answers.get(name) for run in runs]
         columns[f"answer {name}" if name in columns else name] = answers
     kinds = {"priority": pl.Int64, "late": pl.Boolean, "pooled": pl.Boolean}
-    return pl.DataFrame(
-        {name: pl.Series(some, dtype=kinds.get(name, pl.String)) for name, some in columns.items()}
-    )
+    return pl.DataFrame(columns, schema={name: kinds.get(name, pl.String) for name in columns})
 
 
 def _teams(payload: Payload) -> pl.DataFrame:
-    ids = sorted({run.team for run in payload.shown})
-    names = [payload.teams.get(one, one) for one in ids]
+    ids = sorted({run.team for run in payload.public_runs})
+    names = [payload.teams.get(id, id) for id in ids]
     return pl.DataFrame({"id": ids, "name": names}, schema={"id": pl.String, "name": pl.String})
 
 
 def _write_scores(folder: Path, own: Evaluation) -> None:
-    """Write one table, a row a topic and run; of one piece, so that its bytes are the same."""
+    """Write a table with a row per topic and run; rechunked, so that its bytes are the same."""
     topics, systems = own.topics, own.systems
     frame = pl.DataFrame(
         {
             "topic": [topic for topic in topics for _ in systems],
             "system": list(systems) * len(topics),
-            **{name: one.values.ravel() for name, one in own.items()},
+            **{name: scores.values.ravel() for name, scores in own.items()},
         }
     ).with_columns(pl.selectors.float().fill_nan(None))
-    made = BytesIO()
-    frame.rechunk().write_parquet(made, compression="zstd", compression_level=3)
+    out = BytesIO()
+    frame.rechunk().write_parquet(out, compression="zstd", compression_level=3)
     folder.mkdir()
-    (folder / "scores.parquet").write_bytes(made.getvalue())
+    (folder / "scores.parquet").write_bytes(out.getvalue())
 
 
 def _statistics(own: Evaluation, payload: Payload) -> pl.DataFrame:
     groups: list[dict[str, str] | None] = [None]
-    # A value may be called 'all', and two categories may have the same one.
+    # A value may be 'all', and two categories may have the same value.
     groups += [
-        {tag: f"{key}={value}" for tag, value in groups_by(payload.shown, key).items()}
+        {tag: f"{key}={value}" for tag, value in groups_by(payload.public_runs, key).items()}
         for key in payload.task.categories
     ]
-    parts = []
+    frames = []
     for name, scores in own.items():
         for k, by in enumerate(groups):
-            found = topic_statistics(
+            frame = topic_statistics(
                 scores, by, median=payload.task.median, min_runs=payload.task.min_category
             ).to_polars()
-            chosen = found if not k else found.filter(pl.col("group") != "all")
-            parts.append(chosen.select(pl.lit(name).alias("measure"), pl.all()))
-    return pl.concat(parts)
+            frame = frame if not k else frame.filter(pl.col("group") != "all")
+            frames.append(frame.select(pl.lit(name).alias("measure"), pl.all()))
+    return pl.concat(frames)
 
 
 def _csv(path: Path, frame: pl.DataFrame) -> None:
-    made = BytesIO()
-    frame.write_csv(made)
-    path.write_bytes(made.getvalue())
+    out = BytesIO()
+    frame.write_csv(out)
+    path.write_bytes(out.getvalue())
 
 
 def _write(path: Path, text: str) -> None:

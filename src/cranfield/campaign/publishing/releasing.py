@@ -1,4 +1,4 @@
-"""Releases of a task's results, until they are retracted."""
+"""Releases of a task's results, and their retraction."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from cranfield.base.version import __version__
 from cranfield.campaign.opened import OpenedCampaign
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.publishing.payload import (
-    NOT_SHOWN,
-    NOT_SHOWN_OF_HIDDEN,
-    disclosed,
+    EXCLUDED,
+    EXCLUDED_OF_HIDDEN,
     hidden_teams,
+    released_runs,
 )
 from cranfield.campaign.rules.task_rules import utc_text
 from cranfield.campaign.store.records import RELEASES, UNFINISHED, ReleaseRecord
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Release:
-    """A release of a task; made by :func:`release`.
+    """A release of a task; returned by :func:`release`.
 
     Attributes
     ----------
     id
-        Such as `adhoc-1`.
+        Id, such as `adhoc-1`.
     path
-        Its folder, a bag.
+        Folder of the release, a bag.
     manifest
         SHA-256 of the bag's tag manifest, which covers every byte of the bag; to be published.
     runs, teams, hidden
-        How many runs it shows, of how many teams, and how many of these are not named.
+        Number of runs, of teams, and of anonymous teams.
     excluded
-        Sentences that name what is excluded.
+        Sentences on excluded data.
     """
 
     id: str
@@ -88,8 +88,7 @@ def release(
 ) -> Release:
     """Release a task: runs, judgments, scores and sheets, as a folder that never changes.
 
-    What is in it is written anew from a list of what may be shown. The same campaign and the same
-    options give the same bytes.
+    It is written from a list of public fields. The same campaign and options give the same bytes.
 
     Parameters
     ----------
@@ -101,8 +100,8 @@ def release(
         Replace the names of teams and runs by numbers. Their order is drawn from the seed and a
         secret of the campaign's log.
     seed
-        Seed of the random order in which anonymous teams are numbered. It is refused if every team
-        is named.
+        Seed of the random order in which anonymous teams are numbered. It is refused without
+        anonymous teams.
     scores_only
         Release the scores without runs and judgments.
     date
@@ -150,7 +149,7 @@ def release(
             release_id = _next_id(name, [record.id for record in tx.releases()])
             target = building.with_name(release_id)
             if target.exists():
-                # Complete but not registered: its process ended too early.
+                # Complete but not registered, because its process was killed.
                 _remove(target)
             building.rename(target)
             sync_folder(target.parent)
@@ -209,12 +208,12 @@ def _payload(
     public = {run.id: public_part(run) for run in runs if run.metadata and run.team not in hidden}
     metadata = {id: text for id, (text, _) in public.items() if text}
     dropped = sorted({key for _, keys in public.values() for key in keys})
-    disclosed_runs = disclosed(runs, hidden, rules, _secret(opened, seed), metadata)
-    if seed and not any(run.hidden for run in disclosed_runs):
+    public_runs = released_runs(runs, hidden, rules, _secret(opened, seed), metadata)
+    if seed and not any(run.hidden for run in public_runs):
         raise PolicyError(f"seed requires a team that is not named, got {seed}")
     excluded = [
-        *NOT_SHOWN,
-        *([NOT_SHOWN_OF_HIDDEN] if any(run.hidden for run in disclosed_runs) else []),
+        *EXCLUDED,
+        *([EXCLUDED_OF_HIDDEN] if any(run.hidden for run in public_runs) else []),
     ]
     excluded += [f"of the metadata of runs: {', '.join(dropped)}"] if dropped else []
     if unreadable := len(arrived) - len(runs):
@@ -224,7 +223,7 @@ def _payload(
         opened=opened,
         task=rules,
         arrived=arrived,
-        runs=disclosed_runs,
+        runs=public_runs,
         teams={team.id: team.name for team in teams if team.id not in hidden},
         judgments=version,
         evaluation=evaluation,
@@ -243,8 +242,8 @@ def _changed(task: str) -> CranfieldError:
 
 def _secret(opened: OpenedCampaign, seed: int) -> str:
     """Return a text with the hash of the first event, which no release contains."""
-    first = next(event.sha256 for event in opened.registry.events() if event.action == "create")
-    return f"{first}\n{seed}"
+    sha256 = next(event.sha256 for event in opened.registry.events() if event.action == "create")
+    return f"{sha256}\n{seed}"
 
 
 def _next_id(task: str, ids: list[str]) -> str:
@@ -265,14 +264,14 @@ def _building(folder: Path, task: str) -> Iterator[Path]:
 
 
 def _remove(folder: Path) -> None:
-    """Rename a folder and remove it, so that no half of it is visible under its name."""
-    away = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder.parent))
-    folder.rename(away / folder.name)
-    shutil.rmtree(away, ignore_errors=True)
+    """Rename a folder and remove it, so that it is never visible in part under its name."""
+    trash = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder.parent))
+    folder.rename(trash / folder.name)
+    shutil.rmtree(trash, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:
-    """Make a folder private whatever the umask, and flush it to the disk."""
+    """Make a folder private, regardless of the umask, and flush it to the disk."""
     for path in sorted(folder.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
         if path.is_file():
@@ -290,16 +289,16 @@ RETRACTED = "retracted"
 
 
 def retract(opened: OpenedCampaign, release: str, reason: str) -> None:
-    """Retract a release: its folder stays unchanged, and a note beside it says so.
+    """Retract a release: its folder stays unchanged, with a public note beside it.
 
     Parameters
     ----------
     opened
         The campaign.
     release
-        Its id, such as `adhoc-1`.
+        Id of the release, such as `adhoc-1`.
     reason
-        Reason, which is public.
+        Public reason.
 
     Raises
     ------
@@ -317,7 +316,7 @@ def retract(opened: OpenedCampaign, release: str, reason: str) -> None:
             raise PolicyError(f"{release} is already retracted")
         note = {"release": release, "retracted": utc_text(opened.clock()), "reason": reason}
         text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
-        # A process killed before the transaction ends leaves the note, which is overwritten later.
+        # If the process is killed before the commit, the note stays; a later one overwrites it.
         path = opened.folder / RELEASES / f"{release}.retracted.json"
         with whole_file(path, private=True, synced=True) as out:
             out.write(text)

@@ -1,4 +1,4 @@
-"""History: how scores rose over the years."""
+"""History: scores of campaigns and leaderboards over time, and their records."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ OWN = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes
 """Marks of the organisers' own entries."""
 
 _BLANK = " \ufe0f"
-"""Blanks around marks, and the selector of emoji."""
+"""Blanks around marks, and the variation selector of emoji."""
 
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:$|\D.*)", re.ASCII)
 
@@ -65,14 +65,14 @@ ENTRIES = {
     "collection": pl.String,
     "falls": pl.Boolean,
 }
-"""Columns of entries; `falls` is whether a source says that lower scores are better."""
+"""Columns of entries; `falls` is True if lower scores are better by the source."""
 
 
 @dataclass
 class _Entries:
     """Reads the entries of sources; options as for :func:`history`.
 
-    `used` has those of `task`, `columns` and `own` that some source used, `unreadable` the reason
+    `used` has the options `task`, `columns` and `own` that any source used, `unreadable` the reason
     for each run of a campaign that cannot be read.
     """
 
@@ -89,38 +89,38 @@ class _Entries:
         """Return the entries of a source, with the columns of `ENTRIES`."""
         if not isinstance(source, str | PathLike):
             raise ArgumentError(f"a source must be a path, got {quoted(source)}")
-        parts = [pl.DataFrame(schema=ENTRIES)]
+        frames = [pl.DataFrame(schema=ENTRIES)]
         for path in _paths(fspath(source)):
-            # The folder that one is in has a name only from the root.
-            whole = path.absolute()
-            retracted = (whole.parent / f"{whole.name}.retracted.json").is_file()
-            if retracted and not self.retracted:
+            # Relative paths such as `.` have no name.
+            full_path = path.absolute()
+            is_retracted = (full_path.parent / f"{full_path.name}.retracted.json").is_file()
+            if is_retracted and not self.retracted:
                 warn(f"{path} was retracted and is excluded", stacklevel=3)
                 continue
             if (path / REGISTRY).is_file():
-                frame, used = self.campaign(path), "task"
+                frame, option = self.campaign(path), "task"
             elif (path / "data" / "about.json").is_file():
-                frame, used = self.release(path), "task"
+                frame, option = self.release(path), "task"
             elif path.is_dir():
                 raise InputError("is neither a campaign nor a release", source=str(path))
             else:
-                frame, used = self.table(path), "columns"
-            self.used.add(used)
+                frame, option = self.table(path), "columns"
+            self.used.add(option)
             frame = frame.with_columns(source=pl.lit(str(path)))
-            parts.append(frame.select(pl.col(name).cast(kind) for name, kind in ENTRIES.items()))
-        return pl.concat(parts)
+            frames.append(frame.select(pl.col(name).cast(kind) for name, kind in ENTRIES.items()))
+        return pl.concat(frames)
 
     def campaign(self, folder: Path) -> pl.DataFrame:
         opened = OpenedCampaign(folder)
         scoring = Scoring(opened, self.task, [self.measure])
         [scores] = scoring.evaluation().values()
         if self.standardised:
-            values = _standardised(scores)
+            values = _standardise(scores)
         else:
             values = pl.DataFrame({"entry": scores.systems, "score": scores.overall()})
         self.unreadable.extend(opened.unreadable.values())
-        known = {one.tag: one for one in scoring.submissions}
-        runs = [known[tag] for tag in values["entry"]]
+        by_tag = {run.tag: run for run in scoring.submissions}
+        runs = [by_tag[tag] for tag in values["entry"]]
         version = scoring.judgments.version
         return values.with_columns(
             pl.Series("date", [_day(run.received) for run in runs], pl.Date),
@@ -133,20 +133,20 @@ class _Entries:
     def release(self, folder: Path) -> pl.DataFrame:
         data = folder / "data"
         about = read_json(data / "about.json")
-        task, has = about["task"], about["measures"]
+        task, measures = about["task"], about["measures"]
         if self.task is not None and task != self.task:
             raise PolicyError(f"{folder} has the task {quoted(task)}, expected {quoted(self.task)}")
         measure = parse_measure(self.measure)
         name = str(measure)
-        if name not in has:
-            raise PolicyError(f"{folder} has no scores by {name}; it has {', '.join(has)}")
+        if name not in measures:
+            raise PolicyError(f"{folder} has no scores by {name}; it has {', '.join(measures)}")
         if self.standardised:
             path = data / "scores" / "scores.parquet"
             frame = parquet_frame(path.read_bytes(), str(path))
             wide = frame.pivot("system", index="topic", values=name)
             topics, systems = tuple(wide["topic"]), tuple(wide.columns[1:])
             table = wide.drop("topic").to_numpy()
-            values = _standardised(Scores(table, topics, systems, definition=measure))
+            values = _standardise(Scores(table, topics, systems, definition=measure))
         else:
             board = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
             values = board.select(entry="tag", score=pl.col(name).cast(pl.Float64))
@@ -159,79 +159,80 @@ class _Entries:
         ).with_columns(own=False, collection=pl.lit(collection), falls=measure.info.lower_is_better)
 
     def table(self, path: Path) -> pl.DataFrame:
-        """Read the table of a leaderboard: a CSV file or another one with named columns."""
+        """Read the table of a leaderboard: a file with named columns, such as CSV."""
         if self.standardised:
             raise PolicyError(
                 f"{path} has no scores by topic, so its scores cannot be standardised; compare a"
                 " table of overall values with scores of the same collection only"
             )
-        given = columns_of_file(Source(str(path)), replace(_BOARD, columns=()))
-        names = [str(name) for name in given.names]
-        called = {what: name for what, name in self.columns.items() if what != "score"}
-        wanted = {what: names[k] for what, k in _BOARD.places(names, str(path), called).items()}
-        wanted["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
-        if "mark" not in wanted and "" in names:
-            wanted["mark"] = ""
-        if "mark" in wanted:
+        source = columns_of_file(Source(str(path)), replace(_BOARD, columns=()))
+        names = [str(name) for name in source.names]
+        own_names = {role: name for role, name in self.columns.items() if role != "score"}
+        places = _BOARD.places(names, str(path), own_names)
+        name_of = {role: names[k] for role, k in places.items()}
+        name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
+        if "mark" not in name_of and "" in names:
+            name_of["mark"] = ""
+        if "mark" in name_of:
             self.used.add("own")
         number = replace(NUMBER, missing=absent)
         columns = tuple(
-            Column(name, number if name == wanted["score"] else TAG, None)
-            for name in dict.fromkeys(wanted.values())
+            Column(name, number if name == name_of["score"] else TAG, None)
+            for name in dict.fromkeys(name_of.values())
         )
         schema = replace(_BOARD, columns=columns, decisive=(), asked=True)
-        table = given.table(schema)
-        read = {what: table.frame[name] for what, name in wanted.items()}
-        nothing = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
-        marks = read.get("mark", nothing).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
-        days = [_day_of(table, row, day) for row, day in enumerate(read["date"])]
+        table = source.table(schema)
+        cells = {role: table.frame[name] for role, name in name_of.items()}
+        blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
+        marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
+        days = [_day_of(table, row, day) for row, day in enumerate(cells["date"])]
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
-                "entry": read["entry"],
-                "team": read.get("team", nothing),
-                "score": read["score"],
-                "own": marks.is_in([one.strip(_BLANK).lower() for one in self.own]),
+                "entry": cells["entry"],
+                "team": cells.get("team", blank),
+                "score": cells["score"],
+                "own": marks.is_in([mark.strip(_BLANK).lower() for mark in self.own]),
             }
         ).with_columns(collection=pl.lit(path.name), falls=False)
 
 
 def _paths(source: str) -> list[Path]:
-    found = matches(source)
-    if found is None:
+    names = matches(source)
+    if names is None:
         return [Path(source)]
-    # A note beside a release says that it was retracted.
-    chosen = [one for one in map(Path, found) if one.suffix != ".json"]
-    if not chosen:
+    # Exclude the notes of retracted releases.
+    paths = [path for path in map(Path, names) if path.suffix != ".json"]
+    if not paths:
         raise InputError("no file matches the pattern", source=source)
-    return chosen
+    return paths
 
 
-def _standardised(scores: Scores) -> pl.DataFrame:
+def _standardise(scores: Scores) -> pl.DataFrame:
     from cranfield.significance.transform import standardise
 
-    made = standardise(scores)
-    return pl.DataFrame({"entry": made.systems, "score": made.mean()})
+    scaled = standardise(scores)
+    return pl.DataFrame({"entry": scaled.systems, "score": scaled.mean()})
 
 
 def _score_column(names: list[str], measure: str, path: Path) -> str:
-    """Find the column of a measure: its exact name, or the only one that begins with it."""
+    """Return the column of a measure: its exact name, or the only one that begins with it."""
     exact = [name for name in names if spelt(name) == spelt(measure)]
-    begins = exact or [name for name in names if spelt(name).startswith(spelt(measure))]
-    if len(begins) == 1:
-        return begins[0]
-    listed = some_of(map(quoted, begins or names), 12)
-    if begins:
+    candidates = exact or [name for name in names if spelt(name).startswith(spelt(measure))]
+    if len(candidates) == 1:
+        return candidates[0]
+    listed = some_of(map(quoted, candidates or names), 12)
+    if candidates:
         raise PolicyError(f"{path}: several columns begin with {measure}: {listed}")
     raise InputError(f"has no column {quoted(measure)}; columns: {listed}", source=str(path))
 
 
 def _day(text: str) -> date:
-    found = _DAY.fullmatch(text.strip())
-    if found is None:
+    match = _DAY.fullmatch(text.strip())
+    if match is None:
         raise CranfieldError(f"expected a date such as 2026-08-15, got {quoted(text)}")
     try:
-        return date(*map(int, found.groups()))
+        return date(*map(int, match.groups()))
     except ValueError:
         raise CranfieldError(f"{quoted(text)} is not a date of the calendar") from None
 
@@ -246,7 +247,7 @@ def _day_of(table: Table, row: int, text: str | None) -> date:
 REFERENCES = (
     "standardised by the runs of each campaign; the better those runs, the lower the score of a run"
 )
-"""Note on scores that were standardised by different runs."""
+"""Note on scores that are standardised by different runs."""
 
 
 _ENTRIES: result.Columns = {
@@ -266,12 +267,12 @@ _ENTRIES: result.Columns = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History(result.Result):
-    """Entries of campaigns and leaderboards in order of days; made by :func:`history`.
+    """Entries of campaigns and leaderboards in order of days; returned by :func:`history`.
 
     Attributes
     ----------
     measure
-        The measure, or the column of tables, that scores are of.
+        The measure of the scores, or the column of tables.
     standardised
         Whether scores are standardised by the runs of their campaign.
     frame
@@ -293,8 +294,8 @@ class History(result.Result):
     def records(self) -> pl.DataFrame:
         """Return the entries that beat all earlier ones.
 
-        Days count in order, and of a day the best entry. An equal score is not a record. Entries of
-        the organisers are something to beat, and no records.
+        Of each day, only the best entry counts. An equal score is not a record. Entries of the
+        organisers have to be beaten, but are not records.
         """
         return self.frame.filter("record")
 
@@ -319,11 +320,12 @@ class History(result.Result):
             `records`, or `entries` for all entries.
         """
         frame = self.to_polars(name)
-        every = name != "records"
-        number = f"{frame.height:,} entries" if every and frame.height != 1 else None
-        title = f"{self.measure}: {number or counted(frame.height, 'entry' if every else 'record')}"
-        alone = [one for one in ("source", "collection") if self.frame[one].n_unique() == 1]
-        hidden = [*alone, *([] if every else ["own", "record"])]
+        is_all = name != "records"
+        number = f"{frame.height:,} entries" if is_all and frame.height != 1 else None
+        noun = "entry" if is_all else "record"
+        title = f"{self.measure}: {number or counted(frame.height, noun)}"
+        hidden = [name for name in ("source", "collection") if self.frame[name].n_unique() == 1]
+        hidden += [] if is_all else ["own", "record"]
         if not any(frame["team"]):
             hidden.append("team")
         return [replace(tabular.from_frame(frame.drop(hidden), title), remarks=list(self.notes))]
@@ -349,11 +351,11 @@ def history(
     Parameters
     ----------
     sources
-        Folders of campaigns, folders of releases, and tables of boards (CSV and other files with
-        named columns); patterns such as `releases/*`.
+        Folders of campaigns, folders of releases, and tables of leaderboards (CSV and other files
+        with named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`, or score column of a table. A column may have a longer name if
-        only one begins so.
+        Measure, such as `nDCG@10`, or score column of a table. The name of the column may be
+        longer if no other column begins with the same text.
     task
         Name of the task; required for campaigns with several tasks.
     standardised
@@ -361,15 +363,14 @@ def history(
         can be compared. See :func:`cranfield.significance.standardise`; this requires scores by
         topic, which tables do not have.
     columns
-        Names of the columns score, date, entry, team or mark, in tables where these are named
-        differently.
+        Names of the columns score, date, entry, team or mark, if they differ in tables.
     own
         Values of the column `mark` for entries of the organisers themselves.
     lower_is_better
         Treat lower scores as better, for tables; campaigns and releases know the direction of their
         measures.
     retracted
-        Whether releases count that are retracted, by the note beside them.
+        Whether to include retracted releases.
 
     Returns
     -------
@@ -380,7 +381,7 @@ def history(
     Raises
     ------
     PolicyError
-        For scores of different collections that are not standardised: how hard a collection is
+        For scores of different collections that are not standardised, because an easier collection
         would look like progress.
     InputError
         For a source that cannot be read, an unknown column, an invalid date.
@@ -392,14 +393,14 @@ def history(
     >>> rows = ["date,run,mark,MRR", "2020-08-01,bm25,own,0.2", "2020-09-01,a,,0.3"]
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "board.csv").write_text("\\n".join([*rows, "2020-10-01,b,,0.3"]))
-    ...     found = history(Path(folder, "board.csv"), "MRR")
-    >>> found, found.records()["entry"].to_list()
+    ...     scores = history(Path(folder, "board.csv"), "MRR")
+    >>> scores, scores.records()["entry"].to_list()
     (History(MRR: 3 entries, 1 record), ['a'])
     """
     check_several("own", own)
     columns = columns or {}
     roles = ("score", "date", "entry", "team", "mark")
-    unknown = [one for one in columns if one not in roles]
+    unknown = [role for role in columns if role not in roles]
     if unknown:
         raise PolicyError(
             f"unknown column {quoted(unknown[0])}; expected one of: {', '.join(roles)}"
@@ -408,28 +409,28 @@ def history(
     if not listed:
         raise PolicyError("expected at least one source")
     reader = _Entries(measure, task, standardised, columns, tuple(own), retracted)
-    every = pl.concat(reader.read(one) for one in listed)
-    given = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN}
-    for name, is_given in given.items():
-        if is_given and name not in reader.used:
-            sources_with = {"task": "campaigns and releases", "columns": "tables"}
-            needs = sources_with.get(name, "tables with a column of marks")
-            raise PolicyError(f"{name} requires {needs} among the sources")
-    collections = every["collection"].unique(maintain_order=True).to_list()
+    entries = pl.concat(reader.read(source) for source in listed)
+    options = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN}
+    for name, is_set in options.items():
+        if is_set and name not in reader.used:
+            required = {"task": "campaigns and releases", "columns": "tables"}
+            kinds = required.get(name, "tables with a column of marks")
+            raise PolicyError(f"{name} requires {kinds} among the sources")
+    collections = entries["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
         names = some_of(map(quoted, collections), 3)
         raise PolicyError(
             f"scores of {len(collections)} collections ({names}) cannot be compared, because"
             " collections differ in difficulty; standardise them, or use one collection at a time"
         )
-    scored = every.filter(pl.col("score").is_not_null())
+    scored = entries.filter(pl.col("score").is_not_null())
     notes = []
-    if scored.height < every.height:
-        left = every.height - scored.height
-        notes.append(f"{left:,} of {every.height:,} entries without a score excluded")
+    if scored.height < entries.height:
+        n_missing = entries.height - scored.height
+        notes.append(f"{n_missing:,} of {entries.height:,} entries without a score excluded")
     if standardised and len(collections) > 1:
         notes.append(REFERENCES)
-    falls = lower_is_better or bool(every["falls"].any())
+    falls = lower_is_better or bool(entries["falls"].any())
     if falls:
         notes.append(f"lower scores of {measure} are better")
     frame = with_records(scored, falls)
@@ -440,24 +441,24 @@ def with_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.Dat
     """Return entries in order of days, with a column that marks the records."""
     sign = -1.0 if lower_is_better else 1.0
     worth = pl.col("worth")
-    # Equal means of other sums, such as 0.1 + 0.2 and 0.3, are not records.
-    settled = without_noise(entries["score"].to_numpy()) * sign
-    entries = entries.with_columns(worth=pl.Series(settled, dtype=pl.Float64))
-    before = (
+    # Means that differ by rounding only, such as 0.1 + 0.2 and 0.3, are equal.
+    values = without_noise(entries["score"].to_numpy()) * sign
+    entries = entries.with_columns(worth=pl.Series(values, dtype=pl.Float64))
+    best_before = (
         entries.group_by("date")
         .agg(worth.max().alias("best"))
         .sort("date")
         .select("date", before=pl.col("best").cum_max().shift(1))
     )
-    # The best of each day stands first, of equal ones the organisers', then the first given.
+    # The best entry of each day comes first; among equal ones the organisers', then the earliest.
     best_first = entries.with_row_index("row").sort(
         "date", worth, "own", "row", descending=[False, True, True, False]
     )
-    found = best_first.join(before, on="date", how="left", maintain_order="left")
+    joined = best_first.join(best_before, on="date", how="left", maintain_order="left")
     beats = pl.col("before").is_null() | (worth > pl.col("before"))
     record = pl.col("date").is_first_distinct() & beats & ~pl.col("own")
     return (
-        found.with_columns(record=record)
+        joined.with_columns(record=record)
         .sort("date", "row")
         .select("date", "entry", "team", "score", "own", "record", "source", "collection")
     )

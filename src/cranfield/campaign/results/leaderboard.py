@@ -14,7 +14,7 @@ from cranfield.base.arrays import places, without_noise
 from cranfield.base.errors import CranfieldError, check_share, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened import OpenedCampaign
-from cranfield.campaign.results.scoring import Scoring, digest, kept_frame
+from cranfield.campaign.results.scoring import Scoring, cached_frame, digest
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
@@ -26,36 +26,36 @@ if TYPE_CHECKING:
     from cranfield.significance.comparison.result import PairwiseComparison
 
 
-MOST_COMPARED = 150
+MAX_COMPARED = 150
 """Maximum number of runs whose pairs are compared."""
 
-KEPT = 8
-"""Comparisons that are kept in memory."""
+CACHE_SIZE = 8
+"""Number of comparisons that are cached in memory."""
 
 
 def compared(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
     """Compare all pairs of systems by the default test.
 
-    Missing scores count as 0; if lower is better, topics with missing scores are excluded. The
-    same scores are compared once: of 126 runs it takes two seconds.
+    Missing scores count as 0; if lower is better, topics with missing scores are excluded. Results
+    are cached: the comparison of 126 runs takes two seconds.
     """
-    return _compared(_Same(scores), alpha)
+    return _compared(_ScoresKey(scores), alpha)
 
 
-def not_compared(runs: int, max_runs: int = MOST_COMPARED) -> str:
-    """Return why so many runs are not compared; empty if they are."""
+def not_compared(runs: int, max_runs: int = MAX_COMPARED) -> str:
+    """Return the reason why so many runs are not compared; empty if they are compared."""
     if runs < 2:
         return "there is only one run"
     return f"{runs:,} runs exceed the maximum of {max_runs}" if runs > max_runs else ""
 
 
 def compared_if_possible(
-    scores: Scores, alpha: float = 0.05, max_runs: int = MOST_COMPARED
+    scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> PairwiseComparison | str:
-    """Compare all pairs, or return why they cannot be compared, such as too few topics."""
+    """Compare all pairs, or return the reason against it, such as too few topics."""
     check_share("alpha", alpha)
-    if refused := not_compared(len(scores.systems), max_runs):
-        return refused
+    if reason := not_compared(len(scores.systems), max_runs):
+        return reason
     try:
         return compared(scores, alpha)
     except CranfieldError as error:
@@ -63,8 +63,8 @@ def compared_if_possible(
 
 
 @dataclass(frozen=True, eq=False)
-class _Same:
-    """Scores that are equal when all that a comparison depends on is."""
+class _ScoresKey:
+    """Scores with equality by all on which a comparison depends, as a key of the cache."""
 
     scores: Scores
 
@@ -80,14 +80,14 @@ class _Same:
         return (*kind, scores.topics, scores.systems, scores.values.tobytes())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._key() == other._key()
+        return isinstance(other, _ScoresKey) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash((self.scores.measure, self.scores.systems))
 
 
-@lru_cache(KEPT)
-def _compared(same: _Same, alpha: float) -> PairwiseComparison:
+@lru_cache(CACHE_SIZE)
+def _compared(same: _ScoresKey, alpha: float) -> PairwiseComparison:
     # Loaded only if no comparison is cached: it would take most of the time of a leaderboard.
     from cranfield.significance.comparison.compare import compare
 
@@ -114,14 +114,14 @@ class Separation:
 
 
 class _NotComparedError(Exception):
-    """Raised if no comparison is available; the text says why."""
+    """Raised if no comparison is available; the message is the reason."""
 
 
 def separation(
-    scores: Scores, alpha: float = 0.05, max_runs: int = MOST_COMPARED
+    scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> Separation | str:
-    """Compare all pairs of systems by the default test, or return why they are not compared."""
-    # Loaded only where a comparison is not kept yet.
+    """Compare all pairs of systems by the default test, or return the reason against it."""
+    # Loaded only if no comparison is cached.
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.result import RESCALING
 
@@ -136,9 +136,9 @@ def separation(
         "groups: two runs share a letter exactly when they are not significantly different"
         f" ({comparison.method}, alpha {alpha:g})"
     ]
-    # The first run of the leaderboard: of equal ones the first by its tag.
-    settled = without_noise(comparison.means) * (1 if scores.lower_is_better else -1)
-    first = min(range(len(settled)), key=lambda k: (settled[k], comparison.systems[k]))
+    # The first run of the leaderboard; equal runs are ordered by tag.
+    keys = without_noise(comparison.means) * (1 if scores.lower_is_better else -1)
+    first = min(range(len(keys)), key=lambda k: (keys[k], comparison.systems[k]))
     interval = comparison.around(first)
     if interval is not None:
         low, high = (pl.Series(ends).fill_nan(None) for ends in interval)
@@ -152,27 +152,27 @@ def separation(
             " the first run; a run whose interval"
             f" excludes this {comparison.mean_of} is significantly different from the first run"
         )
-    # The verdict says what the scale of the measure allows.
+    # The verdict covers the scale of the measure.
     notes += [note for note in comparison.notes if not note.endswith(RESCALING)]
     return Separation(frame, comparison.method, meaningfulness(comparison).first_line, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaderboard(TableResult):
-    """Runs in order of the first measure; made by :func:`leaderboard`.
+    """Runs in order of the first measure; returned by :func:`leaderboard`.
 
-    Besides the columns below there is one for each measure.
+    Besides the columns below, there is a column for each measure.
 
     Attributes
     ----------
     measures
         Text forms; the first one decides the order.
     separation
-        Which runs are separated; None where they were not compared.
+        Result of the comparison of all pairs; None if runs were not compared.
     notes
         Notes on the comparison, and on runs that were not pooled.
     task
-        Title of the task; empty where the runs are of no campaign.
+        Title of the task; empty for runs outside a campaign.
     """
 
     name: ClassVar[str] = "board"
@@ -248,7 +248,7 @@ def leaderboard(
     submissions: Sequence[Submission],
     *,
     alpha: float = 0.05,
-    max_runs: int = MOST_COMPARED,
+    max_runs: int = MAX_COMPARED,
 ) -> Leaderboard:
     """Rank runs by the first measure, and compare all pairs.
 
@@ -285,8 +285,8 @@ def _leaderboard(
     runs = [by_tag[tag] for tag in frame["tag"]]
     first = frame[names[0]].cast(pl.Float64).to_numpy()
     lower = evaluation.measures[0].info.lower_is_better
-    covered = evaluation.coverage.systems
-    unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in covered]
+    coverage = evaluation.coverage.systems
+    unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in coverage]
     frame = frame.with_columns(
         pl.Series("rank", places(first, lower), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),
@@ -310,8 +310,8 @@ def _leaderboard(
     frame = frame.select(
         "rank", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
     )
-    separated = None if isinstance(groups, str) else groups
-    return Leaderboard(frame, tuple(names), separated, tuple(notes))
+    comparison = None if isinstance(groups, str) else groups
+    return Leaderboard(frame, tuple(names), comparison, tuple(notes))
 
 
 def task_leaderboard(
@@ -321,7 +321,7 @@ def task_leaderboard(
     measures: Sequence[str] | None = None,
     judgments: str | None = None,
     alpha: float = 0.05,
-    max_runs: int = MOST_COMPARED,
+    max_runs: int = MAX_COMPARED,
 ) -> Leaderboard:
     """Return the leaderboard of a task's accepted runs; scores and groups are cached.
 
@@ -334,13 +334,13 @@ def task_leaderboard(
     """
     scoring = Scoring(opened, task, measures, judgments)
     evaluation = scoring.evaluation()
-    refused = not_compared(len(evaluation.systems), max_runs)
-    groups = refused or _kept_separation(scoring, alpha)
+    reason = not_compared(len(evaluation.systems), max_runs)
+    groups = reason or _cached_separation(scoring, alpha)
     ranked = _leaderboard(evaluation, scoring.submissions, groups)
     return replace(ranked, task=scoring.rules.title or scoring.rules.name)
 
 
-def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
+def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
     """Return the comparison by the first measure, which is cached."""
     first = scoring.measures[0]
 
@@ -348,36 +348,32 @@ def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
         result = separation(scoring.only(first).evaluation()[str(first)], alpha)
         if isinstance(result, str):
             raise _NotComparedError(result)
-        words = {
-            "method": result.method,
-            "verdict": result.verdict,
-            "notes": "\n".join(result.notes),
-        }
-        return result.frame, words
+        notes = "\n".join(result.notes)
+        return result.frame, {"method": result.method, "verdict": result.verdict, "notes": notes}
 
-    basis = digest("groups", scoring.basis(together=True), str(first), alpha)
+    basis = digest("groups", scoring.basis(all_runs=True), str(first), alpha)
     try:
-        frame, about = kept_frame(scoring.opened, scoring.judgments, basis, make)
+        frame, about = cached_frame(scoring.opened, scoring.judgments, basis, make)
     except _NotComparedError as error:
         return str(error)
     return Separation(frame, about["method"], about["verdict"], tuple(about["notes"].split("\n")))
 
 
 PLACES = {"means": 2, "sheets": 4}
-"""Decimals of scores, by the kind of feedback; a sheet has four anyway."""
+"""Decimals of scores by the kind of feedback; sheets always have four."""
 
 
 def feedback(opened: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
-    """Return the scores that teams may see of accepted runs of a task, by tag, as text.
+    """Return the scores of accepted runs that their teams may see, by tag, as text.
 
     Teams that submit many runs and see their scores can learn the judgments. Feedback is therefore
     off by default, rounded, and should be combined with `runs_per_day`. It ends with a release,
-    after which everybody knows the scores.
+    which publishes the scores.
     """
     places = PLACES.get(opened.rules.task(task).feedback)
     registry = opened.registry
-    released = any(record.task == task for record in registry.releases())
-    if places is None or released or not tags or not registry.judgments(task):
+    is_released = any(record.task == task for record in registry.releases())
+    if places is None or is_released or not tags or not registry.judgments(task):
         return {}
     scoring = Scoring(opened, task)
     means = scoring.evaluation().by_system()
@@ -387,8 +383,6 @@ def feedback(opened: OpenedCampaign, task: str, tags: Collection[str]) -> dict[s
     for run, *values in means.iter_rows():
         if run in tags:
             scores = zip(names, values, strict=True)
-            shown_scores = [
-                f"{name} {value:.{places}f}" for name, value in scores if value is not None
-            ]
-            texts[run] = ", ".join([*shown_scores, version])
+            parts = [f"{name} {value:.{places}f}" for name, value in scores if value is not None]
+            texts[run] = ", ".join([*parts, version])
     return texts

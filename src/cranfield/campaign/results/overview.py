@@ -1,4 +1,4 @@
-"""The overview of a task: all runs by all measures."""
+"""The overview of a task: leaderboard, topics and charts of all runs."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class Overview:
     topics: pl.DataFrame  # by the first measure: topic, best, median, worst, n, mean of all runs
 
 
-def leaderboard_table(found: Overview) -> Table:
-    """Return the leaderboard as a table: the best of each measure is bold."""
-    ranked = found.leaderboard
-    bold = _bold(found)
+def leaderboard_table(overview: Overview) -> Table:
+    """Return the leaderboard as a table; the best score by each measure is bold."""
+    ranked = overview.leaderboard
+    bold = _is_best(overview)
     head = ["", "run", "team", "type", *ranked.measures, "groups", "unjudged@10"]
     rows = []
     for k, row in enumerate(ranked.rows.rows(named=True)):
@@ -80,27 +80,27 @@ def leaderboard_table(found: Overview) -> Table:
                 f"{row['unjudged@10']:.1%}",
             ]
         )
-    title = f"{found.title}, {counted(len(rows), 'run')}"
+    title = f"{overview.title}, {counted(len(rows), 'run')}"
     return Table(title, head, rows, (1, 2, 3, 4 + len(ranked.measures)), remarks=ranked.remarks)
 
 
-def _bold(found: Overview) -> Mapping[str, Sequence[bool]]:
-    made = {}
-    for name in found.leaderboard.measures:
-        values = found.leaderboard.rows[name].to_numpy().astype(np.float64)
-        made[name] = best(values, found.evaluation[name].lower_is_better).tolist()
-    return made
+def _is_best(overview: Overview) -> Mapping[str, Sequence[bool]]:
+    masks = {}
+    for name in overview.leaderboard.measures:
+        values = overview.leaderboard.rows[name].to_numpy().astype(np.float64)
+        masks[name] = best(values, overview.evaluation[name].lower_is_better).tolist()
+    return masks
 
 
-def overview_page(found: Overview, drawn: Mapping[str, bytes], forms: Sequence[str]) -> str:
-    """Write the page; `drawn` are charts as SVG by name, `forms` the formats of their files."""
-    first = found.leaderboard.measures[0]
-    easiest_last = found.evaluation[first].lower_is_better
-    topics = found.topics.select("topic", "mean", "best", "median", "worst")
+def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence[str]) -> str:
+    """Return the page; `svgs` are charts by name, `forms` the formats of their files."""
+    first = overview.leaderboard.measures[0]
+    easiest_last = overview.evaluation[first].lower_is_better
+    topics = overview.topics.select("topic", "mean", "best", "median", "worst")
     charts = {
-        name: {"heading": heading, "text": text, "svg": base64.b64encode(drawn[name]).decode()}
+        name: {"heading": heading, "text": text, "svg": base64.b64encode(svgs[name]).decode()}
         for name, (heading, text) in CHARTS.items()
-        if name in drawn
+        if name in svgs
     }
     headings = {
         "leaderboard": "Leaderboard",
@@ -109,17 +109,17 @@ def overview_page(found: Overview, drawn: Mapping[str, bytes], forms: Sequence[s
         "files": "Files",
     }
     counts = (
-        f"{counted(found.leaderboard.rows.height, 'run')}, {counted(found.topics.height, 'topic')},"
-        f" judgments {label(found.judgments)}"
+        f"{counted(overview.leaderboard.rows.height, 'run')},"
+        f" {counted(overview.topics.height, 'topic')}, judgments {label(overview.judgments)}"
     )
     return filled_page(
         "overview.html",
-        label(found.title),
+        label(overview.title),
         counts=counts,
         headings=headings,
         skip="Skip to the leaderboard",
-        leaderboard=found.leaderboard,
-        best=_bold(found),
+        leaderboard=overview.leaderboard,
+        best=_is_best(overview),
         measure=first,
         rows=topics.sort("median", descending=not easiest_last).rows(),
         charts=charts,
@@ -177,7 +177,7 @@ def write_overview(
     -------
     tuple of Path
         `index.html`; the leaderboard as CSV, Parquet and LaTeX; `topics.csv`; `charts/`; and
-        `report.html`, which :func:`cranfield.report` makes. Without the extra `charts`, no charts
+        `report.html`, as of :func:`cranfield.report`. Without the extra `charts`, no charts
         are written, with a warning.
 
     Raises
@@ -194,39 +194,39 @@ def write_overview(
     evaluation = scored(opened, rules.name, measures=own_measures(rules), judgments=version)
     title = f"{opened.rules.title or opened.rules.id}: {rules.title or rules.name}"
     runs = scored_runs(opened, rules.name, evaluation)
-    found = overview_of(
+    overview = overview_of(
         evaluation, runs, rules, title=title, judgments=version, median=rules.median
     )
-    rows, parquet = found.leaderboard.rows, BytesIO()
+    rows, parquet = overview.leaderboard.rows, BytesIO()
     rows.write_parquet(parquet)
     files = {
         "leaderboard.csv": rows.write_csv().encode(),
         "leaderboard.parquet": parquet.getvalue(),
-        "leaderboard.tex": as_bytes(leaderboard_table(found).to_latex(caption=True, long=True)),
-        "topics.csv": found.topics.write_csv().encode(),
+        "leaderboard.tex": as_bytes(leaderboard_table(overview).to_latex(caption=True, long=True)),
+        "topics.csv": overview.topics.write_csv().encode(),
     }
-    drawn: dict[str, bytes] = {}
+    svgs: dict[str, bytes] = {}
     try:
-        for name, chart in charts_of(found):
-            drawn[name] = rendered(chart, "svg")
+        for name, chart in charts_of(overview):
+            svgs[name] = rendered(chart, "svg")
             for form in forms:
-                content = drawn[name] if form == "svg" else rendered(chart, form)
+                content = svgs[name] if form == "svg" else rendered(chart, form)
                 files[f"charts/{name}.{form}"] = content
     except MissingDependencyError as error:
         warn(f"the overview has no charts: {error}")
-    page = as_bytes(overview_page(found, drawn, forms))
+    page = as_bytes(overview_page(overview, svgs, forms))
     index, *others = write_files(target, {"index.html": page, **files})
-    return index, *others, report(evaluation, target / "report.html", title=found.title)
+    return index, *others, report(evaluation, target / "report.html", title=overview.title)
 
 
-def charts_of(found: Overview) -> Iterator[tuple[str, Any]]:
-    """Yield name and chart of all that can be drawn of the first measure."""
-    scores = found.evaluation[found.leaderboard.measures[0]]
+def charts_of(overview: Overview) -> Iterator[tuple[str, Any]]:
+    """Yield names and charts of the scores by the first measure."""
+    scores = overview.evaluation[overview.leaderboard.measures[0]]
     yield "scores", charts.box_plot(scores)
     yield "topics", charts.difficulty_map(scores)
-    if found.leaderboard.separation is not None:
-        gaps = np.isnan(scores.values).any()
-        comparison = compare(scores, missing="zero" if gaps else None)
+    if overview.leaderboard.separation is not None:
+        has_gaps = np.isnan(scores.values).any()
+        comparison = compare(scores, missing="zero" if has_gaps else None)
         yield "separation", charts.significance_matrix(comparison)
         with suppress(PolicyError):
             # Some comparisons have no intervals around means.

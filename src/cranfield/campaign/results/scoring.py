@@ -1,4 +1,4 @@
-"""Scoring the accepted runs of a task; scores computed before are read again."""
+"""Scoring of the accepted runs of a task, with a cache of scores."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def kept_table(
+def cached_table(
     opened: OpenedCampaign, task: str, basis: str
 ) -> tuple[pl.DataFrame, dict[str, str]] | None:
-    """Return a table that was computed before, and facts about it; warn if its file was changed.
+    """Return a cached table and facts about it; warn if its file was changed.
 
-    `basis` is the SHA-256 of everything that they depend on.
+    `basis` is the SHA-256 of everything on which the table depends.
     """
     for record in opened.registry.score_files(task):
         if record.about.get("basis") != basis:
@@ -60,22 +60,22 @@ def kept_table(
         if sha256(data).hexdigest() == record.sha256:
             return pl.read_parquet(BytesIO(data)), record.about
         if record in opened.registry.score_files(task):
-            warn(f"{record.path} {problem}: what it held is computed again", stacklevel=2)
+            warn(f"{record.path} {problem}: its scores are computed again", stacklevel=2)
     return None
 
 
-def keep_table(
+def cache_table(
     opened: OpenedCampaign,
     judgments: Judgments,
     basis: str,
     frame: pl.DataFrame,
     facts: Mapping[str, str],
 ) -> None:
-    """Write a table to a file, and register it in the place of that on the same basis."""
+    """Write a table to a file, and register it, replacing the previous one on the same basis."""
     task, version = judgments.task, judgments.version
-    written = BytesIO()
-    frame.write_parquet(written, statistics=False)
-    data = written.getvalue()
+    buffer = BytesIO()
+    frame.write_parquet(buffer, statistics=False)
+    data = buffer.getvalue()
     sha = sha256(data).hexdigest()
     path = f"{SCORES}/{sha[:32]}.parquet"
     private_folder(opened.folder / SCORES)
@@ -91,39 +91,44 @@ def keep_table(
         (opened.folder / old.path).unlink(missing_ok=True)
 
 
-def kept_frame(
+def cached_frame(
     opened: OpenedCampaign,
     judgments: Judgments,
     basis: str,
     make: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return a table and facts about it, which are kept once they were computed."""
-    stored = kept_table(opened, judgments.task, basis)
+    """Return a table and facts about it from the cache, or compute and cache them."""
+    stored = cached_table(opened, judgments.task, basis)
     if stored is None:
         stored = make()
-        keep_table(opened, judgments, basis, *stored)
+        cache_table(opened, judgments, basis, *stored)
     return stored
 
 
 FORM = "scores 3"
-"""Form of the files of scores, part of what they depend on.
+"""Format of the files of scores, part of their basis.
 
-A row without a topic is a whole run's: its coverage as JSON, and its overall values. The other rows
-are of a run and a topic. Null stands for what was not scored, NaN for no score.
+A row without a topic has the coverage of a run as JSON, and its overall values. The other rows are
+of a run and a topic. Null is a score that was not computed, NaN a missing score.
 """
 
-KEPT = {"object": pl.String, "topic": pl.String, "coverage": pl.String, "max_grade": pl.Int64}
+SCHEMA = {
+    "object": pl.String,
+    "topic": pl.String,
+    "coverage": pl.String,
+    "max_grade": pl.Int64,
+}
 
 
 def table_of(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame:
-    """Return an evaluation in the form of files of scores; `objects` are SHA-256 by system."""
+    """Return an evaluation in the format of files of scores; `objects` are SHA-256 by system."""
     shas = pl.Series([objects[system] for system in evaluation.systems], dtype=pl.String)
     topics = pl.Series(evaluation.topics, dtype=pl.String)
-    covered = {system.system: json.dumps(asdict(system)) for system in evaluation.coverage.systems}
-    whole = pl.DataFrame(
+    coverage = {system.system: json.dumps(asdict(system)) for system in evaluation.coverage.systems}
+    by_run = pl.DataFrame(
         {
             "object": shas,
-            "coverage": [covered[system] for system in evaluation.systems],
+            "coverage": [coverage[system] for system in evaluation.systems],
             **{name: scores.overall() for name, scores in evaluation.items()},
         }
     )
@@ -135,11 +140,11 @@ def table_of(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame
         }
     )
     grade = pl.lit(evaluation.judged.max_grade, pl.Int64).alias("max_grade")
-    return pl.concat([whole, by_topic], how="diagonal").with_columns(grade)
+    return pl.concat([by_run, by_topic], how="diagonal").with_columns(grade)
 
 
-def put_together(table: pl.DataFrame) -> pl.DataFrame:
-    """Return one row for each run and topic, with the first value of each column that is not null.
+def merge_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each run and topic, with the first value of each column that is not null.
 
     Values that were computed twice are equal.
     """
@@ -150,20 +155,20 @@ def put_together(table: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class KeptRuns(Scorable):
-    """Runs that were scored before: their scores and coverage, without their rankings."""
+class CachedRuns(Scorable):
+    """Runs with cached scores and coverage, without their rankings."""
 
     topics: tuple[str, ...]
     systems: tuple[str, ...]
     policies: Policies
     coverage: Coverage
-    highest: int  # grade of all judgments
+    highest_grade: int  # of all judgments
     values: Mapping[str, Floats]  # scores by text form, shape (topics, systems)
 
     @property
     def max_grade(self) -> int:
         """The highest grade of all judgments."""
-        return self.highest
+        return self.highest_grade
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by each measure."""
@@ -209,13 +214,13 @@ class Scoring:
         return {run.tag: run.object for run in self.submissions}
 
     def only(self, measure: Measure) -> Scoring:
-        """Return the same of one measure."""
+        """Return the scoring by a single measure."""
         return Scoring(self.opened, self.rules.name, [measure], self.judgments.version)
 
-    def basis(self, together: bool = False) -> str:
-        """Return the SHA-256 of all that scores depend on besides the run and the measure.
+    def basis(self, all_runs: bool = False) -> str:
+        """Return the SHA-256 of all on which scores depend, except for the run and the measure.
 
-        Of measures that look at several runs together, all runs are part of it.
+        With `all_runs`, for measures that depend on other runs, all runs are part of it.
         """
         return digest(
             FORM,
@@ -224,38 +229,39 @@ class Scoring:
             topic_ids(self.rules),
             self.policies.describe(),
             self.rules.format,
-            self.objects if together else {},
+            self.objects if all_runs else {},
         )
 
     def table(self) -> pl.DataFrame:
-        """Score runs that were not scored before; return the stored table of all runs.
+        """Score runs without cached scores; return the cached table of all runs.
 
         Unreadable runs are removed from the submissions.
         """
-        before = len(self.submissions)
-        stored = pl.concat([self._kept(together) for together in (False, True)], how="diagonal")
-        if len(self.submissions) < before:
-            # Measures of several runs together depend on which runs there are.
+        n_before = len(self.submissions)
+        tables = [self._cached(all_runs) for all_runs in (False, True)]
+        if len(self.submissions) < n_before:
+            # Some measures depend on the set of all runs.
             return self.table()
-        return put_together(stored.filter(pl.col("object").is_in(list(self.objects.values()))))
+        table = pl.concat(tables, how="diagonal")
+        return merge_rows(table.filter(pl.col("object").is_in(list(self.objects.values()))))
 
-    def _kept(self, together: bool) -> pl.DataFrame:
-        """Return the stored scores of measures that look at all runs together, or at each alone."""
-        measures = [measure for measure in self.measures if measure.info.others == together]
+    def _cached(self, all_runs: bool) -> pl.DataFrame:
+        """Return the scores by the measures that depend on all runs, or by the other measures."""
+        measures = [measure for measure in self.measures if measure.info.others == all_runs]
         names = [str(measure) for measure in measures]
-        table = pl.DataFrame(schema={**KEPT, **dict.fromkeys(names, pl.Float64)})
+        table = pl.DataFrame(schema={**SCHEMA, **dict.fromkeys(names, pl.Float64)})
         if not measures:
             return table
-        basis = self.basis(together)
-        if stored := kept_table(self.opened, self.rules.name, basis):
+        basis = self.basis(all_runs)
+        if stored := cached_table(self.opened, self.rules.name, basis):
             table = pl.concat([table, stored[0]], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
-        whole = table.filter(pl.col("topic").is_null())
-        scored_runs = objects.join(whole, on="object", how="left").select("object", *names)
-        lacking = scored_runs.filter(pl.any_horizontal(pl.col(names).is_null()))["object"].to_list()
-        if lacking:
-            evaluation = self._evaluated(
-                [run for run in self.submissions if run.object in lacking],
+        by_run = table.filter(pl.col("topic").is_null())
+        scored_runs = objects.join(by_run, on="object", how="left").select("object", *names)
+        missing = scored_runs.filter(pl.any_horizontal(pl.col(names).is_null()))["object"].to_list()
+        if missing:
+            evaluation = self._evaluate(
+                [run for run in self.submissions if run.object in missing],
                 [measure for measure in measures if scored_runs[str(measure)].has_nulls()],
             )
             unreadable = self.opened.unreadable
@@ -264,31 +270,31 @@ class Scoring:
                 raise none_readable(self.opened, self.rules.name)
             if evaluation is not None:
                 new = table_of(evaluation, self.objects)
-                table = put_together(pl.concat([table, new], how="diagonal"))
+                table = merge_rows(pl.concat([table, new], how="diagonal"))
                 runs = {"runs": str(table["object"].n_unique())}
-                keep_table(self.opened, self.judgments, basis, table, runs)
-        return table.select(*KEPT, *names)
+                cache_table(self.opened, self.judgments, basis, table, runs)
+        return table.select(*SCHEMA, *names)
 
-    def _evaluated(
+    def _evaluate(
         self, runs: Sequence[Submission], measures: Sequence[Measure]
     ) -> Evaluation | None:
-        """Score some runs from their bytes; None if none of them can be read."""
+        """Score runs from their bytes; return None if no run can be read."""
         qrels = qrels_of(self.opened, self.rules, self.judgments)
 
-        def judged(some: Sequence[Submission]) -> JudgedRuns | None:
+        def judge_runs(submissions: Sequence[Submission]) -> JudgedRuns | None:
             return from_runs(
-                *(self.opened, self.rules, some),
-                lambda read: judge(read, qrels, **self.policies.describe()),
+                *(self.opened, self.rules, submissions),
+                lambda readable: judge(readable, qrels, **self.policies.describe()),
             )
 
         try:
-            judged_runs = judged(runs)
+            judged_runs = judge_runs(runs)
         except InputError:
             if len(runs) == len(self.objects):
                 raise
-            # A run without a judged topic cannot be judged alone, but among others.
-            judged_runs = judged(self.submissions)
-        # Scores are kept by text form, whatever name of the measure was requested.
+            # A run without a judged topic can only be judged together with others.
+            judged_runs = judge_runs(self.submissions)
+        # Scores are cached by text form, not by the requested name of the measure.
         plain_measures = [measure() for measure in measures]
         return (
             None if judged_runs is None else score(judged_runs, plain_measures, compat=self.compat)
@@ -298,11 +304,11 @@ class Scoring:
         """Return the scores by topic."""
         table = self.table()
         names = [str(measure) for measure in self.measures]
-        # Topics of other runs alone, where each run has its own, have no score here.
-        scored = pl.any_horizontal(pl.col(names).is_not_nan())
-        cells = table.filter(pl.col("topic").is_not_null() & scored)
+        # Topics that only other runs have are without a score here.
+        is_scored = pl.any_horizontal(pl.col(names).is_not_nan())
+        cells = table.filter(pl.col("topic").is_not_null() & is_scored)
         topics = topic_order(cells["topic"].unique().to_list())
-        # Two tags of the same bytes have the same scores.
+        # Tags of the same bytes have the same scores.
         objects = list(dict.fromkeys(self.objects.values()))
         columns = [objects.index(sha256) for sha256 in self.objects.values()]
         row_of = {topic: k for k, topic in enumerate(topics)}
@@ -314,26 +320,26 @@ class Scoring:
             scores = np.full((len(topics), len(objects)), np.nan)
             scores[rows, places] = cells[name].to_numpy()
             values[name] = scores[:, columns]
-        runs = KeptRuns(
+        runs = CachedRuns(
             tuple(topics),
             tuple(self.objects),
             self.policies,
-            Coverage(self._covered(table)),
+            Coverage(self._coverage(table)),
             table["max_grade"][0],
             values,
         )
         return score(runs, self.measures, compat=self.compat)
 
-    def _covered(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
+    def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
         """Return the coverage of each run by the judgments."""
-        whole = table.filter(pl.col("topic").is_null())
-        stored = dict(zip(whole["object"], map(json.loads, whole["coverage"]), strict=True))
-        covered = []
+        by_run = table.filter(pl.col("topic").is_null())
+        stored = dict(zip(by_run["object"], map(json.loads, by_run["coverage"]), strict=True))
+        coverage = []
         for tag, sha in self.objects.items():
             missing, extra = tuple(stored[sha]["missing"]), tuple(stored[sha]["extra"])
-            about = {**stored[sha], "system": tag, "missing": missing, "extra": extra}
-            covered.append(SystemCoverage(**about))
-        return tuple(covered)
+            fields = {**stored[sha], "system": tag, "missing": missing, "extra": extra}
+            coverage.append(SystemCoverage(**fields))
+        return tuple(coverage)
 
 
 def scored(
@@ -343,14 +349,14 @@ def scored(
     measures: Sequence[str | Measure] | None = None,
     judgments: str | None = None,
 ) -> Evaluation:
-    """Score the accepted runs of a task; stored scores are read, not computed again.
+    """Score the accepted runs of a task; cached scores are not computed again.
 
     Parameters
     ----------
     opened
         The campaign.
     task
-        Name of the task; not needed if there is only one.
+        Name of the task; optional if there is only one.
     measures
         Measures, such as `nDCG@10`; by default those of the task's rules.
     judgments
@@ -359,10 +365,10 @@ def scored(
     Returns
     -------
     Evaluation
-        Systems are tags, in order. The scores are those of :func:`cranfield.evaluate` of all runs,
-        to the bit. Files in `scores/` keep them, by what they come from: the bytes of the run and
-        of the judgments, the measure, the policies and the version of the program. A measure that
-        looks at other runs, such as `URisk`, is kept for this very set of runs.
+        Systems are tags, in order. The scores are exactly those of :func:`cranfield.evaluate`. They
+        are cached in files in `scores/`, by the bytes of the run and of the judgments, the measure,
+        the policies and the version of cranfield. Scores by a measure that depends on other runs,
+        such as `URisk`, are cached for this set of runs.
 
     Raises
     ------
@@ -374,7 +380,7 @@ def scored(
     Warns
     -----
     CranfieldWarning
-        For a run that was not scored before and cannot be read: it is excluded.
-        For a file of scores that is damaged or missing; what it held is computed again.
+        For an unreadable run without cached scores, which is excluded, and for a damaged or missing
+        file of scores, which is computed again.
     """
     return Scoring(opened, task, measures, judgments).evaluation()

@@ -1,4 +1,4 @@
-"""The sheet of a run: its results as a participant receives them."""
+"""The sheet of a run: its results for the participants."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def finite(value: float) -> Number:
 
 @dataclass(frozen=True)
 class Category:
-    """The runs that a run is compared with: those of one value of a category, or all."""
+    """The reference runs of a run: those with the same value of a category, or all."""
 
-    key: str  # such as `type`, and `manual`; both are empty for all runs
-    value: str
-    runs: int  # number of runs, this one among them
+    key: str  # such as `type`; empty for all runs
+    value: str  # such as `manual`; empty for all runs
+    runs: int  # number of runs, including the run itself
 
     def __str__(self) -> str:
         return f"{self.key} {self.value}" if self.key else "all runs"
@@ -36,7 +36,7 @@ class Category:
 
 @dataclass(frozen=True)
 class TopicScores:
-    """One topic: the run's score, and those of the category; None where no category is shown."""
+    """Scores of a topic: those of the run and of the category; None without a category."""
 
     topic: str
     relevant: int  # number of relevant documents
@@ -60,7 +60,7 @@ class SheetComparison:
     not_separated: int = 0
     names: tuple[str, ...] | None = None  # of runs not separated, the best first; None if hidden
     verdict: tuple[str, ...] = ()  # whether the result is meaningful on the scale of the measure
-    not_compared: str = ""  # why runs are not compared; empty where they are
+    not_compared: str = ""  # reason why runs are not compared; empty if they are
 
 
 FORM = "cranfield sheet 1"
@@ -69,7 +69,7 @@ FORM = "cranfield sheet 1"
 
 @dataclass(frozen=True, repr=False)
 class Sheet:
-    """Scores of one run as its team receives them; :meth:`Campaign.sheets` writes those of a task.
+    """Scores of a run for its team; :meth:`Campaign.sheets` writes the sheets of a task.
 
     Attributes
     ----------
@@ -78,25 +78,25 @@ class Sheet:
     judgments
         Version of the judgments.
     tag, team, team_name, type, answers, priority, description
-        As submitted; answers to the task's questions by their names.
+        As submitted; answers to the task's questions by name.
     late, pooled, depth
-        Whether it came late, and whether its first `depth` documents a topic were pooled.
+        Whether the run was late, and whether its first `depth` documents per topic were pooled.
     sha256, received
         SHA-256 of the submitted bytes; time of submission, in UTC.
     warnings
         Warnings of the check.
     metadata
-        The part that is public, as YAML.
+        The public part of the metadata, as YAML.
     measure, lower_is_better
         The measure of charts, topics and comparisons; whether lower is better.
     topics
-        Number of topics that are scored.
+        Number of scored topics.
     retrieved, relevant, relevant_retrieved
         Numbers of documents over all topics.
     precision_at_recall
         Interpolated precision at recall 0, 0.1, ..., 1, shape (11,).
     median_precision
-        The median of the category at each of these levels; empty where none is shown.
+        The median of the category at each of these levels; empty without a category.
     precision_at
         Precision after 5, 10, ..., 1000 documents, by cutoff.
     average_precision, r_precision
@@ -106,9 +106,9 @@ class Sheet:
     unjudged
         Proportion of documents without a judgment in the top ranks, by depth.
     category
-        The runs it is compared with; None where these are too few to be shown.
+        The reference runs; None if there are too few.
     by_topic
-        Topic by topic, in order of topics.
+        Scores by topic, in order of topics.
     comparison
         Comparison of the run with all other runs.
     """
@@ -160,7 +160,7 @@ class Sheet:
         Raises
         ------
         InputError
-            For anything else.
+            For other text.
         """
         try:
             content = {name: _frozen(value) for name, value in json.loads(text).items()}
@@ -189,7 +189,7 @@ class Sheet:
         precision = {f"{k} documents": number(value) for k, value in self.precision_at.items()}
         precision["R (R-precision)"] = number(self.r_precision)
         means = {"Average precision": self.average_precision, **self.measures}
-        means |= {f"Unjudged in the top {k}": share for k, share in self.unjudged.items()}
+        means |= {f"Unjudged in the top {k}": rate for k, rate in self.unjudged.items()}
         curves = {"Precision": self.precision_at_recall}
         if self.median_precision:
             curves["Median"] = self.median_precision
@@ -197,9 +197,9 @@ class Sheet:
             [f"{k / 10:.2f}", *map(number, values)]
             for k, values in enumerate(zip(*curves.values(), strict=True))
         ]
-        compared_with = ["Comparison with other runs", *comparison_sentences(self)]
+        sentences = ["Comparison with other runs", *comparison_sentences(self)]
         if names := self.comparison.names:
-            compared_with.append(f"Not significantly different from it: {', '.join(names)}.")
+            sentences.append(f"Not significantly different from it: {', '.join(names)}.")
         titles = f"{self.campaign_title or self.campaign}, {self.task_title or self.task}"
         blocks = [
             f"{plain(f'{self.tag}: {titles}')}\n{plain(rank_sentence(self))}",
@@ -212,7 +212,7 @@ class Sheet:
             _two_columns("Measure", {name: number(value) for name, value in means.items()}),
             f"{plain(f'{self.measure} by topic; {compared(self)}')}\n"
             f"{text_table(topic_head(self), topic_rows(self))}",
-            "\n".join(map(plain, compared_with)),
+            "\n".join(map(plain, sentences)),
         ]
         if self.metadata:
             blocks.append("\n".join(["Metadata", *map(plain, self.metadata.splitlines())]))
@@ -233,7 +233,7 @@ def facts(sheet: Sheet) -> list[tuple[str, str]]:
         pooled = "not pooled; its documents are judged only if other runs retrieved them"
         if sheet.pooled:
             pooled = f"its first {counted(sheet.depth, 'document')} for each topic were judged"
-    # A list, as a question may be called like anything else.
+    # A list, as a question may have the name of another row.
     rows = [
         ("Campaign", sheet.campaign_title or sheet.campaign),
         ("Task", f"{sheet.task} ({sheet.task_title})" if sheet.task_title else sheet.task),
@@ -258,12 +258,12 @@ def team_of(sheet: Sheet) -> str:
 
 def rank_sentence(sheet: Sheet) -> str:
     value = number(sheet.measures.get(sheet.measure))
-    of = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.runs, 'run')}"
-    return f"Rank {of} by {sheet.measure}" + (f", {value}" if value else "")
+    rank = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.runs, 'run')}"
+    return f"Rank {rank} by {sheet.measure}" + (f", {value}" if value else "")
 
 
 def compared(sheet: Sheet) -> str:
-    """Describe the runs that best, median and worst are taken over."""
+    """Describe the runs of which best, median and worst are computed."""
     if sheet.category is None:
         return "too few other runs for a comparison"
     if not sheet.category.key:
@@ -290,8 +290,8 @@ def topic_rows(sheet: Sheet) -> list[list[str]]:
         row = [topic.topic, f"{topic.relevant:,}", number(topic.score)]
         if sheet.category is not None:
             row += [number(value) for value in (topic.best, topic.median, topic.worst)]
-            less = difference(topic)
-            row.append(f"+{less:.4f}" if less is not None and less > 0 else number(less))
+            delta = difference(topic)
+            row.append(f"+{delta:.4f}" if delta is not None and delta > 0 else number(delta))
             row.append(f"{topic.rank} of {sheet.category.runs}")
         rows.append(row)
     return rows

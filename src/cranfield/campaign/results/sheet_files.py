@@ -1,4 +1,4 @@
-"""Sheets as files, for all runs or for one team."""
+"""Files of sheets, for all runs or for a single team."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from cranfield.campaign.results.sheet import (
 from cranfield.campaign.results.sheet_making import (
     OTHERS,
     SheetInputs,
-    groups_shown,
     own_measures,
+    reference_groups,
     sheet_inputs,
 )
 from cranfield.campaign.rules.task_rules import safe_name
@@ -43,7 +43,7 @@ from cranfield.reporting.page.html import label
 
 
 def sheet_page(sheet: Sheet) -> str:
-    """Write a page that needs no other file, no network and no script."""
+    """Return the sheet as a self-contained HTML page without scripts."""
     titles = (sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task)
     counts = f"{', '.join(map(label, titles))}. {label(rank_sentence(sheet))}."
     values = sheet_values(sheet)
@@ -53,7 +53,7 @@ def sheet_page(sheet: Sheet) -> str:
 
 
 def sheet_values(sheet: Sheet) -> dict[str, Any]:
-    """Return what the sections of a sheet are filled with, on a page of its own or of the site."""
+    """Return the values for the template of a sheet, on its own page or on the site."""
     headings = {
         "run": "The run",
         "overall": "Over all topics",
@@ -94,7 +94,7 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
 
 
 RUNS = "runs"
-"""The folder of single sheets: beside it no tag can take the name of the index."""
+"""The folder of single sheets, separate from the index, whose name a tag might have."""
 
 
 def write_sheets(
@@ -113,10 +113,10 @@ def write_sheets(
     opened, task, judgments, measure
         As for :func:`~cranfield.campaign.results.sheet_making.sheet_inputs`.
     others
-        Whether the sheet of a run names the other runs that do not differ from it significantly:
-        named or hidden.
+        Whether the sheet of a run names the other runs that are not significantly different from
+        it: `named` or `hidden`.
     folder
-        Where to; it is made where it is not there. Sheets of a former time are written over.
+        Folder to write to; it is created if missing. Existing sheets are overwritten.
 
     Returns
     -------
@@ -126,12 +126,11 @@ def write_sheets(
     Raises
     ------
     PolicyError
-        If the folder contains sheets of other runs, or lies in that of the
-        campaign.
+        If the folder contains sheets of other runs, or lies in the campaign's folder.
     """
     target = opened.outside(folder)
-    found = sheet_inputs(opened, task, judgments, measure=measure).sheets(others)
-    return write_files(target, dict(index_and_sheets(found)))
+    sheets = sheet_inputs(opened, task, judgments, measure=measure).sheets(others)
+    return write_files(target, dict(index_and_sheets(sheets)))
 
 
 def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
@@ -153,37 +152,35 @@ def files_of(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
 
 
 def as_bytes(text: str) -> bytes:
-    # Surrogates, which names of files may contain, are written as escapes, also in JSON.
+    # Surrogates, as in names of files, are escaped, also in JSON.
     return text.encode("utf-8", "backslashreplace")
 
 
 def write_files(
     folder: PathName, files: Mapping[str, bytes], *, private: bool = False
 ) -> tuple[Path, ...]:
-    """Write files by their names into a folder, which holds no others of the same kind."""
+    """Write files by name into a folder; refuse a folder with sheets of other runs."""
     target = Path(fspath(folder))
     for inner in sorted({(target / name).parent for name in files}):
         if inner.name == RUNS and inner.is_dir():
-            late = sorted({one.name for one in inner.iterdir()} - {Path(n).name for n in files})
-            if late:
+            existing = {path.name for path in inner.iterdir()}
+            if foreign := sorted(existing - {Path(name).name for name in files}):
                 raise PolicyError(
-                    f"{inner} contains {quoted(late[0])}, which belongs to no current run; remove"
-                    " it, or choose another folder"
+                    f"{inner} contains {quoted(foreign[0])}, which belongs to no current run;"
+                    " remove it, or choose another folder"
                 )
         make_folder(inner)
-    made = []
     for name, content in files.items():
         with whole_file(target / name, private=private) as out:
             out.write(content)
-        made.append(target / name)
-    return tuple(made)
+    return tuple(target / name for name in files)
 
 
 def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        # A name with a NUL raises a ValueError, not an OSError.
+        # A null character in the name raises a ValueError.
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"cannot be created: {reason}", source=str(folder)) from error
 
@@ -204,8 +201,8 @@ def _index(sheets: Sequence[Sheet]) -> str:
     )
 
 
-WHEN = (1980, 1, 1, 0, 0, 0)
-"""The time of all files in an archive: the first that the format knows."""
+TIMESTAMP = (1980, 1, 1, 0, 0, 0)
+"""Time of all files in an archive: the earliest time of the format."""
 
 
 def write_packet(
@@ -225,8 +222,8 @@ def write_packet(
     team
         Id of the team.
     path
-        An archive where the name ends in `.zip`, else a folder; files that only their owner reads.
-        The same campaign gives the same bytes.
+        An archive if the name ends in `.zip`, else a folder; only the owner can read the files. The
+        same campaign gives the same bytes.
     task
         Name of a task; by default all tasks for which the team has accepted runs.
     judgments
@@ -235,18 +232,18 @@ def write_packet(
     Raises
     ------
     PolicyError
-        For a team that is not there, or without accepted runs.
+        For an unknown team, or a team without accepted runs.
 
     Notes
     -----
-    Other runs are not named, and best, median and worst are of categories with runs of
-    `min_category` teams at least, this one among them. Two such categories that differ by runs of
-    fewer teams are not both shown. Teams that put their packets together know more.
+    Other runs are not named, and best, median and worst are of categories with runs of at least
+    `min_category` teams, including this team. Of two such categories that differ by runs of fewer
+    teams, only one is included. Teams that combine their packets learn more.
     """
     target = opened.outside(path)
-    if team not in {one.id for one in opened.registry.teams()}:
+    if opened.registry.team(team) is None:
         raise PolicyError(f"unknown team {quoted(team)}")
-    files = _packet(_makings(opened, task, judgments, team), team)
+    files = _packet(_all_inputs(opened, task, judgments, team), team)
     if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
     return _write(files, target)
@@ -267,34 +264,34 @@ def write_packets(
         For a team whose id is not a valid file name, or differs from another only in case.
     """
     target = opened.outside(folder)
-    makings = _makings(opened, task, judgments)
-    teams = sorted({run.team for one in makings for run in one.runs})
-    seen: dict[str, str] = {}
+    all_inputs = _all_inputs(opened, task, judgments)
+    teams = sorted({run.team for inputs in all_inputs for run in inputs.runs})
+    first_ids: dict[str, str] = {}
     for team in teams:
-        if not safe_name(team) or seen.setdefault(team.lower(), team) != team:
+        if not safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
             raise PolicyError(
                 f"team {quoted(team)} is not a valid file name; write its packet separately"
             )
     make_folder(target)
-    return tuple(_write(_packet(makings, team), target / f"{team}.zip") for team in teams)
+    return tuple(_write(_packet(all_inputs, team), target / f"{team}.zip") for team in teams)
 
 
-def _makings(
+def _all_inputs(
     opened: OpenedCampaign, task: str | None, judgments: str | None, team: str | None = None
 ) -> list[SheetInputs]:
-    """Gather what sheets are made from, of all tasks that have runs, or runs of a team."""
+    """Return the inputs of sheets, of all tasks with runs, or with runs of a team."""
     names = [opened.rules.task(task).name] if task is not None else [*opened.rules.tasks]
-    chosen = [name for name in names if opened.registry.submissions(name, (ACCEPTED,), team=team)]
-    return [sheet_inputs(opened, name, judgments) for name in chosen]
+    tasks = [name for name in names if opened.registry.submissions(name, (ACCEPTED,), team=team)]
+    return [sheet_inputs(opened, name, judgments) for name in tasks]
 
 
-def _packet(makings: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
-    """Return all files that a team gets, by name."""
+def _packet(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
+    """Return all files of a team's packet, by name."""
     files = {}
-    for making in makings:
-        if any(run.team == team for run in making.runs):
-            for name, content in packet_files(making, team):
-                files[f"{making.task.name}/{name}"] = content
+    for inputs in all_inputs:
+        if any(run.team == team for run in inputs.runs):
+            for name, content in packet_files(inputs, team):
+                files[f"{inputs.task.name}/{name}"] = content
     return files
 
 
@@ -307,47 +304,47 @@ def _write(files: Mapping[str, bytes], target: Path) -> Path:
     return target
 
 
-def packet_files(making: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
-    """Yield names and bytes of all that a team gets of one task."""
-    sheets = making.sheets("hidden", team)
-    readme = filled_text("packet.txt", sheets=sheets, inputs=making, team=team_of(sheets[0]))
+def packet_files(inputs: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
+    """Yield names and bytes of the files of a team's packet on a task."""
+    sheets = inputs.sheets("hidden", team)
+    readme = filled_text("packet.txt", sheets=sheets, inputs=inputs, team=team_of(sheets[0]))
     yield "README.txt", as_bytes(readme)
-    yield "statistics.csv", _statistics(making, team).write_csv().encode()
+    yield "statistics.csv", _statistics(inputs, team).write_csv().encode()
     yield from index_and_sheets(sheets)
 
 
-def _statistics(making: SheetInputs, team: str) -> pl.DataFrame:
-    """Return best, median and worst of the groups that the team's runs are compared with."""
+def _statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
+    """Return best, median and worst of the reference groups of the team's runs."""
     groups = sorted(
         {
             group
-            for group in groups_shown(making.runs, making.task, team).values()
+            for group in reference_groups(inputs.runs, inputs.task, team).values()
             if group is not None
         }
     )
     columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
     tables = [
-        making.statistics(making.scores_by(measure), (category, value)).with_columns(
+        inputs.statistics(inputs.scores_by(measure), (category, value)).with_columns(
             measure=pl.lit(measure),
-            # All runs have no category.
+            # Both are empty for all runs.
             category=pl.lit(category),
             value=pl.lit(value),
             runs="n",
         )
-        for measure in own_measures(making.task)
+        for measure in own_measures(inputs.task)
         for category, value in groups
     ]
     return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=columns)
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Pack files in order of their names, with a fixed time: the same files, the same bytes."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    """Compress files in order of name, with a fixed time, so that bytes are reproducible."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(files):
-            entry = zipfile.ZipInfo(name, WHEN)
+            entry = zipfile.ZipInfo(name, TIMESTAMP)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            # As from any system: files that are read by all.
+            # The same on all systems: readable by all.
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             archive.writestr(entry, files[name])
-    return held.getvalue()
+    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Sheets of a task's runs, from their scores."""
+"""Computation of the sheets of a task's runs from their scores."""
 
 from __future__ import annotations
 
@@ -46,23 +46,22 @@ Group = tuple[str, str]
 
 
 def value_of(run: Submission, key: str) -> str:
-    """Return the value that a run has of a category: its type, or its answer to a question."""
+    """Return a run's value of a category: its type, or its answer to a question."""
     return run.type if key == "type" else run.answers.get(key, "")
 
 
 def groups_by(runs: Sequence[Submission], key: str) -> dict[str, str]:
-    """Return the value of each run by its tag; a run without one has no group."""
+    """Return the value of each run by tag, without runs that have none."""
     return {run.tag: value for run in runs if (value := value_of(run, key))}
 
 
-def groups_shown(
+def reference_groups(
     runs: Sequence[Submission], task: TaskRules, team: str | None = None
 ) -> dict[str, Group | None]:
-    """Choose the group that each run is compared with: the first that is large enough, or all.
+    """Return the reference group of each run: the first group that is large enough, or all runs.
 
-    With a `team`, for its runs only, and so that these groups together tell it nothing of fewer
-    teams than `min_category`, its own among them: not by themselves, and not by what one of them
-    has and another lacks.
+    With a `team`, return those of its runs only, such that neither a group nor the difference of
+    two groups reveals the scores of fewer teams than `min_category`, including the team itself.
     """
     team_of = {run.tag: run.team for run in runs}
     members = {ALL_RUNS: set(team_of)}
@@ -74,22 +73,22 @@ def groups_shown(
         size = len(tags) if team is None else len({team_of[tag] for tag in tags} | {team})
         return size >= task.min_category
 
-    chosen: dict[str, Group | None] = {}
+    group_of: dict[str, Group | None] = {}
     for run in runs:
         if team is None or run.team == team:
             groups = [*((key, value_of(run, key)) for key in task.categories), ALL_RUNS]
             large = (group for group in groups if group in members and is_large(members[group]))
-            chosen[run.tag] = next(large, None)
+            group_of[run.tag] = next(large, None)
     if team is None:
-        return chosen
-    # Exclude groups that differ from another by a few runs of others; that of all runs first.
-    shown = {group for group in chosen.values() if group is not None}
-    for group, other in combinations(sorted(shown, reverse=True), 2):
-        if {group, other} <= shown:
+        return group_of
+    # Exclude groups that differ from another by few runs of other teams, all runs first.
+    allowed = {group for group in group_of.values() if group is not None}
+    for group, other in combinations(sorted(allowed, reverse=True), 2):
+        if {group, other} <= allowed:
             for tags in (members[group] - members[other], members[other] - members[group]):
                 if any(team_of[tag] != team for tag in tags) and not is_large(tags):
-                    shown.discard(other)
-    return {tag: group if group in shown else None for tag, group in chosen.items()}
+                    allowed.discard(other)
+    return {tag: group if group in allowed else None for tag, group in group_of.items()}
 
 
 LEVELS = tuple(f"{k / 10:g}" for k in range(11))
@@ -97,7 +96,7 @@ LEVELS = tuple(f"{k / 10:g}" for k in range(11))
 NO_REASON = "the comparison is not possible"
 
 OTHERS = ("named", "hidden")
-"""Whether a sheet names the runs that are not significantly different from its own."""
+"""Whether a sheet names the runs that are not significantly different from its run."""
 
 COUNTS = {
     "topics": "NumQ",
@@ -105,25 +104,27 @@ COUNTS = {
     "relevant": "NumRel",
     "relevant_retrieved": "NumRelRet",
 }
-"""Fields of sheets that are counts, and the measures that count."""
+"""Fields of sheets that are counts, with their measures."""
 
 PRECISION = {k: f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)}
 
 
 def measures_of(task: TaskRules) -> tuple[str, ...]:
-    """Return all measures of a task's sheets: the overall block, the task's own, what is judged."""
-    judged = (name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}"))
+    """Return all measures of a task's sheets: overall block, measures of the task, coverage."""
+    coverage = (
+        name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}")
+    )
     block = [*COUNTS.values(), *recall_measures(task), "AP", *PRECISION.values(), "Rprec"]
-    return tuple(dict.fromkeys([*block, *own_measures(task), *judged]))
+    return tuple(dict.fromkeys([*block, *own_measures(task), *coverage]))
 
 
 def own_measures(task: TaskRules) -> tuple[str, ...]:
-    """Return the text forms of the measures that the rules name."""
+    """Return the text forms of the measures in the rules."""
     return _text_forms(task, task.measures)
 
 
 def recall_measures(task: TaskRules) -> tuple[str, ...]:
-    """Return interpolated precision at 11 levels of recall, rounded as the rules of judging say."""
+    """Return interpolated precision at 11 levels of recall, rounded by the rules of judging."""
     return _text_forms(task, ("iprec_at_recall",))
 
 
@@ -148,9 +149,9 @@ def comparisons_by_run(scores: Scores) -> tuple[SheetComparison, ...]:
     verdicts = verdicts_of(comparison)
     comparisons = []
     for k, rank in enumerate(ranks):
-        # The row has the verdicts on this run: those on the others are the contrary.
+        # The row has the verdicts on this run; those on the other runs are the opposite.
         better, worse = verdicts[k] == WORSE, verdicts[k] == BETTER
-        same = [int(j) for j in comparison.order if j != k and not better[j] and not worse[j]]
+        ties = [int(j) for j in comparison.order if j != k and not better[j] and not worse[j]]
         comparisons.append(
             SheetComparison(
                 rank=rank,
@@ -159,8 +160,8 @@ def comparisons_by_run(scores: Scores) -> tuple[SheetComparison, ...]:
                 method=f"{comparison.title}, alpha {comparison.alpha:g}",
                 better=int(better.sum()),
                 worse=int(worse.sum()),
-                not_separated=len(same),
-                names=tuple(scores.systems[j] for j in same),
+                not_separated=len(ties),
+                names=tuple(scores.systems[j] for j in ties),
                 verdict=_verdict(statement, k),
             )
         )
@@ -168,7 +169,7 @@ def comparisons_by_run(scores: Scores) -> tuple[SheetComparison, ...]:
 
 
 def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
-    """Return whether the statement is meaningful, and how many pairs with this run hold anyway."""
+    """Return sentences on meaningfulness, and on pairs with this run that hold on any scale."""
     first = verdict_sentence(statement)
     comparison = statement.comparison
     own = ((comparison.first == k) | (comparison.second == k)) & comparison.is_significant()
@@ -189,7 +190,7 @@ def sheet_inputs(
     *,
     measure: str | None = None,
 ) -> SheetInputs:
-    """Gather all that the sheets of a task's accepted runs are made from."""
+    """Return the inputs of the sheets of a task's accepted runs."""
     rules, registry = opened.rules.task(task), opened.registry
     names = [*measures_of(rules), *([] if measure is None else [measure])]
     evaluation = scored(opened, rules.name, measures=names, judgments=judgments)
@@ -214,17 +215,17 @@ def sheet_inputs(
 
 def scored_runs(opened: OpenedCampaign, task: str, evaluation: Evaluation) -> list[Submission]:
     """Return the accepted runs that have scores, in order of arrival."""
-    # A run that comes in right now is not among the scores.
+    # A run submitted after the scoring has no scores.
     accepted = opened.registry.submissions(task, (ACCEPTED,))
     return [run for run in accepted if run.tag in evaluation.systems]
 
 
 def public_part(run: Submission) -> tuple[str, tuple[str, ...]]:
-    """Return the part of a run's metadata that is public, as YAML, and the keys that are not."""
-    read = read_metadata((run.metadata or "").encode())
-    if read is None:
+    """Return the public part of a run's metadata, as YAML, and the keys that were removed."""
+    metadata = read_metadata((run.metadata or "").encode())
+    if metadata is None:
         return "", ()
-    text, dropped = public_metadata(read)
+    text, dropped = public_metadata(metadata)
     return text.decode(), dropped
 
 
@@ -240,7 +241,7 @@ class SheetInputs:
     teams: Mapping[str, str] = field(default_factory=dict)  # names by id
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the check, by tag
     metadata: Mapping[str, str] = field(default_factory=dict)  # public part as YAML, by tag
-    measure: str | None = None  # shown in detail; by default the first of the task
+    measure: str | None = None  # of charts, topics and comparisons; by default the task's first
 
     @cached_property
     def scores(self) -> Scores:
@@ -248,7 +249,7 @@ class SheetInputs:
         return self.scores_by(self.measure or own_measures(self.task)[0])
 
     def scores_by(self, measure: str) -> Scores:
-        """Return the scores by one measure, topics and tags in order."""
+        """Return the scores by a measure, with topics and tags in order."""
         tags = sorted(run.tag for run in self.runs)
         return self.evaluation[measure].select(in_order(self.evaluation.topics), tags)
 
@@ -264,26 +265,26 @@ class SheetInputs:
         return topic_statistics(members, median=self.task.median).rows.drop("group")
 
     def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
-        """Make the sheets, in order of tags.
+        """Return the sheets, in order of tags.
 
         Parameters
         ----------
         others
-            `named`: the sheets name the runs that are not significantly different from theirs.
+            `named`: the sheets name the runs that are not significantly different from their run.
             `hidden`: no other run is named.
         team
-            For the sheets of one team only: the runs that its runs are compared with are chosen
-            such that they tell of no few other teams.
+            Return the sheets of this team only, with reference groups that do not reveal the scores
+            of few other teams.
         """
         check_choice("others", others, OTHERS)
         scores, task = self.scores, self.task
-        group_of = groups_shown(self.runs, task, team)
-        shown_groups = dict.fromkeys(group for group in group_of.values() if group is not None)
-        compared = {group: self._of_group(group) for group in shown_groups}
+        group_of = reference_groups(self.runs, task, team)
+        groups = dict.fromkeys(group for group in group_of.values() if group is not None)
+        by_group = {group: self._group_fields(group) for group in groups}
         counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
         relevant = [int(count) for count in np.nanmax(counts, axis=1)]
-        shown = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
-        names = dict.fromkeys([*measures_of(task), *shown])
+        measures = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
+        names = dict.fromkeys([*measures_of(task), *measures])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
         comparisons = comparisons_by_run(scores)
         run_of = {run.tag: run for run in self.runs}
@@ -299,18 +300,18 @@ class SheetInputs:
             fields: dict[str, Any] = {}
             group = group_of[tag]
             if group is not None:
-                fields, by_topic, ranks = compared[group]
+                fields, by_topic, ranks = by_group[group]
                 columns |= by_topic | {"rank": ranks[tag]}
             comparison = comparisons[k]
             if others == "hidden":
-                # Why runs were not compared may name another run, too.
+                # The reason may name another run, too.
                 reason = comparison.not_compared and NO_REASON
                 comparison = replace(comparison, names=None, not_compared=reason)
             rows = zip(*columns.values(), strict=True)
             sheets.append(
                 Sheet(
                     **self._about(run_of[tag]),
-                    **_overall({name: values[k] for name, values in overall.items()}, shown, task),
+                    **_overall({name: row[k] for name, row in overall.items()}, measures, task),
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
                     by_topic=tuple(
@@ -322,7 +323,7 @@ class SheetInputs:
             )
         return tuple(sheets)
 
-    def _of_group(
+    def _group_fields(
         self, group: Group
     ) -> tuple[dict[str, Any], dict[str, list[Number]], dict[str, list[int]]]:
         """Return fields of sheets on a group, its best, median and worst, and ranks by tag."""
@@ -341,10 +342,10 @@ class SheetInputs:
 
     def _about(self, run: Submission) -> dict[str, Any]:
         """Return the fields of a sheet on the run and its task."""
-        # Where no run is marked it is not known which were pooled.
-        is_marked = any(one.pooled for one in self.runs)
+        # If no run is marked, the pooled runs are unknown.
+        is_marked = any(submission.pooled for submission in self.runs)
         return {
-            **{name: getattr(run, name) for name in OF_RUN},
+            **{name: getattr(run, name) for name in RUN_FIELDS},
             "campaign": self.rules.id,
             "campaign_title": self.rules.title,
             "task": self.task.name,
@@ -360,7 +361,7 @@ class SheetInputs:
 
 
 def in_order(topics: Sequence[str]) -> list[str]:
-    """Sort topics such that 2 comes before 10."""
+    """Sort topics in natural order, so that 2 comes before 10."""
 
     def key(topic: str) -> list[tuple[int, str]]:
         parts = re.split(r"([0-9]+)", topic)
@@ -369,11 +370,13 @@ def in_order(topics: Sequence[str]) -> list[str]:
     return sorted(topics, key=key)
 
 
-OF_RUN = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
-"""Fields of sheets that are those of the submission."""
+RUN_FIELDS = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
+"""Fields of sheets that are copied from the submission."""
 
 
-def _overall(values: Mapping[str, float], shown: Sequence[str], task: TaskRules) -> dict[str, Any]:
+def _overall(
+    values: Mapping[str, float], measures: Sequence[str], task: TaskRules
+) -> dict[str, Any]:
     """Return the fields of a sheet on all topics, from the overall values by measure."""
     counts = {name: round(values[measure]) for name, measure in COUNTS.items()}
     unjudged: dict[int, Number] = {}
@@ -387,6 +390,6 @@ def _overall(values: Mapping[str, float], shown: Sequence[str], task: TaskRules)
         "precision_at": {k: finite(values[name]) for k, name in PRECISION.items()},
         "average_precision": finite(values["AP"]),
         "r_precision": finite(values["Rprec"]),
-        "measures": {name: finite(values[name]) for name in shown},
+        "measures": {name: finite(values[name]) for name in measures},
         "unjudged": unjudged,
     }

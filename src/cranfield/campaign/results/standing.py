@@ -15,7 +15,7 @@ from cranfield.base.arrays import without_noise
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.opened import OpenedCampaign, PathName
-from cranfield.campaign.results.scoring import Scoring, digest, kept_frame
+from cranfield.campaign.results.scoring import Scoring, cached_frame, digest
 from cranfield.campaign.results.stored_inputs import intact_runs, qrels_of, run_of, runs_of
 from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.collection.files.reading import read_run
@@ -55,7 +55,7 @@ def position_of(frame: pl.DataFrame, lower_is_better: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Standing(Result):
-    """Standing of a run among a campaign's runs; made by :func:`standing`.
+    """Standing of a run among a campaign's runs; returned by :func:`standing`.
 
     Attributes
     ----------
@@ -68,24 +68,24 @@ class Standing(Result):
         Depth of the pool, for `unjudged`.
     lost
         Losses of runs that were not pooled, estimated by leaving out each team: `runs`, `mean
-        drop`, `largest drop`, `largest rank change`; None where it is not known who was pooled.
+        drop`, `largest drop`, `largest rank change`; None if the pooled runs are unknown.
     rank, n_runs
-        Its rank among the runs that it is compared with, and their number, including itself; equal
-        means share a rank.
+        Rank among the reference runs, and their number, including the run itself; equal means share
+        a rank.
     mean
-        Its mean score.
+        Mean score of the run.
     frame
-        Its own comparisons, a row for each, without the column `run`.
+        Comparisons of the run, one per row, without the column `run`.
     standardised
-        Mean of the run's standardised scores; the reference are the campaign's runs. None for less
-        than ten of them.
+        Mean of the run's standardised scores; the reference are the campaign's runs. None for fewer
+        than ten reference runs.
     position
-        In words: `below the median`, `not separated from the median`, `above the median, below the
+        Verdict: `below the median`, `not separated from the median`, `above the median, below the
         best`, `above the median, not separated from the best`, or `above the best`.
     comparison
-        The comparison that the position rests on, by :func:`cranfield.compare`.
+        The comparison from which the position follows, by :func:`cranfield.compare`.
     baseline
-        Where the baseline stands; None without one.
+        Standing of the baseline; None without a baseline.
     notes
         Notes on the comparisons.
     """
@@ -130,9 +130,9 @@ class Standing(Result):
         return pl.concat(rows)
 
     def heading(self) -> list[str]:
-        """Return lines on the run and its baseline, with what is unjudged first."""
-        shares = ", ".join(f"{share:.1%} of the first {d}" for d, share in self.unjudged.items())
-        lines = [f"{self.run}: unjudged documents: {shares}"]
+        """Return lines on the run and its baseline, with unjudged documents first."""
+        texts = ", ".join(f"{rate:.1%} of the first {d}" for d, rate in self.unjudged.items())
+        lines = [f"{self.run}: unjudged documents: {texts}"]
         if self.lost is not None:
             lines.append(
                 f"runs that were not pooled lose up to {self.lost['largest drop']:.4f} of"
@@ -149,23 +149,23 @@ class Standing(Result):
         return [*lines, *(self.baseline.heading() if self.baseline else [])]
 
     def note_lines(self) -> list[str]:
-        """Return no lines: the notes stand below the table of the run that they are on."""
+        """Return no lines: the notes stand below the table of their run."""
         return []
 
     def tables(self) -> list[Table]:
-        """Return the comparisons for reading, those of the baseline in a table of their own."""
+        """Return the comparisons for reading, those of the baseline in a separate table."""
         title = f"{self.run}: {self.comparison.method}"
-        shown = self.frame if self.standardised is not None else self.frame.drop("standardised")
-        table = replace(readable(shown, title, self.columns), remarks=list(self.notes))
+        frame = self.frame if self.standardised is not None else self.frame.drop("standardised")
+        table = replace(readable(frame, title, self.columns), remarks=list(self.notes))
         return [table, *(self.baseline.tables() if self.baseline else [])]
 
     def facts(self) -> dict[str, Any]:
-        """Return what is known of the run and of its baseline, with notes."""
+        """Return the facts about the run and its baseline, with notes."""
         own = {
             "run": self.run,
             "measure": self.measure,
             "judgments": self.judgments,
-            "unjudged": {str(depth): share for depth, share in self.unjudged.items()},
+            "unjudged": {str(depth): rate for depth, rate in self.unjudged.items()},
             "lost when not pooled": self.lost,
             "mean": self.mean,
             "standardised": self.standardised,
@@ -182,7 +182,7 @@ class Standing(Result):
 
 
 def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
-    """Estimate how much unpooled runs lose, by leaving out each pooled team."""
+    """Estimate the losses of unpooled runs, by leaving out each pooled team."""
     pooled = intact_runs(scoring.opened, [run for run in scoring.submissions if run.pooled])
     teams = {run.tag: run.team for run in pooled}
     if len(set(teams.values())) < 2:
@@ -206,18 +206,18 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
 
     objects = sorted((run.tag, run.team, run.object) for run in pooled)
     basis = digest("left out", scoring.basis(), str(measure), depth, objects)
-    frame, _ = kept_frame(scoring.opened, scoring.judgments, basis, make)
+    frame, _ = cached_frame(scoring.opened, scoring.judgments, basis, make)
     return {"runs": float(len(pooled)), **frame.row(0, named=True)}
 
 
-CHOSEN = (
+SELECTION = (
     "the p-values do not account for the selection of the best and the median run by these same"
     " scores"
 )
-"""Note on comparisons with runs that were chosen by their scores."""
+"""Note on comparisons with runs that were selected by their scores."""
 
-LEAST_REFERENCE = 10
-"""Reference runs without which scores are not standardised.
+MIN_REFERENCE = 10
+"""Minimum number of reference runs for standardised scores.
 
 In units of the spread of n normal values, a new one has Student's distribution with n - 1 degrees
 of freedom, times sqrt(1 + 1 / n). Its own spread is infinite up to n = 3, 1.5 for 5, 1.2 for 10.
@@ -240,7 +240,7 @@ def standing(
     """Compare a run with the best run, the median run and a baseline of a campaign.
 
     Source: Armstrong, Moffat, Webber and Zobel (2009), Improvements that don't add up, who found
-    that new results were compared with weak baselines and did not exceed what was there.
+    that new results were compared with weak baselines and did not exceed earlier results.
 
     Parameters
     ----------
@@ -253,25 +253,25 @@ def standing(
     measure
         Measure to compare by; by default the first of the task's rules.
     kind
-        Type of the runs to compare with. All accepted runs for None, and for `automatic` where none
-        is of it.
+        Type of the runs to compare with; None for all accepted runs, which are also used if no run
+        is `automatic`.
     alpha
         Significance level.
     pooling
-        Whether to estimate the score that a run loses because it was not pooled. The campaign must
-        know which runs were pooled; the estimate is computed once and kept.
+        Whether to estimate the score that a run loses because it was not pooled. This requires
+        marks of pooled runs; the estimate is cached.
     options
         As for :func:`cranfield.compare`.
 
     Returns
     -------
     Standing
-        The comparisons of the run with the others are one family, those of the baseline another.
+        The comparisons of the run are one family, those of the baseline another.
 
     Raises
     ------
     CranfieldError
-        If no run can be compared with, or the file is not a run.
+        If there is no reference run, or the file is not a run.
     """
     scoring = Scoring(opened, task, None if measure is None else [measure], judgments)
     first_measure = scoring.measures[0]
@@ -289,8 +289,8 @@ def standing(
         )
     qrels = qrels_of(opened, scoring.rules, scoring.judgments)
     evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
-    # From now on, runs that cannot be read are no longer among the submissions.
-    [every] = scoring.evaluation().values()
+    # This also removes unreadable runs from the submissions.
+    [campaign_scores] = scoring.evaluation().values()
     lost = lost_unpooled(scoring) if pooling else None
     tags, of_type = _reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
@@ -298,32 +298,30 @@ def standing(
     notes = []
     if shadowed := [name for name in files if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in shadowed]
-        own = ", ".join(map(quoted, shadowed))
-        notes.append(f"the campaign's own {own} is excluded: a given file has the same name")
+        listed = ", ".join(map(quoted, shadowed))
+        notes.append(f"the campaign's own {listed} is excluded: a given file has the same name")
     if not set(tags) - {names[0]}:
         raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
     [new] = evaluation.values()
     new = new.select(systems=[name for name in new.systems if name not in tags])
-    scores, completed = _with_new_runs(every.select(systems=sorted(tags)), new)
-    notes += completed
+    scores, gap_notes = _with_new_runs(campaign_scores.select(systems=sorted(tags)), new)
+    notes += gap_notes
     depth = (scoring.rules.pool or PoolRules()).depth
 
-    def of(name: str, baseline: str | None) -> Standing:
+    def standing_of(name: str, baseline: str | None) -> Standing:
         n_others = len(tags) - (name in tags)
         about = {
             "judgments": scoring.judgments.version,
             "unjudged": _unjudged(evaluation, name, depth),
             "depth": depth,
         }
-        compared = f"compared with the {counted(n_others, 'accepted run')}{of_type}"
-        options_of = {"alpha": alpha, **options}
-        return _standing(
-            scores, sorted(tags), name, baseline, about, [compared, *notes], options_of
-        )
+        note = f"compared with the {counted(n_others, 'accepted run')}{of_type}"
+        settings = {"alpha": alpha, **options}
+        return _standing(scores, sorted(tags), name, baseline, about, [note, *notes], settings)
 
-    of_baseline = None if baseline is None else of(names[1], None)
+    own = standing_of(names[0], None if baseline is None else names[1])
     return replace(
-        of(names[0], None if baseline is None else names[1]), lost=lost, baseline=of_baseline
+        own, lost=lost, baseline=None if baseline is None else standing_of(names[1], None)
     )
 
 
@@ -347,7 +345,7 @@ def _reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]
 
 
 def _with_new_runs(others: Scores, new: Scores) -> tuple[Scores, tuple[str, ...]]:
-    """Put new runs beside others, on the topics of the latter; a missing score counts as 0."""
+    """Add new runs to others, on the topics of the others; missing scores count as 0."""
     row_of = {topic: k for k, topic in enumerate(new.topics)}
     rows = np.array([row_of.get(topic, -1) for topic in others.topics])
     values = np.full((len(rows), len(new.systems)), np.nan)
@@ -366,25 +364,25 @@ def _standing(
     notes: Sequence[str],
     options: dict[str, Any],
 ) -> Standing:
-    """Compare a run with the best and the median of others, and perhaps with a baseline."""
+    """Compare a run with the best and the median of others, and with a baseline if there is one."""
     others = [tag for tag in others if tag != run]
     reference = scores.select(systems=others)
     sign = 1.0 if reference.lower_is_better else -1.0
     means = dict(zip(scores.systems, scores.mean().tolist(), strict=True))
-    settled = sign * without_noise(scores.mean())
-    order = dict(zip(scores.systems, settled.tolist(), strict=True))
+    keys = sign * without_noise(scores.mean())
+    order = dict(zip(scores.systems, keys.tolist(), strict=True))
     best_first = sorted(others, key=lambda tag: (order[tag], tag))
     against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
     if baseline is not None:
         against[BASELINE] = baseline
     tags = list(dict.fromkeys(against.values()))
-    compared = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
+    comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
     z: dict[str, float | None] = dict.fromkeys(scores.systems)
-    few = [f"not standardised: {LEAST_REFERENCE} reference runs are required, got {len(others)}"]
-    if len(others) >= LEAST_REFERENCE:
+    few = [f"not standardised: {MIN_REFERENCE} reference runs are required, got {len(others)}"]
+    if len(others) >= MIN_REFERENCE:
         few, scaled = [], standardise(scores, reference)
         z |= dict(zip(scaled.systems, scaled.mean().tolist(), strict=True))
-    pairs = compared.to_polars().with_columns(tag=pl.col("second"))
+    pairs = comparison.to_polars().with_columns(tag=pl.col("second"))
     frame = (
         pl.DataFrame({"against": list(against), "tag": list(against.values())})
         .with_columns(mean=pl.col("tag").replace_strict(means, return_dtype=pl.Float64))
@@ -407,9 +405,9 @@ def _standing(
         frame=frame,
         standardised=z[run],
         position=position_of(frame, reference.lower_is_better),
-        comparison=compared,
+        comparison=comparison,
         baseline=None,
-        notes=(*notes, *few, CHOSEN, *compared.notes),
+        notes=(*notes, *few, SELECTION, *comparison.notes),
     )
 
 
@@ -421,6 +419,6 @@ def _unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
     for last in sorted({10, depth}):
         top = judged.top(last)
         retrieved = int(top.retrieved[:, column].sum())
-        judged_there = int(top.judged().count[:, column].sum())
-        proportions[last] = 1 - judged_there / max(1, retrieved)
+        n_judged = int(top.judged().count[:, column].sum())
+        proportions[last] = 1 - n_judged / max(1, retrieved)
     return proportions

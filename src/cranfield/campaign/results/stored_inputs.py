@@ -59,7 +59,7 @@ def add_judgments(
         A file of lines as :func:`cranfield.read_qrels` reads them: topic, iteration, document and
         grade, compressed or not.
     task
-        The task; not needed if there is only one.
+        The task; optional if there is only one.
     version
         Name of the version, such as `1`. An existing version is never changed.
     note
@@ -68,21 +68,21 @@ def add_judgments(
     Returns
     -------
     Judgments
-        The record; that of the existing version for the same bytes.
+        The new record, or that of the existing version with the same bytes.
 
     Raises
     ------
     InputError
-        For an unreadable file, judgments of no topic of the task, and ids with blanks unless the
-        rules accept them.
+        For an unreadable file, judgments without a topic of the task, and ids with blanks unless
+        the rules accept them.
     PolicyError
         For an existing version with other bytes, or a name that is not a valid file name.
 
     Warns
     -----
     CranfieldWarning
-        For topics that are not the task's, which do not count, for topics of the task without
-        judgments, and for bytes that are stored already.
+        For topics that are not in the task, which are ignored, for topics of the task without
+        judgments, and for bytes that are already stored.
     """
     rules = opened.rules.task(task)
     if not safe_name(version):
@@ -94,10 +94,10 @@ def add_judgments(
             " assessors: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
         )
         raise InputError(reason, source=str(path))
-    read = read_qrels(path)
+    judgments = read_qrels(path)
     if severity_of("id-blank", rules) == "error":
-        _refuse_blanks(read)
-    for topic_note in _topic_notes(read, rules, str(path)):
+        _refuse_blanks(judgments)
+    for topic_note in _topic_notes(judgments, rules, str(path)):
         warn(topic_note, stacklevel=2)
     records_of_task = opened.registry.judgments(rules.name)
     sha256 = file_sha256(path)
@@ -112,12 +112,12 @@ def add_judgments(
             raise _changed(version)
         return duplicate
     sha256, _ = records.put(opened.folder, path)
-    record = Judgments(rules.name, version, sha256, len(read), utc_text(opened.clock()), note)
-    about = {"version": version, "rows": len(read)}
+    rows, added = len(judgments), utc_text(opened.clock())
+    record = Judgments(rules.name, version, sha256, rows, added, note)
+    about = {"version": version, "rows": rows}
     with opened.registry.change("judgments", rules.name, about) as change:
-        # Somebody else may have added the version in the meantime.
-        now = {record.version for record in change.judgments(rules.name)}
-        if version in now:
+        # Another process may have added the version in the meantime.
+        if version in {record.version for record in change.judgments(rules.name)}:
             raise _changed(version)
         change.insert(record)
     return record
@@ -141,23 +141,23 @@ def _changed(version: str) -> PolicyError:
 
 
 def _topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
-    """Warn of topics that only the judgments or only the task have."""
+    """Return warnings of topics that only the judgments or only the task have."""
     topics = topic_ids(rules)
     if topics is None:
         return []
     foreign = [topic for topic in qrels.topics if topic not in set(topics)]
-    lacking = [topic for topic in topics if topic not in set(qrels.topics)]
-    if len(lacking) == len(topics):
+    missing = [topic for topic in topics if topic not in set(qrels.topics)]
+    if len(missing) == len(topics):
         reason = f"the judgments have no topic of task {quoted(rules.name)}"
         raise InputError(reason, source=source, topic=qrels.topics[0])
     notes = []
     if foreign:
-        names, is_single = some_of(map(quoted, foreign), 5), len(foreign) == 1
-        does = "is not in the task and is" if is_single else "are not in the task and are"
-        notes.append(f"{counted(len(foreign), 'topic')} of the judgments {does} ignored: {names}")
-    if lacking:
-        names, has = some_of(map(quoted, lacking), 5), "has" if len(lacking) == 1 else "have"
-        notes.append(f"{counted(len(lacking), 'topic')} of the task {has} no judgments: {names}")
+        names, verb = some_of(map(quoted, foreign), 5), "is" if len(foreign) == 1 else "are"
+        number = f"{counted(len(foreign), 'topic')} of the judgments"
+        notes.append(f"{number} {verb} not in the task and {verb} ignored: {names}")
+    if missing:
+        names, verb = some_of(map(quoted, missing), 5), "has" if len(missing) == 1 else "have"
+        notes.append(f"{counted(len(missing), 'topic')} of the task {verb} no judgments: {names}")
     return notes
 
 
@@ -170,17 +170,17 @@ def version_of(opened: OpenedCampaign, task: str, version: str | None = None) ->
         )
     if version is None:
         return records_of_task[-1]
-    named_record = next((record for record in records_of_task if record.version == version), None)
-    if named_record is None:
+    record = next((record for record in records_of_task if record.version == version), None)
+    if record is None:
         names = ", ".join(quoted(record.version) for record in records_of_task)
         raise PolicyError(
             f"unknown version {quoted(version)} of the judgments; expected one of: {names}"
         )
-    return named_record
+    return record
 
 
 def qrels_of(opened: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
-    """Read a version of the judgments, those of the task's topics."""
+    """Read a version of the judgments, without topics that are not in the task."""
     path = records.path(opened.folder, record.object)
     if file_sha256(path) != record.object:
         raise InputError("differs from the added file", source=f"judgments {record.version}")
@@ -192,7 +192,7 @@ def qrels_of(opened: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qre
     return read_qrels(frame.filter(frame["topic"].is_in(list(topics))))
 
 
-Made = TypeVar("Made")
+Output = TypeVar("Output")
 
 
 def runs_of(opened: OpenedCampaign, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
@@ -228,8 +228,8 @@ def from_runs(
     opened: OpenedCampaign,
     rules: TaskRules,
     submissions: Sequence[Submission],
-    make: Callable[[Runs], Made],
-) -> Made | None:
+    make: Callable[[Runs], Output],
+) -> Output | None:
     """Call `make` with the runs that can be read, by tag; None if no run can be read.
 
     Each other run is excluded with a warning, and recorded in `opened.unreadable`.
@@ -239,7 +239,7 @@ def from_runs(
         try:
             return make(runs_of(opened, rules, runs))
         except InputError:
-            # All runs are read again only here, to find out whether one of them is the reason.
+            # Read the runs one by one only here, to find those that cause the error.
             readable = _readable(opened, runs, lambda run: run_of(opened, rules, run))
             if len(readable) == len(runs):
                 raise
@@ -248,7 +248,7 @@ def from_runs(
 
 
 def none_readable(opened: OpenedCampaign, task: str) -> InputError:
-    """Make the error for a task without a readable run."""
+    """Return the error for a task without a readable run."""
     reasons = some_of(opened.unreadable.values(), 3)
     return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
 
@@ -282,9 +282,9 @@ def _readable(
 def pooled_runs(
     opened: OpenedCampaign, task: str | None = None, without: Sequence[str] = ()
 ) -> tuple[Submission, ...]:
-    """Return the runs that the rules choose: accepted, not late, of the priorities in the rules.
+    """Return the runs to pool: accepted, in time, and with a priority in the rules.
 
-    `without` has tags of such runs to exclude from the pool; other tags are refused.
+    `without` has tags of such runs to exclude; other tags are refused.
     """
     rules = opened.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities
@@ -292,10 +292,10 @@ def pooled_runs(
     in_time = [run for run in accepted if not run.late]
     to_pool = [run for run in in_time if not priorities or run.priority in priorities]
     if not to_pool:
-        of = f" of priority {', '.join(map(str, priorities))}" if priorities else ""
+        condition = f" of priority {', '.join(map(str, priorities))}" if priorities else ""
         raise CranfieldError(
             f"task {quoted(rules.name)} has no run to pool:"
-            f" {counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{of}"
+            f" {counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{condition}"
         )
     tags = [run.tag for run in to_pool]
     for tag in without:
@@ -329,25 +329,25 @@ def pool(
     depth
         Number of top documents to pool from each ranking; by default that of the rules, or 100.
     ties
-        Order of documents with equal scores: TREC's, by document id, falling. Ranks are computed
-        from scores and the rank column is ignored, unless `ties` is `rank`.
+        Order of documents with equal scores; by default that of TREC, by descending document id.
+        Ranks are computed from scores, and the rank column is ignored unless `ties` is `rank`.
     without
         Tags of runs to exclude from the pool; with `mark`, they are recorded.
     mark
-        Record these runs as pooled. Runs that were pooled before stay marked, as their documents
+        Record these runs as pooled. Runs that were pooled earlier stay marked, as their documents
         are judged.
 
     Returns
     -------
     Pool
-        As :func:`cranfield.assess.pool` makes it.
+        As of :func:`cranfield.assess.pool`.
 
     Raises
     ------
     CranfieldError
-        Where the rules choose no run.
+        If the rules select no run.
     InputError
-        If no run can be read. If only some cannot, they are excluded with a warning.
+        If no run can be read. Single unreadable runs are excluded with a warning.
     """
     check_several("without", without)
     rules = opened.rules.task(task)
@@ -358,15 +358,15 @@ def pool(
         raise none_readable(opened, rules.name)
     _warn_of_blanks(opened, rules, submissions, new_pool)
     if mark:
-        read = [run for run in submissions if run.id not in opened.unreadable]
-        _mark(opened, read, rules.name, depth, without)
+        readable = [run for run in submissions if run.id not in opened.unreadable]
+        _mark(opened, readable, rules.name, depth, without)
     return new_pool
 
 
 def _warn_of_blanks(
     opened: OpenedCampaign, rules: TaskRules, submissions: Sequence[Submission], new_pool: Pool
 ) -> None:
-    """Warn of each run that puts an id with a blank into a pool, which no line of text can hold."""
+    """Warn of runs with an id with a blank in the pool, which lines of text cannot represent."""
     blank = f"[{BLANKS}]"
     has_blank = new_pool.docs.str.contains(blank).any() or any(
         re.search(blank, topic) for topic in new_pool.topics
@@ -401,8 +401,8 @@ def _mark(
     with opened.registry.change("pool", task, details) as change:
         current = {run.id: run for run in change.submissions(task, None)}
         for run in new:
-            # The current state of the run: somebody may have withdrawn it while the pool was made.
-            now = current[run.id]
-            if now.state != "accepted":
+            # The run may have been withdrawn meanwhile.
+            submission = current[run.id]
+            if submission.state != "accepted":
                 raise PolicyError(f"run {quoted(run.tag)} was withdrawn while the pool was made")
-            change.update(replace(now, pooled=True))
+            change.update(replace(submission, pooled=True))

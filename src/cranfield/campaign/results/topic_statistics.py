@@ -1,4 +1,4 @@
-"""Best, median and worst score of groups of runs, topic by topic: what sheets compare with."""
+"""Best, median and worst score of groups of runs by topic, for comparisons in sheets."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ ALL = "all"
 """The group of all runs."""
 
 MEDIANS = ("better", "average")
-"""Of an even number of scores: the better of the two middle ones, or their mean."""
+"""Medians of an even number of scores: the better of the two middle scores, or their mean."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TopicStatistics(TableResult):
-    """Best, median and worst score by group and topic; made by :func:`topic_statistics`.
+    """Best, median and worst score by group and topic; returned by :func:`topic_statistics`.
 
     Attributes
     ----------
     measure
         Text form of the measure.
     even_median
-        How the median of an even number of scores is taken: `better` or `average`.
+        Median of an even number of scores: `better` or `average`.
     excluded_groups
-        Groups that are smaller than the min_runs size, by name, and their sizes.
+        Sizes of the groups with fewer than `min_runs` runs, by name.
     notes
         Notes on groups that are excluded, and on missing scores.
     """
@@ -61,7 +61,7 @@ class TopicStatistics(TableResult):
         return tuple(self.rows["group"].unique(maintain_order=True))
 
     def of(self, group: str = ALL) -> pl.DataFrame:
-        """Return the rows of one group; a small group, which is excluded, has none."""
+        """Return the rows of a group; excluded groups have none."""
         if group not in self.groups and group not in self.excluded_groups:
             raise PolicyError(
                 f"unknown group {quoted(group)}; expected one of: {', '.join(self.groups)}"
@@ -81,39 +81,39 @@ def topic_statistics(
     median: str = "better",
     min_runs: int = 1,
 ) -> TopicStatistics:
-    r"""Return the best, the median and the worst score of each topic, of all runs and of groups.
+    r"""Compute the best, the median and the worst score of each topic, of all runs and of groups.
 
     The median of an even number of runs is the better of the two middle scores: with the best
-    first, that in place :math:`\lceil n / 2 \rceil`. So TREC's sheets have it (seen in those of
-    TREC-8), and so an ordinal scale allows it: it is a score that some run has, while the mean of
-    two scores takes an interval scale for granted.
+    first, the score at position :math:`\lceil n / 2 \rceil`, as in the sheets of TREC-8. As the
+    score of a run, it requires an ordinal scale only, while the mean of two scores assumes an
+    interval scale.
 
     Parameters
     ----------
     scores
-        Scores of one measure, shape (topics, systems). A run without a score for a topic counts
-        with 0; where low scores are good, with the highest that the measure can give.
+        Scores by one measure, shape (topics, systems). A missing score counts as 0 or, if lower is
+        better, as the maximum of the measure.
     groups
-        The group of each run, such as `{"run1": "manual"}`; a run may have none. All runs are the
-        group `all`, whose name no other has.
+        The group of each run, such as `{"run1": "manual"}`; a run may have none. The group `all`
+        has all runs, and its name is reserved.
     median
         `better`, or `average`: the mean of the two middle scores of an even number.
     min_runs
-        Groups of fewer runs are excluded, with a note: of one run or two, best and worst would tell
-        what each of them scored.
+        Groups of fewer runs are excluded, with a note: best and worst of one or two runs would
+        reveal their scores.
 
     Raises
     ------
     PolicyError
-        For scores by shard, a run that is not there, a group called `all`, and a missing score by a
-        measure of which low scores are good and that has no highest.
+        For scores by shard, an unknown run, a group named `all`, and a missing score by a measure
+        without a maximum of which lower scores are better.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> scores = cf.read_scores({"a": [0.1, 0.5], "b": [0.3, 0.2], "c": [0.2, 0.4], "d": [0.4, 0]})
-    >>> found = topic_statistics(scores)
-    >>> found.to_polars().select("best", "median", "worst").rows()
+    >>> statistics = topic_statistics(scores)
+    >>> statistics.to_polars().select("best", "median", "worst").rows()
     [(0.4, 0.3, 0.1), (0.5, 0.4, 0.0)]
     >>> topic_statistics(scores, median="average").to_polars()["median"].to_list()
     [0.25, 0.30000000000000004]
@@ -126,28 +126,29 @@ def topic_statistics(
             raise PolicyError(f"groups: unknown run {quoted(system)}")
     if ALL in groups.values():
         raise PolicyError(f"a group must not be named {ALL}, which stands for all runs")
-    values, told = _complete(scores)
+    values, gap_notes = _complete(scores)
     group_of = np.array([groups.get(system, "") for system in scores.systems], dtype=object)
     names = [ALL, *sorted({name for name in groups.values() if name})]
     members = {name: (group_of == name) | (name == ALL) for name in names}
-    sizes = {name: int(chosen.sum()) for name, chosen in members.items()}
+    sizes = {name: int(mask.sum()) for name, mask in members.items()}
     excluded_groups = {name: size for name, size in sizes.items() if size < min_runs}
-    kept = [name for name in names if name not in excluded_groups]
-    parts = [
-        _of_group(name, values[:, members[name]], scores, median == "average") for name in kept
+    frames = [
+        _group_statistics(name, values[:, members[name]], scores, median == "average")
+        for name in names
+        if name not in excluded_groups
     ]
     notes = [
         f"group {name} is excluded: {counted(size, 'run')}, minimum {min_runs}"
         for name, size in excluded_groups.items()
     ]
-    notes += told
-    empty = _of_group("", np.zeros((0, 1)), scores.select(topics=[]), False)
-    rows = pl.concat(parts) if parts else empty
+    notes += gap_notes
+    empty = _group_statistics("", np.zeros((0, 1)), scores.select(topics=[]), False)
+    rows = pl.concat(frames) if frames else empty
     return TopicStatistics(rows, scores.measure, median, excluded_groups, tuple(notes))
 
 
 def _complete(scores: Scores) -> tuple[Floats, list[str]]:
-    """Replace missing scores by the worst possible one, and note it."""
+    """Replace missing scores by the worst possible score; also return a note if there are any."""
     values = scores.flat("statistics of topics are of scores by topic and system")
     gaps = np.isnan(values)
     worst = 0.0
@@ -159,19 +160,18 @@ def _complete(scores: Scores) -> tuple[Floats, list[str]]:
                 " cannot be replaced: lower is better, and the measure has no maximum"
             )
     number = int(gaps.sum())
-    told = [f"{counted(number, 'missing score')} counted as {worst:g}"] if number else []
-    return np.where(gaps, worst, values), told
+    notes = [f"{counted(number, 'missing score')} counted as {worst:g}"] if number else []
+    return np.where(gaps, worst, values), notes
 
 
-def _of_group(name: str, values: Floats, scores: Scores, average: bool) -> pl.DataFrame:
-    """Sort the scores of each topic, and pick."""
+def _group_statistics(name: str, values: Floats, scores: Scores, average: bool) -> pl.DataFrame:
     runs = values.shape[1]
     best_first = np.sort(values, axis=1)
     if not scores.lower_is_better:
         best_first = best_first[:, ::-1]
     middle = best_first[:, (runs - 1) // 2]
     if average:
-        # Halves, as a sum may be too large.
+        # Halves are added, as the sum of the scores may overflow.
         middle = middle / 2 + best_first[:, runs // 2] / 2
     return pl.DataFrame(
         {

@@ -1,1 +1,1 @@
-"""Storage of a campaign: a registry, submitted bytes, a chain of events."""
+"""Storage of a campaign: the registry, submitted bytes and the chain of events."""

@@ -12,21 +12,21 @@ from cranfield.campaign.store.records import Event
 from cranfield.campaign.store.schema import TABLES, Row, canonical, insert
 
 REMOVED = "removed"
-"""Marks, among the rows of an event, one that was removed."""
+"""Key that marks a removed row in an event."""
 
 NOTHING = "0" * 64
-"""Hash before the first event."""
+"""The `previous` hash of the first event."""
 
 Key = tuple[str, tuple[Any, ...]]
 """Name of a table, and the key of a row in it."""
 
 KEYS = {table.name: table.key for kind, table in TABLES.items() if kind is not Event}
 KEYS["fault"] = ("submission", "number")
-"""Columns of the keys of the tables whose rows are in events."""
+"""Key columns of the tables whose rows are in events."""
 
 
 def link(event: Mapping[str, Any]) -> str:
-    """Return the hash of an event, which covers all of it and the hash before."""
+    """Return the hash of an event, which covers all its fields and the previous hash."""
     text = canonical({name: value for name, value in event.items() if name != "sha256"})
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -48,15 +48,15 @@ def append(
 ) -> None:
     """Add an event, with its details and the changed rows."""
     seq, previous = last_event(connection)
-    changed = [[table, _erasable(table, row)] for table, row in rows]
     event = {"seq": seq + 1, "at": at, "actor": actor, "action": action, "subject": subject}
-    event |= {"details": canonical({"about": dict(about), "rows": changed}), "previous": previous}
+    details = {"about": dict(about), "rows": [[name, _erasable(name, row)] for name, row in rows]}
+    event |= {"details": canonical(details), "previous": previous}
     event["sha256"] = link(event)
     insert(connection, "event", event)
 
 
 def _erasable(table: str, row: Row) -> Row:
-    """Return a row with the hash of a team's contact, which can be erased from the table."""
+    """Return a row with the hash of a team's contact, so that the contact itself can be erased."""
     if table != "team" or not row["contact"]:
         return row
     return {**row, "contact": hashlib.sha256(row["contact"].encode()).hexdigest()}
@@ -65,9 +65,9 @@ def _erasable(table: str, row: Row) -> Row:
 def contradictions(connection: sqlite3.Connection) -> list[str]:
     """Return the problems of a registry, by SQLite's own checks and by the chain of events."""
     try:
-        wrong = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
-        if wrong != ["ok"]:
-            return [f"is damaged: {problem}" for problem in wrong]
+        problems = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+        if problems != ["ok"]:
+            return [f"is damaged: {problem}" for problem in problems]
         if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
             return ["is damaged: a row refers to a missing row"]
         return _differences(connection)
@@ -76,7 +76,7 @@ def contradictions(connection: sqlite3.Connection) -> list[str]:
 
 
 def _differences(connection: sqlite3.Connection) -> list[str]:
-    """Return where the chain is broken, or else where the tables differ from its rows."""
+    """Return the first break of the chain, or else the differences of the tables from it."""
     expected: dict[Key, Row] = {}
     previous = NOTHING
     for seq, event in enumerate(connection.execute("SELECT * FROM event ORDER BY seq"), 1):
@@ -90,18 +90,18 @@ def _differences(connection: sqlite3.Connection) -> list[str]:
             expected[_key(name, row)] = row
             if removed:
                 del expected[_key(name, row)]
-    wrong = []
+    differences = []
     for name in KEYS:
         for stored in connection.execute(f"SELECT * FROM {name}"):
             row = _erasable(name, dict(stored))
             if expected.pop(_key(name, row), None) != row:
-                wrong.append(f"{_label(_key(name, row))}: differs from the events")
-    wrong += [f"{_label(key)}: is missing, but is in the events" for key in expected]
-    return wrong
+                differences.append(f"{_label(_key(name, row))}: differs from the events")
+    differences += [f"{_label(key)}: is missing, but is in the events" for key in expected]
+    return differences
 
 
 def _key(table: str, row: Row) -> Key:
-    return table, tuple(row[part] for part in KEYS[table])
+    return table, tuple(row[column] for column in KEYS[table])
 
 
 def _label(key: Key) -> str:

@@ -38,7 +38,7 @@ class Submission:
     ranking
         SHA-256 of topics and documents in order, without the tag.
     rules
-        SHA-256 of the campaign.toml that the run was checked by, with the files it names.
+        SHA-256 of the rules by which the run was checked, with the files that they name.
     answers
         Answers to the task's questions, by name.
     metadata
@@ -145,7 +145,7 @@ RULES, REGISTRY = "campaign.toml", "campaign.sqlite"
 """Names of the rules, which people write, and of the registry."""
 
 JOURNAL = f"{REGISTRY}-journal"
-"""SQLite's journal: beside the registry during a change, and after a kill until it is opened."""
+"""SQLite's journal, which exists during a change, or after a kill until the next opening."""
 
 OBJECTS, SCORES, RELEASES = "objects", "scores", "releases"
 """Folders of submitted bytes by SHA-256, of cached scores, and of releases."""
@@ -185,7 +185,7 @@ def path(folder: Path, sha256: str) -> Path:
 def put(folder: Path, source: Path | bytes) -> tuple[str, int]:
     """Store bytes, or those of a file, as an object; return their SHA-256 and number.
 
-    They are on the disk when this returns. Objects that the registry does not name are left-overs.
+    On return, they are on the disk. Objects without a record in the registry are left-overs.
     """
     if isinstance(source, Path):
         sha256 = file_sha256(source)
@@ -197,14 +197,14 @@ def put(folder: Path, source: Path | bytes) -> tuple[str, int]:
         private_folder(folder / OBJECTS)
         private_folder(target.parent)
         sync_folder(folder / OBJECTS)
-    again = hashlib.sha256()
+    digest = hashlib.sha256()
     with whole_file(target, private=True, synced=True) as out:
         if isinstance(source, Path):
             with source.open("rb") as file:
-                while piece := file.read(CHUNK):
-                    again.update(piece)
-                    out.write(piece)
-            if again.hexdigest() != sha256:
+                while chunk := file.read(CHUNK):
+                    digest.update(chunk)
+                    out.write(chunk)
+            if digest.hexdigest() != sha256:
                 raise InputError("changed while it was read", source=str(source))
         else:
             out.write(source)

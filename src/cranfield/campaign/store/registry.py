@@ -1,4 +1,4 @@
-"""Questions to the registry, and one change of it: records in SQLite."""
+"""Queries and transactions of the registry: records in SQLite."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FAULT = "code, severity, message, line, topic, doc, count"
 
 
 class Reading:
-    """Questions to the registry, asked through connections; the answers are records."""
+    """Queries of the registry, which return records."""
 
     def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
         self._connect = connect
@@ -51,16 +51,16 @@ class Reading:
         object: str | None = None,
         tag: str | None = None,
     ) -> tuple[Submission, ...]:
-        """Return submissions in order of arrival; all states where `states` is None.
+        """Return submissions in order of arrival; in all states if `states` is None.
 
-        Tags are compared without regard to case.
+        Tags are compared regardless of case.
         """
         state = None if states is None else tuple(states)
         where = {"task": task, "state": state, "team": team, "ranking": ranking, "tag": tag}
         return self._records(Submission, **where, object=object)
 
     def submission(self, tag: str) -> Submission | None:
-        """Return the accepted submission with a tag in any case, or else the newest one."""
+        """Return the accepted submission with a tag, regardless of case, or else the newest one."""
         runs = self._records(Submission, tag=tag)
         accepted = [run for run in runs if run.state == ACCEPTED]
         return next(iter((*accepted, *reversed(runs))), None)
@@ -92,7 +92,7 @@ class Reading:
         return self._records(Event)
 
     def rules_files(self) -> dict[str, str]:
-        """Return the SHA-256 of the files of the rules as they were last used, by path."""
+        """Return the SHA-256 of the last used files of the rules, by path."""
         with self._connect() as connection:
             row = connection.execute(
                 "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
@@ -100,8 +100,8 @@ class Reading:
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
     def _records(self, kind: type[Any], **where: Any) -> tuple[Any, ...]:
-        """Return records by values of columns, or tuples of possible values; None is any value."""
-        # Names of columns come from the code, values never become text of SQL.
+        """Return records by values of columns, or tuples of allowed values; None is any value."""
+        # Only names of columns, which come from the code, become SQL text.
         table = TABLES[kind]
         terms = ["TRUE"]
         values: list[Any] = []
@@ -121,21 +121,21 @@ Record = TypeVar("Record", Team, Submission, Judgments, ScoreFile, ReleaseRecord
 
 
 class Transaction(Reading):
-    """A change of the registry: reads see what it wrote, others see all of it or nothing."""
+    """A change of the registry; other connections see all of it or nothing."""
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
         super().__init__(lambda: nullcontext(connection))
         self._connection = connection
         self._folder = folder
         self._rows: dict[events.Key, Row] = {}
-        self._unwanted: set[str] = set()
+        self._unneeded: set[str] = set()
 
     def insert(self, record: Record) -> Record:
-        """Add a record, and return it with the id that the registry gave it.
+        """Add a record, and return it with its new id.
 
-        What the record names, an object or a file, has to be in the folder already.
+        The object or file of the record must already be in the folder.
         """
-        self._check_there(record)
+        self._check_file(record)
         table = TABLES[type(record)]
         row = table.row(record)
         if isinstance(record, Submission):
@@ -143,13 +143,13 @@ class Transaction(Reading):
         rowid = insert(self._connection, table.name, row)
         if isinstance(record, Submission):
             row["id"] = rowid
-        self._changed(table, row)
+        self._record_row(table, row)
         stored: Record = table.record(row)
         return stored
 
     def update(self, record: Record) -> Record:
-        """Put a record in the place of that with the same key."""
-        self._check_there(record)
+        """Replace the record with the same key."""
+        self._check_file(record)
         table = TABLES[type(record)]
         row = table.row(record)
         sets = ", ".join(f"{name} = :{name}" for name in row if name not in table.key)
@@ -157,48 +157,48 @@ class Transaction(Reading):
         if self._connection.execute(query, row).rowcount != 1:
             key = ", ".join(str(row[name]) for name in table.key)
             raise CranfieldError(f"the registry has no {table.name} {key}")
-        self._changed(table, row)
+        self._record_row(table, row)
         return record
 
     def remove(self, record: ScoreFile) -> None:
-        """Remove the record of a file of scores, which can be made again."""
+        """Remove the record of a file of scores, which can be computed again."""
         table = TABLES[ScoreFile]
         row = table.row(record)
         self._connection.execute(f"DELETE FROM {table.name} WHERE {table.has_key}", row)
-        self._changed(table, row | {events.REMOVED: True})
+        self._record_row(table, row | {events.REMOVED: True})
 
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:
-        """Add what a check found in a submission."""
+        """Add the faults of a submission."""
         for number, fault in enumerate(faults, 1):
             row = {"submission": submission.id, "number": number, **asdict(fault)}
             insert(self._connection, "fault", row)
             self._rows["fault", (submission.id, number)] = row
 
     def forget(self, sha256: str) -> None:
-        """Remove an object once the change is made, unless something else still needs it."""
-        self._unwanted.add(sha256)
+        """Remove an object after the change, unless another record still refers to it."""
+        self._unneeded.add(sha256)
 
     def _finish(self, at: str, actor: str, action: str, subject: str, about: Row) -> None:
         rows = [(name, row) for (name, _), row in self._rows.items()]
         events.append(self._connection, at, actor, action, subject, about, rows)
 
-    def _remove_unwanted(self) -> None:
-        for sha256 in self._unwanted:
+    def _remove_unneeded(self) -> None:
+        for sha256 in self._unneeded:
             runs = self.submissions(None, None, object=sha256)
             versions = self._records(Judgments, object=sha256)
             if not versions and not any(run.kept for run in runs):
                 records.path(self._folder, sha256).unlink(missing_ok=True)
 
-    def _changed(self, table: Table, row: Row) -> None:
+    def _record_row(self, table: Table, row: Row) -> None:
         self._rows[table.name, tuple(row[name] for name in table.key)] = row
 
-    def _check_there(self, record: object) -> None:
-        # A repair may have removed what was not named yet; it cannot while this change goes on.
+    def _check_file(self, record: object) -> None:
+        # A repair may have removed the unregistered file before this change began.
         if isinstance(record, Judgments) or (isinstance(record, Submission) and record.kept):
-            named = records.path(self._folder, record.object)
+            path = records.path(self._folder, record.object)
         elif isinstance(record, ScoreFile | ReleaseRecord):
-            named = self._folder / record.path
+            path = self._folder / record.path
         else:
             return
-        if not named.exists():
-            raise InputError("is missing, but must exist to be registered", source=named.name)
+        if not path.exists():
+            raise InputError("is missing, but must exist to be registered", source=path.name)

@@ -1,4 +1,4 @@
-"""The tables of the registry, made from the records, and connections to SQLite."""
+"""The tables of the registry, derived from the records, and connections to SQLite."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from cranfield.campaign.store.records import (
 
 VERSION = 1
 WAIT = 30.0
-"""Seconds that one process waits for another one's change."""
+"""Seconds that a process waits for the change of another process."""
 
 PRAGMAS = ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF")
-"""Set for each connection; deleted journals are SQLite's default."""
+"""Pragmas of each connection; deletion of journals is SQLite's default."""
 
 Row = dict[str, Any]
 
@@ -76,7 +76,7 @@ class Table:
 
     @property
     def has_key(self) -> str:
-        """The condition on a row that it has the key of another one."""
+        """The SQL condition that a row has the key of the parameters."""
         return " AND ".join(f"{name} = :{name}" for name in self.key)
 
     def row(self, record: Any) -> Row:
@@ -124,7 +124,7 @@ TABLES = {
     )
 }
 
-_BESIDE = """
+_EXTRA_SQL = """
 CREATE UNIQUE INDEX tag_taken ON submission (lower(tag)) WHERE state = 'accepted';
 CREATE INDEX submission_tag ON submission (lower(tag));
 CREATE INDEX submission_team ON submission (team, task);
@@ -148,19 +148,19 @@ CREATE TRIGGER event_kept BEFORE UPDATE ON event
 CREATE TRIGGER event_stays BEFORE DELETE ON event
     BEGIN SELECT RAISE (ABORT, 'events are never removed'); END;
 """
-"""What the registry has beside the tables of records: faults, indexes and triggers."""
+"""SQL of the registry besides the tables of records: faults, indexes and triggers."""
 
 
 def canonical(value: object) -> str:
-    """Return JSON text that is the same for the same value, always."""
+    """Return the canonical JSON text of a value."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def insert(connection: sqlite3.Connection, table: str, row: Row) -> int | None:
     """Insert a row into a table, and return its rowid."""
-    # Names of columns come from the code, values never become text of SQL.
-    places = ", ".join(f":{name}" for name in row)
-    query = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})"
+    # Only names of columns, which come from the code, become SQL text.
+    parameters = ", ".join(f":{name}" for name in row)
+    query = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({parameters})"
     return connection.execute(query, row).lastrowid
 
 
@@ -173,15 +173,15 @@ def create(path: Path) -> None:
     tables = "".join(table.sql for table in TABLES.values())
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript(
-            f"BEGIN; {tables} {_BESIDE} PRAGMA user_version = {VERSION}; COMMIT;"
+            f"BEGIN; {tables} {_EXTRA_SQL} PRAGMA user_version = {VERSION}; COMMIT;"
         )
 
 
 @contextmanager
 def connected(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Open the registry of a folder; errors of SQLite become errors of one line.
+    """Open the registry of a folder; errors of SQLite are raised as errors of one line.
 
-    SQLite rolls back what a killed process left unfinished.
+    SQLite rolls back unfinished changes of killed processes.
     """
     path = folder / REGISTRY
     if not path.is_file():
@@ -199,13 +199,13 @@ def connected(folder: Path) -> Iterator[sqlite3.Connection]:
                 raise InputError("is damaged: its schema is not text", source=str(path)) from error
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version > VERSION:
-                tables = f"tables of version {version}; this one knows {VERSION}"
+                tables = f"tables of version {version}; this cranfield supports {VERSION}"
                 raise InputError(f"was written by a newer cranfield ({tables})", source=str(path))
             if version < VERSION:
                 raise InputError("is not the registry of a campaign", source=str(path))
             yield connection
     except UnicodeEncodeError as error:
-        raise CranfieldError("text that is not Unicode cannot be kept") from error
+        raise CranfieldError("text that is not Unicode cannot be stored") from error
     except sqlite3.IntegrityError as error:
         raise CranfieldError(f"the registry refuses the change: {error}") from error
     except sqlite3.OperationalError as error:

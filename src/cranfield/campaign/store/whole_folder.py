@@ -1,4 +1,4 @@
-"""A campaign's folder as a whole: created, verified by its hashes, exported."""
+"""Creation, verification and export of a campaign's folder."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 PROBLEM, LEFT_OVER, NOTE, REPAIRED = "problem", "left over", "note", "repaired"
-"""Kinds of findings; left-overs of a killed command are removed by a repair."""
+"""Kinds of findings; a repair removes the left-overs of killed commands."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class Verification(Result):
     Attributes
     ----------
     findings
-        Problems first, then what was left over by a kill, notes, and what was repaired.
+        Problems first, then left-overs of killed commands, notes, and repairs.
     files, events
-        How many files were compared with their hashes, and how many events are in the chain.
+        Number of files that were compared with their hashes, and number of events in the chain.
     """
 
     name: ClassVar[str] = "findings"
@@ -107,13 +107,13 @@ class Verification(Result):
         return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def __str__(self) -> str:
-        # Written here, as tables need polars, which a verification does without.
+        # Tables would require polars, which a verification does not load.
         return "\n".join([*self.heading(), *map(str, self.findings)])
 
     def heading(self) -> list[str]:
-        """Return one line: whether all is well, and how much was compared."""
-        compared = f"{counted(self.files, 'file')}, {counted(self.events, 'event')}"
-        return [f"{counted(len(self.problems), 'problem') if not self.ok else 'whole'}: {compared}"]
+        """Return one line: the number of problems, if any, and of compared files and events."""
+        sizes = f"{counted(self.files, 'file')}, {counted(self.events, 'event')}"
+        return [f"{counted(len(self.problems), 'problem') if not self.ok else 'whole'}: {sizes}"]
 
     def _frame(self) -> pl.DataFrame:
         import polars as pl
@@ -124,67 +124,68 @@ class Verification(Result):
 
 OWN = (RULES, REGISTRY, OBJECTS, SCORES, RELEASES)
 
-_UNNAMED = re.compile(
+_FILE_PATTERN = re.compile(
     rf"{OBJECTS}/(\.[^/]*|([0-9a-f]{{2}})/(\2[0-9a-f]{{62}}|\.[^/]*))"
     rf"|{SCORES}/(\..*|[^/]+\.parquet)"
     rf"|{RELEASES}/(\.[^/]*|[^/]+\.retracted\.json)"
     rf"|\.campaign\.[^/]*|{re.escape(JOURNAL)}"
 )
-"""Names of the files that a campaign writes; those that no record names were left by a kill."""
+"""Names of the files that a campaign writes; files without a record are left-overs of a kill."""
 
 _RELEASE, _SCORES = "release", "scores; remove it to have them computed"
 
-_Named = dict[str, tuple[str, str]]
+_Hashes = dict[str, tuple[str, str]]
 """SHA-256 and description of the files that a registry names, and of the tag manifests of releases,
 by the path of the file or release."""
 
 
-def _named_files(registry: Reading) -> _Named:
-    named = {
+def _recorded_hashes(registry: Reading) -> _Hashes:
+    hashes = {
         path: (sha256, "rules as they were last used")
         for path, sha256 in registry.rules_files().items()
     }
     objects = {
         run.object: f"run {quoted(run.tag)}" for run in registry.submissions(None, None) if run.kept
     }
-    objects |= {one.object: f"judgments {quoted(one.version)}" for one in registry.judgments()}
+    for judgments in registry.judgments():
+        objects[judgments.object] = f"judgments {quoted(judgments.version)}"
     for sha256, description in objects.items():
-        named[records.path(Path(), sha256).as_posix()] = sha256, description
+        hashes[records.path(Path(), sha256).as_posix()] = sha256, description
     for file in registry.score_files():
-        named[file.path] = file.sha256, _SCORES
+        hashes[file.path] = file.sha256, _SCORES
     for release in registry.releases():
-        named[release.path] = release.manifest, _RELEASE
+        hashes[release.path] = release.manifest, _RELEASE
         if release.retraction is not None:
             note = f"{release.path}.retracted.json"
-            named[note] = release.retraction, "note of a retracted release"
-    return named
+            hashes[note] = release.retraction, "note of a retracted release"
+    return hashes
 
 
-def _other_files(folder: Path, named: _Named) -> Iterator[Finding]:
-    """Find what no record names: left over by a kill, or not the campaign's at all."""
-    above = {str(parent) for name in named for parent in PurePosixPath(name).parents}
+def _other_files(folder: Path, hashes: _Hashes) -> Iterator[Finding]:
+    """Yield files without a record: left over by a kill, or not of the campaign."""
+    parents = {str(parent) for name in hashes for parent in PurePosixPath(name).parents}
     pending = sorted(folder.iterdir(), reverse=True)
     while pending:
         path = pending.pop()
         name = path.relative_to(folder).as_posix()
-        own = name in OWN or name in above or path.parent == folder / OBJECTS
-        if own and path.is_dir() and not path.is_symlink():
+        is_own = name in OWN or name in parents or path.parent == folder / OBJECTS
+        if is_own and path.is_dir() and not path.is_symlink():
             # Releases, and folders of others, are not entered.
             pending.extend(sorted(path.iterdir(), reverse=True))
-        elif name in named or name in OWN:
+        elif name in hashes or name in OWN:
             continue
-        elif _UNNAMED.fullmatch(name) or (path / "bagit.txt").exists():
+        elif _FILE_PATTERN.fullmatch(name) or (path / "bagit.txt").exists():
             yield Finding(name, "no record names it", LEFT_OVER)
         else:
             yield Finding(name, "does not belong to the campaign", NOTE)
 
 
-LOOKS = 5
-"""How often files are looked at that are missing while other processes are at work."""
+MAX_TRIES = 5
+"""Maximum number of verifications while other processes change the campaign."""
 
 
 def verify(opened: OpenedCampaign, *, repair: bool = False) -> Verification:
-    """Verify a campaign's folder; only changes that a kill interrupted are rolled back.
+    """Verify a campaign's folder; changes that were interrupted by a kill are rolled back.
 
     Parameters
     ----------
@@ -201,26 +202,27 @@ def verify(opened: OpenedCampaign, *, repair: bool = False) -> Verification:
 
     Notes
     -----
-    Hashes show that bytes are those that were recorded, and in which order; not that what was
-    recorded is true, nor that nobody wrote the whole folder anew.
+    Hashes prove that bytes and their order are as recorded; they do not prove that the records are
+    true, nor that the whole folder was not rewritten.
     """
     check_folder(opened.folder)
-    verification = _look_again(opened.folder)
+    verification = _verify(opened.folder)
     if not repair:
         return verification
-    removed = _remove_left_over(opened, verification)
-    again = _look_again(opened.folder)
-    return Verification((*again.findings, *removed), again.files, again.events)
+    repairs = _remove_left_over(opened, verification)
+    verification = _verify(opened.folder)
+    findings = (*verification.findings, *repairs)
+    return Verification(findings, verification.files, verification.events)
 
 
-def _look_again(folder: Path) -> Verification:
-    """Look again where others changed something meanwhile: what is missing may be purged."""
-    for look in range(LOOKS):
+def _verify(folder: Path) -> Verification:
+    """Compare a folder with its hashes; try again if another process changed it meanwhile."""
+    for attempt in range(MAX_TRIES):
         try:
-            verification = _look(folder)
+            verification = _verify_once(folder)
         except FileNotFoundError:
-            # A file that was being written got its name, or was removed, under our eyes.
-            if look == LOOKS - 1:
+            # Another process renamed or removed a file meanwhile.
+            if attempt == MAX_TRIES - 1:
                 raise
             continue
         if verification.ok or not verification.events:
@@ -231,59 +233,60 @@ def _look_again(folder: Path) -> Verification:
     return verification
 
 
-def _look(folder: Path) -> Verification:
-    """Compare all files of a folder with their hashes once."""
+def _verify_once(folder: Path) -> Verification:
+    """Compare all files of a folder with their hashes."""
     findings: list[Finding] = []
     files, last = 1, 0
-    named: _Named | None = None
+    recorded: _Hashes | None = None
     try:
         with connected(folder) as connection:
             connection.execute("BEGIN")
-            findings = [Finding(REGISTRY, why) for why in events.contradictions(connection)[:20]]
+            problems = events.contradictions(connection)[:20]
+            findings = [Finding(REGISTRY, problem) for problem in problems]
             if not findings:
                 last, _ = events.last_event(connection)
-                named = _named_files(Transaction(connection, folder))
+                recorded = _recorded_hashes(Transaction(connection, folder))
     except InputError as error:
         files = 0
         findings.append(Finding(REGISTRY, error.reason))
-    if named is None:
+    if recorded is None:
         reason = "compared without the registry: no rules, scores and missing files"
         findings.append(Finding(".", reason, NOTE))
-    hashed = _named_by_hash(folder) if named is None else named
-    for name, (sha256, description) in hashed.items():
+    hashes = _hashes_of_names(folder) if recorded is None else recorded
+    for name, (sha256, description) in hashes.items():
         if description == _RELEASE:
-            compared, found = _compare_bag(folder, name, sha256)
+            count, new = _compare_bag(folder, name, sha256)
         elif description == _SCORES and not (folder / name).exists():
-            compared, found = 0, [Finding(name, "is missing; it will be computed again", NOTE)]
+            count, new = 0, [Finding(name, "is missing; it will be computed again", NOTE)]
         else:
-            compared, found = _compare(folder, name, sha256, description)
-        files += compared
-        findings += found
-    if named is not None:
-        findings.extend(_other_files(folder, named))
+            count, new = _compare(folder, name, sha256, description)
+        files += count
+        findings += new
+    if recorded is not None:
+        findings.extend(_other_files(folder, recorded))
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         findings.append(Finding(".", "the folder is readable by other users", NOTE))
     findings.sort(key=lambda finding: (PROBLEM, LEFT_OVER, NOTE).index(finding.kind))
     return Verification(tuple(findings), files, last)
 
 
-def _named_by_hash(folder: Path) -> _Named:
-    """Return the files whose names contain their hash, and releases, without the registry."""
+def _hashes_of_names(folder: Path) -> _Hashes:
+    """Return the files named by their hash, and releases, without the registry."""
     objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
     bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
-    named = {path.relative_to(folder).as_posix(): (path.name, "by its name") for path in objects}
-    return named | {path.relative_to(folder).as_posix(): ("", _RELEASE) for path in bags}
+    hashes = {path.relative_to(folder).as_posix(): (path.name, "by its name") for path in objects}
+    return hashes | {path.relative_to(folder).as_posix(): ("", _RELEASE) for path in bags}
 
 
 def _compare(folder: Path, name: str, sha256: str, description: str) -> tuple[int, list[Finding]]:
     """Compare a file with its hash; return 1 if it can be read, and the findings."""
     path = folder / name
     if path.exists() and not path.is_file():
-        # To open a pipe would wait for somebody to write to it.
+        # Opening a pipe would block until a process writes to it.
         return 0, [Finding(name, f"is not a regular file ({description})")]
     findings = []
     if path.is_symlink():
-        reason = f"is a link: a copy of the folder may be without it ({description})"
+        reason = f"is a link: a copy of the folder may not contain the file ({description})"
         findings.append(Finding(name, reason, NOTE))
     try:
         if file_sha256(path) != sha256:
@@ -313,12 +316,12 @@ def _remove_left_over(opened: OpenedCampaign, verification: Verification) -> lis
     names = {finding.file for finding in verification.left_over}
     if not names or any(finding.file == REGISTRY for finding in verification.problems):
         return []
-    # Rules that changed are not recorded by a repair: who uses them does.
+    # A fresh campaign, whose rules were not read, so that a repair does not record changed rules.
     registry = OpenedCampaign(opened.folder, actor=opened.actor, clock=opened.clock).registry
     removed = []
     with registry.change("repair", details={"removed": sorted(names)}) as tx:
-        # Under the lock, nothing that was not named a moment ago can become so.
-        for finding in _other_files(opened.folder, _named_files(tx)):
+        # Under the lock, no other process can record one of these files.
+        for finding in _other_files(opened.folder, _recorded_hashes(tx)):
             path = opened.folder / finding.file
             if finding.kind != LEFT_OVER or finding.file not in names:
                 continue
@@ -331,28 +334,27 @@ def _remove_left_over(opened: OpenedCampaign, verification: Verification) -> lis
 
 
 def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:
-    """Make a campaign's folder, from a file of rules and the files that it names.
+    """Create a campaign's folder, from a file of rules and the files that it names.
 
-    It is made beside its place under another name, and takes its name when it is whole. Without
-    rules there is an example of them, with comments, to be written on.
+    The folder is written completely or not at all. Without rules, it has an example with comments.
 
     Raises
     ------
     PolicyError
-        If there is something in the folder, or it is the one that this process works in.
+        If the folder is not empty, or is the working directory.
     InputError
-        If the rules or a file that they name cannot be read, or the folder cannot be made.
+        If the rules or a file that they name cannot be read, or the folder cannot be created.
     """
     if folder.resolve() == Path.cwd():
         raise PolicyError("expected the name of a new folder, got the current one")
     with whole_folder(folder, private=True, synced=True) as building:
         contents = {RULES: template().encode()}
         if rules is not None:
-            given = read_rules(rules)
-            check_rules(given)
+            own_rules = read_rules(rules)
+            check_rules(own_rules)
             source = rules if rules.is_dir() else rules.parent
-            contents = {name: (source / name).read_bytes() for name in given.files}
-            contents[RULES] = contents.pop(given.source)
+            contents = {name: (source / name).read_bytes() for name in own_rules.files}
+            contents[RULES] = contents.pop(own_rules.source)
         for name, data in contents.items():
             (building / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with whole_file(building / name, private=True, synced=True) as out:
@@ -361,27 +363,27 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
             private_folder(building / name)
         schema.create(building / REGISTRY)
         opened = OpenedCampaign(building, actor=actor)
-        # Rules that were read are in use: the first change records them.
+        # Read the rules, so that the first change records them.
         _ = opened.rules
-        # The log begins with what nobody can guess: releases draw the names of hidden teams by it.
+        # A secret in the log, from which releases draw the names of hidden teams.
         with opened.registry.change("create", details={"secret": secrets.token_hex(16)}):
             pass
 
 
 def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
-    """Write a campaign as one zip archive: its files, and the tables of its registry.
+    """Write a campaign as a zip archive: its files, and the tables of its registry.
 
-    The archive holds all that is private, contacts and runs that were not released: it is for
-    keeping, not for showing. Only its owner can read it. For others there is a release.
+    The archive contains private data, such as contacts and unreleased runs, and only its owner can
+    read it. Use a release for publication.
 
     Parameters
     ----------
     opened
         The campaign.
     path
-        The archive, whose name ends in `.zip`, outside of the campaign's folder. It holds the
-        campaign's folder, each table in `tables/` as CSV and as JSON, and in `SHA256SUMS` the
-        hashes of all of them, which `sha256sum -c` compares.
+        The archive, whose name ends in `.zip`, outside of the campaign's folder. It contains the
+        campaign's folder, each table in `tables/` as CSV and as JSON, and the hashes of all files
+        in `SHA256SUMS`, for `sha256sum -c`.
 
     Raises
     ------
@@ -396,19 +398,19 @@ def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
         raise PolicyError("an export must be outside the campaign's folder")
     with connected(opened.folder) as connection:
         connection.execute("BEGIN")
-        named = _named_files(Transaction(connection, opened.folder))
-        written = {REGISTRY: connection.serialize()}
+        hashes = _recorded_hashes(Transaction(connection, opened.folder))
+        contents = {REGISTRY: connection.serialize()}
         for table in (*KEYS, "event"):
             rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
-            written[f"tables/{table}.csv"] = _csv(rows).encode()
+            contents[f"tables/{table}.csv"] = _csv(rows).encode()
             text = json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
-            written[f"tables/{table}.json"] = text.encode()
+            contents[f"tables/{table}.json"] = text.encode()
     with (
         whole_file(target, private=True, synced=True) as out,
         ZipFile(out, "w", ZIP_DEFLATED) as archive,
     ):
-        sums = [_packed(archive, name, io.BytesIO(data)) for name, data in written.items()]
-        for path_in_folder, (_, description) in sorted(named.items()):
+        sums = [_add_file(archive, name, io.BytesIO(data)) for name, data in contents.items()]
+        for path_in_folder, (_, description) in sorted(hashes.items()):
             source = opened.folder / path_in_folder
             if description == _SCORES and not source.exists():
                 continue
@@ -417,23 +419,23 @@ def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
                 name = file.relative_to(opened.folder).as_posix()
                 try:
                     with file.open("rb") as stored:
-                        sums.append(_packed(archive, name, stored))
+                        sums.append(_add_file(archive, name, stored))
                 except OSError as error:
                     raise InputError("is missing or cannot be read", source=name) from error
-        _packed(archive, "SHA256SUMS", io.BytesIO("".join(sums).encode()))
+        _add_file(archive, "SHA256SUMS", io.BytesIO("".join(sums).encode()))
     return target
 
 
-def _packed(archive: ZipFile, name: str, file: BinaryIO) -> str:
+def _add_file(archive: ZipFile, name: str, file: BinaryIO) -> str:
     """Write a file to an archive, without its time; return its line of `SHA256SUMS`."""
     entry = ZipInfo(name)
     entry.external_attr = 0o600 << 16
     entry.compress_type = ZIP_DEFLATED
     digest = hashlib.sha256()
     with archive.open(entry, "w") as out:
-        while piece := file.read(records.CHUNK):
-            digest.update(piece)
-            out.write(piece)
+        while chunk := file.read(records.CHUNK):
+            digest.update(chunk)
+            out.write(chunk)
     return f"{digest.hexdigest()}  {name}\n"
 
 

@@ -38,7 +38,7 @@ HOSTILE = [
 
 
 def test_hostile_tags() -> None:
-    names = file_names(HOSTILE, taken=["index", "topics"])
+    names = file_names(HOSTILE, reserved=["index", "topics"])
     assert set(names) == set(HOSTILE)
     assert len({name.casefold() for name in names.values()}) == len(HOSTILE)
     assert all(safe_name(name) and len(name) < 80 for name in names.values())
@@ -52,9 +52,9 @@ def test_usual_tags_stay_as_they_are() -> None:
 
 @given(st.lists(st.text(max_size=70), unique=True, max_size=12), st.randoms())
 def test_no_order_and_no_collision(tags: list[str], mixed: random.Random) -> None:
-    names = file_names(tags, taken=["index"])
+    names = file_names(tags, reserved=["index"])
     other = mixed.sample(tags, len(tags))
-    assert file_names(other, taken=["index"]) == names
+    assert file_names(other, reserved=["index"]) == names
     assert len({*(name.casefold() for name in names.values()), "index"}) == len(tags) + 1
     assert all(safe_name(name) for name in names.values())
 

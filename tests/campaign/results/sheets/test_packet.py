@@ -15,7 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.results.sheet_making import ALL_RUNS, groups_shown, sheet_inputs, value_of
+from cranfield.campaign.results.sheet_making import (
+    ALL_RUNS,
+    reference_groups,
+    sheet_inputs,
+    value_of,
+)
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
 from tests.campaign.results.sheets import made
@@ -136,7 +141,7 @@ def test_groups_tell_nothing_of_few_teams(rows: list[tuple[str, str, str]], leas
         for k, (team, type, field) in enumerate(rows)
     ]
     for team in {run.team for run in runs}:
-        chosen = groups_shown(runs, task, team)
+        chosen = reference_groups(runs, task, team)
         assert {*chosen} == {run.tag for run in runs if run.team == team}
         shown = {one for one in chosen.values() if one is not None}
         members = {
@@ -160,7 +165,7 @@ def test_groups_for_all_are_large_enough(rows: list[tuple[str, str, str]], least
         for k, (team, type, field) in enumerate(rows)
     ]
     for run in runs:
-        group = groups_shown(runs, task)[run.tag]
+        group = reference_groups(runs, task)[run.tag]
         sizes = [
             sum(value_of(one, key) == value_of(run, key) for one in runs) * bool(value_of(run, key))
             for key in task.categories

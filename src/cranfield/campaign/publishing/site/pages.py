@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -13,40 +13,38 @@ from cranfield.campaign.pages import STYLES, filled
 from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.reporting.page.html import Html, asset, whole_page
 
-LONGEST = 60
-"""Characters of a tag that stay in the name of its page."""
+MAX_LENGTH = 60
+"""Maximum number of characters of a tag in the name of its page."""
 
 
-def file_names(tags: Iterable[str], taken: Collection[str] = ()) -> dict[str, str]:
-    """Give each tag a file name without suffix: itself, where every disk can take it.
+def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
+    """Return a file name without suffix for each tag: the tag itself if it is a safe name.
 
-    What had to be changed, what differs from another tag only in case, and what is taken ends in
-    a piece of the SHA-256 of the tag, so that the name depends on no order.
+    Other names, names that differ only in case, and reserved names end in the first digits of the
+    SHA-256 of the tag, so that names do not depend on the order of tags.
 
     Examples
     --------
-    >>> file_names(["bm25", "Run", "run", "../x"], taken=["index"])["bm25"]
+    >>> file_names(["bm25", "Run", "run", "../x"], reserved=["index"])["bm25"]
     'bm25'
     >>> sorted(file_names(["Run", "run"]).values())
     ['Run-00d60e31', 'run-acba2551']
     """
-    wanted = {tag: _on_disk(tag) for tag in tags}
-    alike = defaultdict(list)
-    for tag, name in wanted.items():
-        alike[name.casefold()].append(tag)
-    reserved = {name.casefold() for name in taken}
+    safe_names = {tag: _safe_name(tag) for tag in tags}
+    counts = Counter(name.casefold() for name in safe_names.values())
+    reserved = {name.casefold() for name in reserved}
     names: dict[str, str] = {}
-    for tag, name in wanted.items():
-        alone = len(alike[name.casefold()]) == 1 and name.casefold() not in reserved
-        names[tag] = name if name == tag and alone else f"{name}-{_digest(tag)[:8]}"
+    for tag, name in safe_names.items():
+        is_free = counts[name.casefold()] == 1 and name.casefold() not in reserved
+        names[tag] = name if name == tag and is_free else f"{name}-{_digest(tag)[:8]}"
     if len({name.casefold() for name in names.values()} | reserved) < len(names) + len(reserved):
-        # Somebody called a run as another's page would be called.
-        names = {tag: f"{wanted[tag][:20]}-{_digest(tag)}" for tag in names}
+        # The tag of a run is the name of another run's page.
+        names = {tag: f"{safe_names[tag][:20]}-{_digest(tag)}" for tag in names}
     return names
 
 
-def _on_disk(tag: str) -> str:
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:LONGEST].strip(".-")
+def _safe_name(tag: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:MAX_LENGTH].strip(".-")
     return name if safe_name(name) else f"run-{name}".rstrip(".-")
 
 
@@ -55,15 +53,15 @@ def _digest(tag: str) -> str:
 
 
 Links = Sequence[tuple[str, str]]
-"""Words and where they lead."""
+"""Texts of links and their targets."""
 
 
 def page(
     template: str, path: str, title: str, links: Links, *, sortable: bool = False, **values: object
 ) -> tuple[str, bytes]:
-    """Fill a template; return a page's path and bytes, with style and script in it.
+    """Fill a template; return a page's path and bytes, with inline style and script.
 
-    From a folder, without a server, browsers refuse files beside a page by their hashes.
+    Opened from a folder, without a server, browsers would refuse other files by their hashes.
     """
     scripts = [site_script()] if sortable else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}

@@ -1,4 +1,4 @@
-"""The folders of releases, from which the site is made."""
+"""Folders of releases, and the data of the site that is written from them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Released:
     folder: Path
     task: str
     number: int
-    about: Mapping[str, Any]  # its `about.json`
-    retracted: Mapping[str, Any] | None = None  # the note beside a release that was retracted
+    about: Mapping[str, Any]  # content of `about.json`
+    retracted: Mapping[str, Any] | None = None  # the note of a retracted release
 
     @property
     def id(self) -> str:
@@ -105,22 +105,22 @@ class Released:
             frame = parquet_frame(path.read_bytes(), str(path))
             names = [name for name in frame.columns if name not in {"topic", "system"}]
             for name in names:
-                part = frame.select("topic", "system", score=name)
-                by_measure |= read_scores_by_measure(part, [name])
+                rows = frame.select("topic", "system", score=name)
+                by_measure |= read_scores_by_measure(rows, [name])
         return by_measure
 
 
 def read_releases(folder: Path) -> tuple[Released, ...]:
     """Read all releases of a folder, by task, the newest first."""
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
-    releases = [release for path in paths if (release := _released(path)) is not None]
+    releases = [release for path in paths if (release := _read_release(path)) is not None]
     if not releases:
         raise InputError("no release found", source=str(folder))
     return tuple(sorted(releases, key=lambda release: (release.task, -release.number)))
 
 
 def newest(releases: Iterable[Released]) -> tuple[Released, ...]:
-    """Return of each task the newest release that was not retracted."""
+    """Return the newest release of each task that was not retracted."""
     by_task: dict[str, Released] = {}
     for release in releases:
         if release.retracted is None:
@@ -128,7 +128,7 @@ def newest(releases: Iterable[Released]) -> tuple[Released, ...]:
     return tuple(by_task.values())
 
 
-def _released(folder: Path) -> Released | None:
+def _read_release(folder: Path) -> Released | None:
     # Unfinished releases have other names: a release with its own name is complete.
     name_parts = re.fullmatch(r"(?P<task>[^.].*)-(?P<number>[0-9]+)", folder.name)
     if name_parts is None or not folder.is_dir():
@@ -144,8 +144,8 @@ def _released(folder: Path) -> Released | None:
     )
 
 
-def entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Released, ...]:
-    """Read the releases of a folder that a registry has, by task, the newest first.
+def read_recorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Released, ...]:
+    """Read the recorded releases of a folder, by task, the newest first.
 
     Releases without a record are skipped, such as those of a killed process. A recorded release
     that is missing or has another manifest is an error.
@@ -164,30 +164,30 @@ def entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Released, .
         note = release.folder.with_name(f"{release.id}.retracted.json")
         if retraction is not None and file_sha256(note) != retraction:
             raise InputError("differs from the recorded note", source=str(note))
-        # A note without a record is from a retraction that was interrupted.
+        # A note without a record is from an interrupted retraction.
         releases.append(release if retraction is not None else replace(release, retracted=None))
     return tuple(releases)
 
 
-def not_entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
-    """Name the releases in a folder that no record names."""
+def unrecorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
+    """Return the ids of the releases in a folder that have no record."""
     recorded = {record.id for record in records}
     return tuple(release.id for release in read_releases(folder) if release.id not in recorded)
 
 
 PAGES = ("index", "topics", "report")
-"""Names of pages of a task, which no run's page has."""
+"""Names of pages of a task, which are reserved."""
 
-MOST_KINDS = 12
+MAX_KINDS = 12
 """Maximum number of values of a question that can be filtered by."""
 
 
 TaskLeaderboard = SimpleNamespace
-"""Data of the pages of a task; made by :func:`task_leaderboard`."""
+"""Data of the pages of a task; returned by :func:`task_leaderboard`."""
 
 
 def task_leaderboard(release: Released) -> TaskLeaderboard:
-    """Return a release with its leaderboard, a row for each run in order of the first measure."""
+    """Return a release with its leaderboard, whose rows are runs in order of the first measure."""
     measure = release.measures[0]
     about_runs = {row["tag"]: row for row in release.table("runs").iter_rows(named=True)}
     board = release.table("leaderboard").iter_rows(named=True)
@@ -209,11 +209,11 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
     kinds = {}
     for name in dict.fromkeys(["type", *map(str, release.about.get("categories", ()))]):
         values = sorted({row[name] for row in rows if row.get(name)})
-        if 2 <= len(values) <= MOST_KINDS:
+        if 2 <= len(values) <= MAX_KINDS:
             kinds[name] = values
     part = None
     if groups and (scores := release.scores.get(measure)) is not None:
-        # As the leaderboard of the release was made.
+        # The comparison by which the leaderboard of the release was computed.
         part = collect(compared(scores), title=release.title, scales=False).parts[0]
     return TaskLeaderboard(
         release=release,
@@ -222,7 +222,7 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
         tags=tags,
         # The name of the team of a row.
         team_of=lambda row: release.teams.get(row.get("team"), row.get("team")) or "–",
-        # The file of each run's page, and the links to those that have a sheet.
+        # The file of each run's page, and the links to the pages of runs with a sheet.
         pages={tag: f"{name}.html" for tag, name in names.items()},
         links={tag: link(f"{names[tag]}.html") for tag in sheets},
         sheets=sheets,
@@ -235,15 +235,15 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
         kinds=kinds,
         kinds_of={row["tag"]: json.dumps([row.get(name, "") for name in kinds]) for row in rows},
         has_late=any(row.get("late") == "true" for row in rows),
-        # Where no run is marked as pooled, none is marked as unpooled.
+        # If no run is marked as pooled, none is marked as unpooled.
         has_pooled=any(row.get("pooled") == "true" for row in rows),
         has_unpooled=any(row.get("pooled") == "false" for row in rows),
         part=part,
         answer=answer(part) if part else [],
         places=places(part) if part else 4,
-        # Runs that are not significantly different from the first, which comes first.
+        # The first run, and the runs that are not significantly different from it.
         not_separated=part.comparison.top_group if part and part.comparison else (),
-        # Which releases are shown was decided by the records of the campaign, if there are any.
+        # Retracted releases were already excluded by the records of the campaign, if any.
         records=history([release.folder], measure, retracted=True)
         if all(row.get("received") for row in rows)
         else None,

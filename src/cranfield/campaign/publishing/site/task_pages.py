@@ -23,19 +23,19 @@ from cranfield.scores import Scores
 from cranfield.tabular import Table
 
 SHADES = 9
-"""Steps of the map, from the worst to the best score."""
+"""Number of shades of the map, from the worst to the best score."""
 
-ACROSS, NARROW, WIDE, HIGH = 940, 7, 18, 12
-"""Room for the columns of the map, bounds of their widths, and the height of its rows."""
+TOTAL_WIDTH, MIN_WIDTH, MAX_WIDTH, HEIGHT = 940, 7, 18, 12
+"""Width of all columns of the map, bounds of the width of a cell, and height of a row."""
 
 LEFT, TOP, KEY = 90, 22, 34
-"""Room of the map for labels and for its key."""
+"""Space of the map for labels and for its key."""
 
-MOST_CELLS = 40_000
-"""Cells of a map that can still be read."""
+MAX_CELLS = 40_000
+"""Maximum number of cells of a legible map."""
 
-LONGEST_NAME = 14
-"""Characters of a topic that the map shows."""
+MAX_NAME = 14
+"""Maximum number of characters of a topic on the map."""
 
 
 def task_pages(
@@ -106,11 +106,11 @@ RULES = {
     "measures": "measures",
     "feedback": "feedback before the release",
 }
-"""The rules that the page of a task shows."""
+"""The rules on the page of a task."""
 
 
 def rules_of(release: Released) -> Table | None:
-    """Return the rules of a task that are of interest to readers, if they were released."""
+    """Return the released rules of a task as a table; None if there are none."""
     rows = []
     for key, title in RULES.items():
         value = release.rules.get(key)
@@ -145,7 +145,7 @@ def topics_of(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     scores = leaderboard.release.scores.get(leaderboard.measure)
     topics = [
         {"name": row["topic"], **{name: float(row[name]) for name in ("best", "median", "worst")}}
-        | leading(leaderboard, scores, row["topic"])
+        | best_runs(leaderboard, scores, row["topic"])
         for row in leaderboard.release.table("topic-statistics").iter_rows(named=True)
         if row["measure"] == leaderboard.measure and row["group"] == "all"
     ]
@@ -155,17 +155,17 @@ def topics_of(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     )
 
 
-def leading(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
-    """Return the runs with the best score of a topic, or a text instead."""
+def best_runs(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
+    """Return the runs with the best score of a topic, or a text in their place."""
     if scores is None or topic not in scores.topics:
         return {"text": "", "leading": []}
     row = scores.values[scores.topics.index(topic)]
     if np.isnan(row).all():
         return {"text": "–", "leading": []}
-    leads = best_of(row, scores.lower_is_better)
-    if (leads | np.isnan(row)).all() and row.size > 1:
+    is_best = best_of(row, scores.lower_is_better)
+    if (is_best | np.isnan(row)).all() and row.size > 1:
         return {"text": "all runs equal", "leading": []}
-    tags = {scores.systems[k] for k in np.flatnonzero(leads)}
+    tags = {scores.systems[k] for k in np.flatnonzero(is_best)}
     return {"text": "", "leading": [tag for tag in leaderboard.tags if tag in tags]}
 
 
@@ -175,29 +175,29 @@ def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any
     if scores is None or not topics:
         return None
     values = scores_in_order(leaderboard, scores, topics)
-    if values.size == 0 or values.size > MOST_CELLS or not np.isfinite(values).any():
-        return {"too_large": MOST_CELLS}
+    if values.size == 0 or values.size > MAX_CELLS or not np.isfinite(values).any():
+        return {"too_large": MAX_CELLS}
     lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
-    share = (values - lowest) / (highest - lowest) if highest > lowest else np.zeros(values.shape)
-    share = 1 - share if scores.lower_is_better else share
-    shades = np.where(np.isnan(share), -1, np.minimum(share * SHADES, SHADES - 1)).astype(np.int64)
+    level = (values - lowest) / (highest - lowest) if highest > lowest else np.zeros(values.shape)
+    level = 1 - level if scores.lower_is_better else level
+    shades = np.where(np.isnan(level), -1, np.minimum(level * SHADES, SHADES - 1)).astype(np.int64)
     rows, columns = values.shape
-    cell = max(NARROW, min(WIDE, ACROSS // columns))
-    square = f"h{cell - 1}v{HIGH - 1}h{1 - cell}z"
+    cell = max(MIN_WIDTH, min(MAX_WIDTH, TOTAL_WIDTH // columns))
+    square = f"h{cell - 1}v{HEIGHT - 1}h{1 - cell}z"
     paths = [
         "".join(
-            f"M{LEFT + column * cell} {TOP + row * HIGH}{square}"
+            f"M{LEFT + column * cell} {TOP + row * HEIGHT}{square}"
             for row, column in np.argwhere(shades == shade).tolist()
         )
         for shade in range(SHADES)
     ]
-    step = 1 if cell == WIDE else 10
+    step = 1 if cell == MAX_WIDTH else 10
     names = [label(topic) for topic in topics]
-    key = TOP + rows * HIGH + 12
+    key = TOP + rows * HEIGHT + 12
     return {
         "too_large": None,
         "width": LEFT + max(columns * cell, 240),
-        "height": TOP + rows * HIGH + KEY,
+        "height": TOP + rows * HEIGHT + KEY,
         "best": lowest if scores.lower_is_better else highest,
         "worst": highest if scores.lower_is_better else lowest,
         "shades": paths,
@@ -207,8 +207,8 @@ def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any
             if k == 0 or (k + 1) % step == 0
         ],
         "rows": [
-            (name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…", LEFT - 5, y)
-            for name, y in zip(names, range(TOP + 9, TOP + 9 + rows * HIGH, HIGH), strict=True)
+            (name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…", LEFT - 5, y)
+            for name, y in zip(names, range(TOP + 9, TOP + 9 + rows * HEIGHT, HEIGHT), strict=True)
         ],
         "key": [f"M{LEFT + 45 + 16 * k} {key}h15v11h-15z" for k in range(SHADES)],
         "key_y": key + 9,

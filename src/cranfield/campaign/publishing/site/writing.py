@@ -1,4 +1,4 @@
-"""The site as a folder: made beside its place, then put there whole."""
+"""Writing of the site to a folder, completely or not at all."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from cranfield.campaign.publishing.site.releases import (
     COPIES,
     Released,
     TaskLeaderboard,
-    entered,
     newest,
-    not_entered,
+    read_recorded,
     read_releases,
     task_leaderboard,
+    unrecorded,
 )
 from cranfield.campaign.publishing.site.task_pages import lead_of, task_pages
 from cranfield.campaign.store.records import (
@@ -38,10 +38,10 @@ from cranfield.reporting.page.html import Html, label, text
 
 
 def _bibtex(title: str, release: Released) -> Html:
-    """Write an entry for BibTeX; its key is plain whatever the names are."""
+    """Return a BibTeX entry; its key is always plain ASCII."""
     year = re.match(r"[0-9]{4}(?=-)", str(release.about.get("date") or ""))
     fields = {
-        "title": f"{{{bibtex(_full(title, release))}}}",
+        "title": f"{{{bibtex(_full_title(title, release))}}}",
         **({"year": year[0]} if year else {}),
         "note": f"Release {bibtex(release.id)}; SHA-256 of its tag manifest {release.manifest}",
     }
@@ -50,7 +50,7 @@ def _bibtex(title: str, release: Released) -> Html:
     return Html("\n".join(map(text, lines)))
 
 
-def _full(title: str, release: Released) -> str:
+def _full_title(title: str, release: Released) -> str:
     return release.title if release.title.startswith(title) else f"{title}: {release.title}"
 
 
@@ -61,16 +61,16 @@ RECORDS = (
 )
 
 MARK = ".cranfield-site"
-"""A file with the paths of all others: a folder that has it is a site, and may be replaced."""
+"""File with the paths of all others: it marks a folder as a site, which may be replaced."""
 
 MAIN = {"Campaign": "index.html", "Records": "history.html", "Data": "data.html"}
 """The pages about all tasks."""
 
-MOST_RUNS = 10
-"""Runs of a leaderboard that the first page shows."""
+MAX_RUNS = 10
+"""Maximum number of runs of a leaderboard on the first page."""
 
-TAKEN = ("data", "index", "history")
-"""Names that no task's folder has."""
+RESERVED = ("data", "index", "history")
+"""Names that folders of tasks cannot have."""
 
 
 def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
@@ -83,8 +83,8 @@ def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     opened
         The campaign.
     folder
-        Folder of the site, written whole or not at all. It must not exist, be empty, or contain
-        a site of this program and nothing else.
+        Folder of the site, written completely or not at all. It must be new, empty, or contain only
+        a site written by cranfield.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     Raises
     ------
     PolicyError
-        If the folder is something else, or lies in the campaign's own.
+        If the folder contains other files, or lies in the campaign's folder.
     InputError
         If no release exists, or one is damaged, missing or unreadable.
     """
@@ -103,10 +103,10 @@ def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
 
 
 def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """Write the site of a folder: a campaign's, of which releases with a record are shown, or one
-    of releases.
+    """Write the site of a folder of a campaign or of releases.
 
-    Return all files of the site, in order, and the releases of a campaign that have no record.
+    Return all files of the site, in order, and the releases of a campaign that have no record,
+    which are excluded.
     """
     folder = Path(fspath(folder))
     place = folder.resolve()
@@ -115,7 +115,7 @@ def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...],
         check_folder(folder if owner == place else owner)
         opened = OpenedCampaign(folder if owner == place else owner)
         files = write_site(opened, site)
-        return files, not_entered(owner / RELEASES, opened.registry.releases())
+        return files, unrecorded(owner / RELEASES, opened.registry.releases())
     releases = folder / RELEASES
     source = releases if releases.is_dir() else folder
     return write_site_of(source, site, private=folder), ()
@@ -128,9 +128,9 @@ def write_site_of(
     private: Path | None = None,
     records: Sequence[ReleaseRecord] | None = None,
 ) -> tuple[Path, ...]:
-    """Write the site of a folder of releases; `private` is a folder that it must not lie in.
+    """Write the site of a folder of releases; it must not lie in the folder `private`.
 
-    Where there are `records`, only releases that have one are shown.
+    With `records`, only recorded releases are included.
     """
     target = Path(fspath(folder)).resolve()
     _check(target, Path(fspath(folder)), private)
@@ -141,7 +141,7 @@ def write_site_of(
         files[path] = content
     files[MARK] = "".join(f"{path}\n" for path in sorted(files)).encode()
     try:
-        _put(target, files)
+        _write(target, files)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot be written: {reason}", source=str(folder)) from None
@@ -151,13 +151,13 @@ def write_site_of(
 def site_files(
     folder: Path, records: Sequence[ReleaseRecord] | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the paths of the site and their contents: the same for the same releases."""
-    releases = read_releases(folder) if records is None else entered(folder, records)
+    """Yield the paths of the site and their contents, which depend on the releases only."""
+    releases = read_releases(folder) if records is None else read_recorded(folder, records)
     current = newest(releases)
     for release in current:
         if problems := validate(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
-    folders = file_names([release.task for release in current], TAKEN)
+    folders = file_names([release.task for release in current], RESERVED)
     leaderboards = {folders[release.task]: task_leaderboard(release) for release in current}
     copies: list[tuple[str, str]] = []
     for release in current:
@@ -171,16 +171,16 @@ def site_files(
                 yield path, content
     about = (current or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
-    standing = sum(release.retracted is None for release in releases)
+    n_current = sum(release.retracted is None for release in releases)
     links = [entry for entry in _links("") if leaderboards or entry[0] != "Records"]
     yield page(
         *("front.html", "index.html", title, links),
-        lead=f"{counted(len(leaderboards), 'task')}, {counted(standing, 'release')}",
+        lead=f"{counted(len(leaderboards), 'task')}, {counted(n_current, 'release')}",
         description=str(about.get("description") or ""),
         leaderboards=leaderboards,
         leads={folder: lead_of(leaderboard) for folder, leaderboard in leaderboards.items()},
         reports={path.partition("/")[0] for path, _ in copies if path.endswith("/report.html")},
-        most=MOST_RUNS,
+        max_runs=MAX_RUNS,
         releases=releases,
     )
     yield page(
@@ -214,7 +214,7 @@ def _links(
 
 
 def _check(target: Path, folder: Path, private: Path | None) -> None:
-    """Refuse to replace anything but a site of ours."""
+    """Refuse to replace a folder other than a site written by cranfield."""
     if private is not None and target.is_relative_to(private.resolve()):
         raise PolicyError(f"{quoted(str(folder))} lies in the campaign's folder, which is private")
     if not os.path.lexists(target):
@@ -224,23 +224,23 @@ def _check(target: Path, folder: Path, private: Path | None) -> None:
     if not target.is_dir():
         raise PolicyError(f"{quoted(str(folder))} is a file, expected a folder")
     existing = {
-        path.relative_to(target).as_posix() for path in target.rglob("*") if not _folder(path)
+        path.relative_to(target).as_posix() for path in target.rglob("*") if not _is_folder(path)
     }
     mark = target / MARK
-    ours = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
-    if strange := sorted(existing - ours):
+    listed = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
+    if foreign := sorted(existing - listed):
         raise PolicyError(
-            f"{quoted(str(folder))} contains {quoted(strange[0])}, which does not belong to a site;"
+            f"{quoted(str(folder))} contains {quoted(foreign[0])}, which does not belong to a site;"
             " nothing was changed"
         )
 
 
-def _folder(path: Path) -> bool:
+def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def _put(target: Path, files: dict[str, bytes]) -> None:
-    """Write all files to a folder beside the target, then replace the target."""
+def _write(target: Path, files: dict[str, bytes]) -> None:
+    """Write all files to a temporary folder, then replace the target by it."""
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
         fresh, old = Path(work) / "new", Path(work) / "old"
         fresh.mkdir()
@@ -248,7 +248,7 @@ def _put(target: Path, files: dict[str, bytes]) -> None:
             place = fresh / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
-        # The site is public, unlike the other files of this process.
+        # The site is public, unlike the other files of a campaign.
         for place in (fresh, *fresh.rglob("*")):
             place.chmod(0o755 if place.is_dir() else 0o644)
         if target.is_dir():

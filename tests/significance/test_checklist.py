@@ -156,7 +156,8 @@ def test_the_command_writes_text_csv_and_json(tmp_path: Path) -> None:
     path.write_text("\n".join(["topic,old,new", *rows]) + "\n")
     call = ("compare", "--scores", "s.csv", "--test", "t", "--as", "checklist")
     text, _ = cranfield(tmp_path, *call)
-    assert "avoided: Only aggregated scores analysed (aggregate-only)" in text
+    assert "aggregate-only  avoided      largest loss: new loses 0.1000 to old on topic q2" in text
+    assert "map-user, relative: objection: Fuhr (2017); reply: Sakai (2020)" in text
     table = list(csv.DictReader(io.StringIO(cranfield(tmp_path, *call, "--format", "csv")[0])))
     found = json.loads(cranfield(tmp_path, *call, "--format", "json")[0])
     assert found["checklist"] == table

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.summary import summarise
-from cranfield.tabular import shown_p
+from cranfield.tabular import Table, shown_p
 
 AVOIDED, MADE, DISPUTED, CANNOT_TELL = "avoided", "made", "disputed", "cannot tell"
 
@@ -345,10 +344,10 @@ class Checklist(TableResult):
     name: ClassVar[str] = "checklist"
     columns: ClassVar[Columns] = {
         "id": Column("Short name of the item.", key=True),
-        "item": Column("The mistake."),
+        "item": Column("The mistake.", read=False),
         "status": Column("`avoided`, `made`, `disputed` in the literature, or `cannot tell`."),
         "finding": Column("The finding on this comparison, or the question to answer."),
-        "source": Column("Papers that name the mistake; of a disputed one, both sides."),
+        "source": Column("Papers on the mistake; of a disputed one, both sides.", read=False),
     }
 
     measures: tuple[str, ...]
@@ -366,16 +365,13 @@ class Checklist(TableResult):
             f" alpha {self.alpha:g}; {', '.join(counts)}"
         ]
 
-    def __str__(self) -> str:
-        blocks = [*self.heading(), *self.note_lines()]
-        for row in self.rows.iter_rows(named=True):
-            lines = [f"{row['finding']}.".replace("?.", "?"), f"[{row['source']}]"]
-            filled = [
-                textwrap.fill(plain(line), 96, initial_indent="    ", subsequent_indent="    ")
-                for line in lines
-            ]
-            blocks.append("\n".join([f"{row['status']}: {row['item']} ({row['id']})", *filled]))
-        return "\n\n".join(blocks)
+    def tables(self) -> list[Table]:
+        """Return the table for reading, with the sources below it."""
+        items: dict[str, list[str]] = {}
+        for name, source in self.rows["id", "source"].rows():
+            items.setdefault(source, []).append(name)
+        sources = [f"{', '.join(names)}: {source}" for source, names in items.items()]
+        return [replace(table, notes=[*table.notes, *sources]) for table in super().tables()]
 
 
 def checklist(scores: Any, **options: Any) -> Checklist:

@@ -58,6 +58,7 @@ from .scales.statements import meaningfulness as meaningfulness
 from .scales.measure_scales import scale_of as scale_of
 from .scores import Scores as Scores
 from .sessions import read_sessions as read_sessions
+from .significance.checklist import Checklist as Checklist, checklist as checklist
 from .significance.comparison.compare import compare as compare
 from .significance.comparison.result import PairwiseComparison as PairwiseComparison
 from .significance.cost import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Set
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from cranfield.result import Result
     from cranfield.scales.statements import Meaningfulness
     from cranfield.scores import Scores
+    from cranfield.significance.checklist import Checklist
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
     from cranfield.significance.cost import CostEffectiveness
@@ -65,6 +67,7 @@ Examples:
   cranfield compare qrels.txt runs/*.xz -m AP --as ranks
   cranfield compare qrels.txt bm25.run -m AP --as summary
   cranfield compare qrels.txt runs/*.xz --as preferences
+  cranfield compare qrels.txt runs/*.xz -m AP --as checklist
   cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
   cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
@@ -118,7 +121,9 @@ def compare(
     strict: bool = False,
     format: str = "text",
     marks: str | None,
-    view: Literal["pairs", "anova", "ranks", "prose", "summary", "preferences"] = "pairs",
+    view: Literal[
+        "pairs", "anova", "ranks", "prose", "summary", "preferences", "checklist"
+    ] = "pairs",
     topic_groups: str | None,
     factors: str | None,
     costs: str | None,
@@ -152,8 +157,9 @@ def compare(
         Result to write: the pairs of systems; the pairs and the analysis of variance (anova); a
         leaderboard with confidence sets of ranks; a paragraph for a paper (prose); the mean of each
         system with its confidence interval, and wins, losses and a p-value against --baseline
-        (summary), of one system too; or preferences between rankings, which need no measure and no
-        scale (preferences).
+        (summary), of one system too; preferences between rankings, which need no measure and no
+        scale (preferences); or common mistakes of evaluations, each with a finding on this
+        comparison (checklist).
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
     factors
@@ -272,6 +278,21 @@ def _preferences(
     )
 
 
+def _checklist(
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    table: str | None,
+    judging: Mapping[str, Any],
+) -> Checklist:
+    from cranfield.significance.checklist import checklist
+
+    used = {one.name for one in fields(comparing)} | _OF_SUMMARIES | {"score_files"}
+    _refuse_unused("--as checklist", used - {"topic_groups"}, judging)
+    options = comparing.checked()
+    return checklist(source.scores(judging, scale=scale), jobs=judging["jobs"], **options)
+
+
 def _factors(
     source: ScoreInput,
     scale: str | None,
@@ -304,6 +325,7 @@ def _costs(
 _OTHER_VIEWS = {
     "summary": _summary,
     "preferences": _preferences,
+    "checklist": _checklist,
     "factors": _factors,
     "costs": _costs,
 }

@@ -1,0 +1,439 @@
+"""Check list of common mistakes in evaluations, answered for one comparison of systems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError
+from cranfield.base.scale_types import a_scale
+from cranfield.base.text import counted, plain
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.result import Column, Columns, TableResult
+from cranfield.scores import Scores
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.registry import CORRECTIONS
+from cranfield.significance.summary import summarise
+from cranfield.tabular import Table, shown_p
+
+AVOIDED, MADE, DISPUTED, CANNOT_TELL = "avoided", "made", "disputed", "cannot tell"
+
+UNJUDGED = 0.05
+"""Difference between two proportions of unjudged documents that is reported; our choice."""
+
+MIN_TOPICS, USUAL_TOPICS = 25, 50
+
+Finding = tuple[str, str]
+"""Status and finding of an item."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Material:
+    """All that items are decided from: comparisons by measure, and runs with judgments if known."""
+
+    comparisons: Mapping[str, PairwiseComparison]
+    evaluation: Evaluation | None
+
+    @property
+    def first(self) -> PairwiseComparison:
+        """The comparison by the first measure; all have the same test and correction."""
+        return next(iter(self.comparisons.values()))
+
+    def labelled(self) -> Iterator[tuple[str, PairwiseComparison]]:
+        """Yield comparisons, each with the measure and a colon where there are several."""
+        for name, comparison in self.comparisons.items():
+            yield f"{plain(name)}: " if len(self.comparisons) > 1 else "", comparison
+
+
+def _pair(comparison: PairwiseComparison, k: int) -> str:
+    first, second = comparison.first[k], comparison.second[k]
+    names = [plain(comparison.systems[one]) for one in (first, second)]
+    return f"{names[0]} {comparison.between_names} {names[1]}"
+
+
+def _scale_mean(material: _Material) -> Finding:
+    disputed, unknown = [], []
+    for name, comparison in material.comparisons.items():
+        if comparison.measure_scale is None:
+            unknown.append(plain(name) or "the measure")
+        elif comparison.measure_scale < comparison.scale:
+            scale = comparison.measure_scale
+            disputed.append(f"{plain(name) or 'the measure'} is declared {scale}")
+    assumed = f"the test {material.first.test} assumes {a_scale(material.first.scale)}"
+    if disputed:
+        return DISPUTED, f"{assumed}, but {', '.join(disputed)}"
+    if unknown:
+        return CANNOT_TELL, f"{assumed}; the scale of {', '.join(unknown)} is not declared"
+    return AVOIDED, f"{assumed}, which each measure is declared to have"
+
+
+def _map_user(material: _Material) -> Finding:
+    names = list(material.comparisons)
+    is_ap = [re.split(r"[@(]", name)[0] == "AP" for name in names]
+    if not all(names):
+        return CANNOT_TELL, "the scores do not name their measure: is it AP alone?"
+    if all(is_ap):
+        return DISPUTED, f"{', '.join(names)} is the only measure; add one with a user model"
+    return AVOIDED, f"the measures are {', '.join(names)}, not AP alone"
+
+
+def _digits(material: _Material) -> Finding:
+    findings, is_made = [], False
+    for label, comparison in material.labelled():
+        if comparison.mean_of != "mean":
+            return CANNOT_TELL, f"no standard error of a {comparison.mean_of} is computed"
+        rows = summarise(comparison.scores).rows.filter((pl.col("sd") > 0) & (pl.col("topics") > 1))
+        if rows.is_empty():
+            findings.append(f"{label}no mean has a standard error above 0")
+            continue
+        errors = (rows["sd"] / rows["topics"].sqrt()).to_numpy()
+        k = int(errors.argmax())
+        supported = max(0, int(np.ceil(-np.log10(errors[k]))) + 1)
+        is_made |= comparison.places > supported
+        findings.append(
+            f"{label}means are shown with {comparison.places} decimals; that of"
+            f" {plain(rows['system'][k])} has standard error {errors[k]:.4g}, which supports"
+            f" {supported} ({rows['mean'][k]:.{supported}f})"
+        )
+    return (MADE if is_made else AVOIDED), "; ".join(findings)
+
+
+def _relative(material: _Material) -> Finding:
+    return AVOIDED, f"each {material.first.difference_name} is absolute, not a percentage of a mean"
+
+
+def _multiple(material: _Material) -> Finding:
+    comparisons = material.comparisons.values()
+    n_tests = sum(len(one) for one in comparisons)
+    n_families = sum(len(one) if one.correction == "none" else 1 for one in comparisons)
+    first = material.first
+    correction = CORRECTIONS[first.correction].title
+    measures = counted(len(material.comparisons), "measure")
+    if n_families <= 1:
+        if n_tests == 1:
+            return AVOIDED, "one pair is tested by one measure"
+        return AVOIDED, f"{counted(n_tests, 'pair')} of one measure are corrected: {correction}"
+    probability = 1 - (1 - first.alpha) ** n_families
+    error = (
+        f"the probability of a Type I error is up to {probability:.4f}"
+        f" = 1 - (1 - {first.alpha:g})^{n_families}"
+    )
+    if first.correction == "none":
+        return MADE, f"{counted(n_tests, 'test')} ({measures}) without correction: {error}"
+    return MADE, (
+        f"the correction is within each of {measures}, not for all together: {error};"
+        f" --joint corrects for all {n_tests:,} tests"
+    )
+
+
+def _effect(material: _Material) -> Finding:
+    findings = []
+    for label, comparison in material.labelled():
+        k = int(np.abs(comparison.difference).argmax())
+        low, high = (float(bounds[k]) for bounds in comparison.interval)
+        interval = "no interval" if np.isnan(low) else f"{low:.4f} to {high:.4f}"
+        findings.append(
+            f"{label}largest {comparison.difference_name}: {_pair(comparison, k)}"
+            f" {comparison.difference[k]:.4f} ({interval}),"
+            f" {comparison.info.effect_name} {comparison.effect[k]:.4f},"
+            f" p = {shown_p(comparison.adjusted_pvalues[k])}"
+        )
+    return AVOIDED, "; ".join(findings)
+
+
+def _null(material: _Material) -> Finding:
+    findings, n_open = [], 0
+    for label, comparison in material.labelled():
+        rows = np.flatnonzero(~comparison.is_significant())
+        n_open += len(rows)
+        pairs = counted(len(comparison), "pair")
+        text = f"{label}{len(rows)} of {pairs} not significantly different"
+        low, high = (bounds[rows] for bounds in comparison.interval)
+        half_widths = (high - low) / 2
+        finite = np.isfinite(half_widths)
+        if finite.any():
+            bounds = np.where(finite, np.maximum(np.abs(low), np.abs(high)), -np.inf)
+            k = int(bounds.argmax())
+            text += (
+                f", with a {comparison.interval_of} of up to {bounds[k]:.4f} in the interval"
+                f" ({_pair(comparison, rows[k])}); about {half_widths[finite].min():.4f} is the"
+                " smallest difference of these that could be significant, half an interval's width"
+            )
+        elif rows.size:
+            text += ", without a bounded interval"
+        findings.append(text)
+    if not n_open:
+        return AVOIDED, "; ".join(findings)
+    return CANNOT_TELL, "; ".join([*findings, "does the text read this as equality?"])
+
+
+def _topics(material: _Material) -> Finding:
+    n = min(one.topics for one in material.comparisons.values())
+    if n < MIN_TOPICS:
+        return MADE, f"{counted(n, 'topic')}, fewer than {MIN_TOPICS}"
+    if n < USUAL_TOPICS:
+        return AVOIDED, f"{n:,} topics, at least {MIN_TOPICS} but fewer than {USUAL_TOPICS}"
+    return AVOIDED, f"{n:,} topics, at least {USUAL_TOPICS}"
+
+
+def _one_collection(material: _Material) -> Finding:
+    topics = counted(material.first.topics, "topic")
+    return MADE, f"one set of {topics} is compared, which supports no general claim"
+
+
+def _unjudged(material: _Material) -> Finding:
+    if material.evaluation is None:
+        return CANNOT_TELL, "runs and judgments were not given: do systems differ in coverage?"
+    rows = {row.system: row for row in material.evaluation.coverage.systems}
+    first = material.first
+    covered = [rows[system] for system in first.systems]
+    proportions = np.array([row.unjudged_10 / max(1, row.retrieved_10) for row in covered])
+    differences = np.abs(proportions[first.first] - proportions[first.second])
+    k = int(differences.argmax())
+    # Proportions of counts: a difference of exactly 0.05 is not above it by rounding.
+    n_above = int((differences > UNJUDGED + 1e-12).sum())
+    systems = [
+        f"{plain(first.systems[one])} {proportions[one]:.1%}"
+        for one in (first.first[k], first.second[k])
+    ]
+    return (MADE if n_above else AVOIDED), (
+        f"the proportion unjudged in the top 10 differs by more than {UNJUDGED:g} in {n_above:,} of"
+        f" {counted(len(first), 'pair')}; most: {' and '.join(systems)}"
+    )
+
+
+def _aggregate_only(material: _Material) -> Finding:
+    findings = []
+    for label, comparison in material.labelled():
+        scores = comparison.scores.over_shards()
+        gains = _gains(scores.values, comparison)
+        lowest = np.where(np.isnan(gains), np.inf, gains)
+        topic, k = np.unravel_index(int(lowest.argmin()), gains.shape)
+        pair = gains[:, k]
+        wins, losses, ties = (test(pair, 0).sum() for test in (np.greater, np.less, np.equal))
+        if lowest[topic, k] >= 0:
+            findings.append(f"{label}no system loses a topic to one with a lower mean")
+            continue
+        names = [comparison.systems[one[k]] for one in (comparison.first, comparison.second)]
+        if _is_reversed(comparison)[k]:
+            names.reverse()
+        findings.append(
+            f"{label}largest loss: {plain(names[0])} loses {-lowest[topic, k]:.4f} to"
+            f" {plain(names[1])} on topic {plain(scores.topics[topic])}, and wins"
+            f" {counted(int(wins), 'topic')}, loses {losses:,}, ties {ties:,}"
+        )
+    return AVOIDED, "; ".join(findings)
+
+
+def _is_reversed(comparison: PairwiseComparison) -> Any:
+    """Return the pairs of which the second system is the better one."""
+    sign = -1 if comparison.lower_is_better else 1
+    return sign * comparison.difference < 0
+
+
+def _gains(values: Floats, comparison: PairwiseComparison) -> Floats:
+    """Return by how much the better system of each pair wins; shape (topics, pairs)."""
+    differences = values[:, comparison.first] - values[:, comparison.second]
+    if comparison.scores.lower_is_better:
+        differences = -differences
+    return np.asarray(np.where(_is_reversed(comparison), -differences, differences))
+
+
+def _best_baseline(material: _Material) -> Finding:
+    systems = counted(len(material.first.systems), "system")
+    names = ", ".join(map(plain, material.first.baselines))
+    scope = f"{systems}, baseline {names}" if names else f"all pairs of {systems}"
+    return CANNOT_TELL, f"{scope}: was a baseline picked as the best on these topics?"
+
+
+def _question(text: str) -> Callable[[_Material], Finding]:
+    return lambda material: (CANNOT_TELL, text)
+
+
+_FUHR, _ZOBEL = "Fuhr (2017)", "Zobel (2022)"
+_OWN = "not in the papers; a threshold of this list"
+
+ITEMS: dict[str, tuple[str, Callable[[_Material], Finding], str]] = {
+    "scale-mean": (
+        "Means of scores without an interval scale",
+        _scale_mean,
+        "objection: Fuhr (2017), Ferrante, Ferro and Fuhr (2021, 2022); reply: Sakai (2020),"
+        " Moffat (2022)",
+    ),
+    "map-user": (
+        "AP as the only measure",
+        _map_user,
+        "objection: Fuhr (2017); reply: Sakai (2020)",
+    ),
+    "digits": ("More digits than the topics support", _digits, _FUHR),
+    "relative": (
+        "Relative improvements of means",
+        _relative,
+        "objection: Fuhr (2017); reply: Sakai (2020)",
+    ),
+    "one-split": (
+        "Parameters tuned and tested on a single split",
+        _question("were parameters tuned, and on more than one split?"),
+        _FUHR,
+    ),
+    "plan": (
+        "Hypotheses stated after the experiment",
+        _question("were all hypotheses stated before the scores were seen?"),
+        "Fuhr (2017), Sakai (2020)",
+    ),
+    "best-baseline": (
+        "Only the best competitor on the same data tested",
+        _best_baseline,
+        "Fuhr (2017), Sakai (2020)",
+    ),
+    "multiple": ("Several tests without correction", _multiple, "Fuhr (2017), Sakai (2020)"),
+    "reuse": (
+        "Earlier tests on the collection ignored",
+        _question("how many tests on this collection were published before?"),
+        _FUHR,
+    ),
+    "effect": ("p-values without effect sizes", _effect, _FUHR),
+    "null": ("No significant difference read as equality", _null, "not in the papers"),
+    "topics": ("Few topics", _topics, _OWN),
+    "baseline-weak": (
+        "Weak baseline",
+        _question("which scores on this collection are known, and does the baseline reach them?"),
+        "not in the papers",
+    ),
+    "repro": (
+        "Results that cannot be reproduced",
+        _question("are code, data, parameters and software published?"),
+        _FUHR,
+    ),
+    "one-collection": ("One collection only", _one_collection, _FUHR),
+    "claim": (
+        "Proof claimed from an experiment",
+        _question("does the text claim that the experiment proves something in general?"),
+        _FUHR,
+    ),
+    "unjudged": ("Systems with unequal proportions unjudged", _unjudged, _OWN),
+    "aggregate-only": ("Only aggregated scores analysed", _aggregate_only, _ZOBEL),
+    "goodhart": (
+        "The measure that was optimised reported alone",
+        _question("was a system optimised for a measure that is reported here?"),
+        _ZOBEL,
+    ),
+}
+"""By id: the mistake, the function that decides it, and the source."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checklist(TableResult):
+    """Common mistakes, with a finding on one comparison each; made by :func:`checklist`.
+
+    Attributes
+    ----------
+    measures
+        The measures that are compared.
+    test, correction, alpha
+        Test, correction and significance level, as :func:`compare` applied them.
+    """
+
+    name: ClassVar[str] = "checklist"
+    columns: ClassVar[Columns] = {
+        "id": Column("Short name of the item.", key=True),
+        "item": Column("The mistake.", read=False),
+        "status": Column("`avoided`, `made`, `disputed` in the literature, or `cannot tell`."),
+        "finding": Column("The finding on this comparison, or the question to answer."),
+        "source": Column("Papers on the mistake; of a disputed one, both sides.", read=False),
+    }
+
+    measures: tuple[str, ...]
+    test: str
+    correction: str
+    alpha: float
+
+    def heading(self) -> list[str]:
+        """Return one line: the measures, the test, and the number of items by status."""
+        statuses = self.rows["status"].to_list()
+        counts = [f"{statuses.count(one)} {one}" for one in (AVOIDED, MADE, DISPUTED, CANNOT_TELL)]
+        measures = ", ".join(map(plain, filter(None, self.measures))) or "scores"
+        return [
+            f"checklist of {measures}: {self.test}, correction {self.correction},"
+            f" alpha {self.alpha:g}; {', '.join(counts)}"
+        ]
+
+    def tables(self) -> list[Table]:
+        """Return the table for reading, with the sources below it."""
+        items: dict[str, list[str]] = {}
+        for name, source in self.rows["id", "source"].rows():
+            items.setdefault(source, []).append(name)
+        sources = [f"{', '.join(names)}: {source}" for source, names in items.items()]
+        return [replace(table, notes=[*table.notes, *sources]) for table in super().tables()]
+
+
+def checklist(scores: Any, **options: Any) -> Checklist:
+    r"""Check a comparison of systems for common mistakes.
+
+    Parameters
+    ----------
+    scores
+        An evaluation, whose judgments are then checked too; a mapping of measures to
+        :class:`Scores`; or any scores of one measure that :func:`compare` takes.
+    options
+        Options of :func:`compare`.
+
+    Returns
+    -------
+    Checklist
+        A row for each item, with its status, finding and source.
+
+    Raises
+    ------
+    CranfieldError, PolicyError
+        As by :func:`compare`, and for an empty mapping.
+
+    Notes
+    -----
+    Sources: the mistakes of Fuhr (2017); the objections of Sakai (2020) and Moffat (2022), with
+    the reply of Ferrante, Ferro and Fuhr (2022); limits of batch evaluation, Zobel (2022). Items on
+    which papers disagree are `disputed`. The means of n topics with standard error s support
+    :math:`\lceil -\log_{10} s \rceil + 1` decimals; c uncorrected tests at level alpha have a
+    Type I error with probability up to :math:`1 - (1 - \alpha)^c`.
+
+    Examples
+    --------
+    >>> scores = {"old": [0.5, 0.4, 0.3], "new": [0.7, 0.5, 0.2]}
+    >>> found = checklist(scores, test="t")
+    >>> dict(found.rows["id", "finding"].rows())["aggregate-only"]
+    'largest loss: new loses 0.1000 to old on topic 3, and wins 2 topics, loses 1, ties 0'
+    """
+    is_by_measure = isinstance(scores, Mapping) and all(
+        isinstance(table, Scores) for table in scores.values()
+    )
+    if is_by_measure and not scores:
+        raise PolicyError("expected scores of at least one measure, got none")
+    comparisons: dict[str, PairwiseComparison]
+    if is_by_measure:
+        comparisons = {name: compare(table, **options) for name, table in scores.items()}
+    else:
+        comparison = compare(scores, **options)
+        comparisons = {comparison.measure: comparison}
+    # Evaluations of answers have no documents to judge.
+    is_of_runs = isinstance(scores, Evaluation) and hasattr(scores.judged, "coverage")
+    return _checklist(comparisons, scores if is_of_runs else None)
+
+
+def _checklist(
+    comparisons: Mapping[str, PairwiseComparison], evaluation: Evaluation | None
+) -> Checklist:
+    material = _Material(comparisons, evaluation)
+    rows: list[Sequence[str]] = []
+    for name, (item, decide, source) in ITEMS.items():
+        status, finding = decide(material)
+        rows.append((name, item, status, finding, source))
+    first = material.first
+    table = pl.DataFrame(rows, schema=dict.fromkeys(Checklist.columns, pl.String), orient="row")
+    return Checklist(table, tuple(comparisons), first.test, first.correction, first.alpha)

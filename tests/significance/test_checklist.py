@@ -1,0 +1,168 @@
+"""Check lists beside counts made by hand, SciPy, and the comparison itself."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from math import ceil, log10
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import cranfield as cf
+from cranfield.significance.checklist import ITEMS
+from tests.cli.running import cranfield
+
+OLD = [0.5, 0.4, 0.3, 0.6, 0.2, 0.4, 0.3, 0.5]
+NEW = [0.7, 0.5, 0.2, 0.8, 0.3, 0.5, 0.4, 0.5]
+ODD = [0.1, 0.9, 0.2, 0.8, 0.1, 0.9, 0.2, 0.8]
+TOPICS = tuple(f"q{k}" for k in range(8))
+
+
+def scores(measure: str, *systems: list[float]) -> cf.Scores:
+    names = ("old", "new", "odd")[: len(systems)]
+    return cf.Scores(np.array(systems).T, TOPICS, names, measure=measure)
+
+
+def items(found: cf.Checklist) -> dict[str, tuple[str, str]]:
+    return {row[0]: (row[1], row[2]) for row in found.rows["id", "status", "finding"].rows()}
+
+
+def test_items_of_the_author_are_questions() -> None:
+    found = items(cf.checklist(scores("P@5", OLD, NEW), test="t"))
+    assert list(found) == list(ITEMS)
+    for name in ("one-split", "plan", "best-baseline", "reuse", "baseline-weak", "repro"):
+        assert found[name][0] == "cannot tell"
+        assert found[name][1].endswith("?")
+    for name in ("goodhart", "claim", "unjudged"):
+        assert found[name][0] == "cannot tell"
+
+
+def test_uncorrected_tests_are_counted_over_measures() -> None:
+    """Three pairs by two measures: 1 - 0.95^6, as a product."""
+    both = {"P@5": scores("P@5", OLD, NEW, ODD), "AP": scores("AP", OLD, NEW, ODD)}
+    status, finding = items(cf.checklist(both, test="t", correction="none"))["multiple"]
+    probability = 1.0
+    for _ in range(6):
+        probability *= 0.95
+    assert status == "made"
+    assert finding.startswith("6 tests (2 measures)")
+    assert f"up to {1 - probability:.4f} = 1 - (1 - 0.05)^6" in finding
+    status, finding = items(cf.checklist(both, test="t", correction="holm"))["multiple"]
+    assert status == "made"
+    assert "up to 0.0975 = 1 - (1 - 0.05)^2" in finding
+    one = items(cf.checklist(both["AP"], test="t", correction="holm"))["multiple"]
+    assert one[0] == "avoided"
+    assert one[1].startswith("3 pairs of one measure")
+
+
+def test_scale_and_user_of_ap() -> None:
+    table = scores("AP", OLD, NEW).with_scale("ordinal")
+    found = items(cf.checklist(table, test="t"))
+    assert found["scale-mean"][0] == found["map-user"][0] == "disputed"
+    assert items(cf.checklist(table, test="sign"))["scale-mean"][0] == "avoided"
+    both = {"AP": table, "P@5": scores("P@5", OLD, NEW)}
+    assert items(cf.checklist(both, test="t"))["map-user"][0] == "avoided"
+    unnamed = items(cf.checklist({"old": OLD, "new": NEW}, test="t"))
+    assert unnamed["scale-mean"][0] == unnamed["map-user"][0] == "cannot tell"
+
+
+def test_digits_are_those_of_the_standard_error() -> None:
+    status, finding = items(cf.checklist(scores("P@5", OLD, ODD), test="t"))["digits"]
+    error = stats.sem(ODD)
+    supported = ceil(-log10(error)) + 1
+    assert stats.sem(OLD) < error
+    assert status == "made"
+    assert f"new has standard error {error:.4g}, which supports {supported} (" in finding
+    # 0.0297 supports three decimals: the standard deviation 0.21 of 50 topics.
+    spread = np.array([1.0, -1.0] * 25) * 0.21 * np.sqrt(49 / 50)
+    values = np.column_stack([0.5 + spread, 0.5 + spread / 2 + 0.01 * (np.arange(50) % 3)])
+    many = cf.Scores(values, tuple(map(str, range(50))), ("a", "b"), measure="P@5")
+    found = items(cf.checklist(many, test="t"))
+    assert "a has standard error 0.0297, which supports 3 (0.500)" in found["digits"][1]
+    assert found["topics"] == ("avoided", "50 topics, at least 50")
+
+
+@pytest.mark.parametrize(("n", "status"), [(24, "made"), (25, "avoided"), (49, "avoided")])
+def test_topics(n: int, status: str) -> None:
+    values = np.random.default_rng(1).random((n, 2))
+    table = cf.Scores(values, tuple(map(str, range(n))), ("a", "b"), measure="P@5")
+    assert items(cf.checklist(table, test="t"))["topics"][0] == status
+
+
+def test_effect_and_null_are_those_of_scipy() -> None:
+    found = items(cf.checklist(scores("P@5", OLD, ODD), test="t"))
+    outcome = stats.ttest_rel(OLD, ODD)
+    difference = np.array(OLD) - ODD
+    low, high = outcome.confidence_interval(0.95)
+    assert found["effect"][0] == "avoided"
+    assert f"{difference.mean():.4f} ({low:.4f} to {high:.4f})" in found["effect"][1]
+    assert f" {difference.mean() / difference.std(ddof=1):.4f}, p" in found["effect"][1]
+    status, finding = found["null"]
+    assert outcome.pvalue > 0.05
+    assert status == "cannot tell"
+    assert finding.startswith("1 of 1 pair not significantly different")
+    assert f"up to {max(abs(low), abs(high)):.4f} in the interval" in finding
+    smallest = stats.t.ppf(0.975, 7) * stats.sem(difference)
+    assert f"about {smallest:.4f} is the smallest difference" in finding
+    same = [one - 0.3 + k / 100 for k, one in enumerate(OLD)]
+    assert items(cf.checklist(scores("P@5", OLD, same), test="t"))["null"][0] == "avoided"
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_the_largest_loss_has_its_topic(lower: bool) -> None:
+    """The new system wins six topics, loses 0.1 on q2, and ties on q7."""
+    table = scores("P@5", OLD, NEW)
+    expected = "new loses 0.1000 to old on topic q2, and wins 6 topics, loses 1, ties 1"
+    if lower:
+        table = cf.Scores(-table.values, TOPICS, table.systems, measure="x").with_direction(True)
+    found = items(cf.checklist(table, test="t"))
+    assert found["aggregate-only"] == ("avoided", f"largest loss: {expected}")
+
+
+def test_unjudged_documents_are_counted() -> None:
+    """Of two documents on each of two topics, one is unjudged in 1 of 4, the other in 0 of 4."""
+    qrels = {"q": {"a": 1, "b": 0, "c": 1}, "r": {"a": 1, "b": 1, "c": 0}}
+    whole = {"q": {"a": 2, "b": 1}, "r": {"a": 2, "c": 1}}
+    gap = {"q": {"b": 2, "x": 1}, "r": {"b": 2, "c": 1}}
+    evaluation = cf.evaluate({"whole": whole, "gap": gap}, qrels, ["P@2", "RR"])
+    status, finding = items(cf.checklist(evaluation, test="t"))["unjudged"]
+    assert status == "made"
+    assert finding.endswith("in 1 of 1 pair; most: whole 0.0% and gap 25.0%")
+
+
+def test_checklist_and_comparison_of_bundled_runs_agree() -> None:
+    covid = cf.bundled.trec_covid()
+    evaluation = cf.evaluate(covid.runs[:4], covid.qrels, "nDCG@20")
+    comparison, found = cf.compare(evaluation["nDCG@20"]), cf.checklist(evaluation)
+    assert (found.test, found.correction) == (comparison.test, comparison.correction)
+    by_name = items(found)
+    n_open = len(comparison) - comparison.count()
+    assert by_name["null"][1].startswith(f"{n_open} of 6 pairs not significantly different")
+    assert any("is declared ordinal" in note for note in comparison.notes)
+    assert by_name["scale-mean"][0] == "disputed"
+    k = int(np.abs(comparison.difference).argmax())
+    low, high = comparison.interval
+    assert f"{comparison.difference[k]:.4f} ({low[k]:.4f} to {high[k]:.4f})" in by_name["effect"][1]
+    assert "corrected: " in by_name["multiple"][1]
+
+
+def test_the_command_writes_text_csv_and_json(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    rows = [f"{t},{a},{b}" for t, a, b in zip(TOPICS, OLD, NEW, strict=True)]
+    path.write_text("\n".join(["topic,old,new", *rows]) + "\n")
+    call = ("compare", "--scores", "s.csv", "--test", "t", "--as", "checklist")
+    text, _ = cranfield(tmp_path, *call)
+    assert "aggregate-only  avoided      largest loss: new loses 0.1000 to old on topic q2" in text
+    assert "map-user, relative: objection: Fuhr (2017); reply: Sakai (2020)" in text
+    table = list(csv.DictReader(io.StringIO(cranfield(tmp_path, *call, "--format", "csv")[0])))
+    found = json.loads(cranfield(tmp_path, *call, "--format", "json")[0])
+    assert found["checklist"] == table
+    assert found["test"] == "t"
+    expected = cf.checklist(cf.read_scores(str(path)), test="t").rows.to_dicts()
+    assert table == expected
+    _, message = cranfield(tmp_path, *call, "--margin", "2%", status=2)
+    assert "--margin cannot be combined with --as checklist" in message

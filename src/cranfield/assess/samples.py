@@ -96,12 +96,12 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
         np.bincount(cells.of_doc[documents], minlength=cells.size.size)
         for documents in (sample.drawn, sample.drawn & relevant)
     )
-    of_cell = VARIANCES[variance](cells, sampled.astype(np.float64), hits.astype(np.float64))
+    variances = VARIANCES[variance](cells, sampled.astype(np.float64), hits.astype(np.float64))
 
     def by_topic(values: Floats | Ints) -> Floats:
         return np.bincount(cells.topic, weights=values, minlength=len(topics)).astype(np.float64)
 
-    square = by_topic(np.where(cells.estimable, of_cell, np.nan))
+    square = by_topic(np.where(cells.estimable, variances, np.nan))
     # Terms that cancel may leave a rounding error below 0.
     square[np.abs(square) < 1e-9] = 0.0
     error = np.sqrt(np.where(square < 0, np.nan, square))

@@ -201,7 +201,7 @@ def labels(
     if len(read.workers) > 1:
         agreement = assess.agreement_of(read, measures or None, **agreeing)
         frames["agreement"] = agreement.to_polars()
-        tables.append(agreement.table(most=COMPARED))
+        tables.append(agreement.table(limit=COMPARED))
         if agreement.paired and len(read.workers) <= SHOWN and agreeing["against"] is None:
             title = f"Pairs of assessors, {agreement.measures[0]}"
             tables.append(from_frame(agreement.matrix(), title))

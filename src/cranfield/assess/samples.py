@@ -132,12 +132,12 @@ def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
     inside = ratio(chance**2 - cells.together, cells.together) / chance**2
     inside *= relevant * (sampled - relevant)
     differences = (
-        sampled * cells.before(squares)
-        + squares * cells.before(sampled)
-        - 2 * worth * cells.before(worth)
+        sampled * cells.sum_before(squares)
+        + squares * cells.sum_before(sampled)
+        - 2 * worth * cells.sum_before(worth)
     )
     between = ratio(1 - cells.ratio, cells.ratio) * differences
-    return inside + between + squares * cells.with_size / chance
+    return inside + between + squares * cells.covariance / chance
 
 
 def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
@@ -146,7 +146,7 @@ def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
     inside = relevant * (relevant - 1) / chance**2 - ratio(
         relevant * (relevant - 1), cells.together
     )
-    between = 2 * relevant / chance * cells.before(relevant / chance)
+    between = 2 * relevant / chance * cells.sum_before(relevant / chance)
     return alone + inside - between * ratio(1 - cells.ratio, cells.ratio)
 
 

@@ -96,12 +96,12 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
         np.bincount(cells.of_doc[documents], minlength=cells.size.size)
         for documents in (sample.drawn, sample.drawn & relevant)
     )
-    of_cell = VARIANCES[variance](cells, sampled.astype(np.float64), hits.astype(np.float64))
+    variances = VARIANCES[variance](cells, sampled.astype(np.float64), hits.astype(np.float64))
 
     def by_topic(values: Floats | Ints) -> Floats:
         return np.bincount(cells.topic, weights=values, minlength=len(topics)).astype(np.float64)
 
-    square = by_topic(np.where(cells.estimable, of_cell, np.nan))
+    square = by_topic(np.where(cells.estimable, variances, np.nan))
     # Terms that cancel may leave a rounding error below 0.
     square[np.abs(square) < 1e-9] = 0.0
     error = np.sqrt(np.where(square < 0, np.nan, square))
@@ -132,12 +132,12 @@ def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
     inside = ratio(chance**2 - cells.together, cells.together) / chance**2
     inside *= relevant * (sampled - relevant)
     differences = (
-        sampled * cells.before(squares)
-        + squares * cells.before(sampled)
-        - 2 * worth * cells.before(worth)
+        sampled * cells.sum_before(squares)
+        + squares * cells.sum_before(sampled)
+        - 2 * worth * cells.sum_before(worth)
     )
     between = ratio(1 - cells.ratio, cells.ratio) * differences
-    return inside + between + squares * cells.with_size / chance
+    return inside + between + squares * cells.covariance / chance
 
 
 def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
@@ -146,7 +146,7 @@ def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
     inside = relevant * (relevant - 1) / chance**2 - ratio(
         relevant * (relevant - 1), cells.together
     )
-    between = 2 * relevant / chance * cells.before(relevant / chance)
+    between = 2 * relevant / chance * cells.sum_before(relevant / chance)
     return alone + inside - between * ratio(1 - cells.ratio, cells.ratio)
 
 

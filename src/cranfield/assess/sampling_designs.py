@@ -54,11 +54,11 @@ class Cells:
         """Probability of drawing two documents of a cell; 0 for a cell of one."""
         return ratio(self.pairs, self.size * (self.size - 1.0))
 
-    def before(self, values: Floats) -> Floats:
+    def sum_before(self, values: Floats) -> Floats:
         """Sum over the earlier cells of the topic of each cell."""
         return scan(values, places(self.topic), np.add) - values
 
-    def all_of(self, values: Floats) -> Floats:
+    def sum_all(self, values: Floats) -> Floats:
         """Sum over all cells of the topic of each cell."""
         sums: Floats = np.bincount(self.topic, weights=values).astype(np.float64)
         return sums[self.topic]
@@ -76,20 +76,20 @@ class Cells:
         return np.where(first_cell == second_cell, within, across)
 
     @cached_property
-    def with_size(self) -> Floats:
+    def covariance(self) -> Floats:
         """Covariance of inclusion and size of the sample; 0 if it is fixed."""
         later = self.expected * self.ratio
-        others = self.before(self.expected) * self.ratio
-        others += self.all_of(later) - self.before(later) - later
+        others = self.sum_before(self.expected) * self.ratio
+        others += self.sum_all(later) - self.sum_before(later) - later
         inside = 1.0 + self.pairs / self.expected
-        return self.chance * (inside + others - self.all_of(self.expected))
+        return self.chance * (inside + others - self.sum_all(self.expected))
 
     @cached_property
     def estimable(self) -> Bools:
         """Whether any two documents of the topic can be drawn together; shape (cells,)."""
         never = (self.size > 1) & (self.pairs == 0)
         never |= (places(self.topic) > 1) & (self.ratio == 0)
-        return np.asarray(self.all_of(never.astype(np.float64)) == 0)
+        return np.asarray(self.sum_all(never.astype(np.float64)) == 0)
 
     def drawn(self, randoms: list[Generator]) -> Bools:
         """Draw a sample with the random numbers of each topic; shape (documents,)."""

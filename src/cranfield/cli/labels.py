@@ -201,7 +201,7 @@ def labels(
     if len(annotations.workers) > 1:
         agreement = assess.agreement_of(annotations, measures or None, **agreeing)
         frames["agreement"] = agreement.to_polars()
-        tables.append(agreement.table(most=MAX_PAIRS))
+        tables.append(agreement.table(limit=MAX_PAIRS))
         n_workers = len(annotations.workers)
         if agreement.paired and n_workers <= MAX_WORKERS and agreeing["against"] is None:
             title = f"Pairs of assessors, {agreement.measures[0]}"

@@ -139,7 +139,7 @@ class Qrels(Pairs, Framed):
 
         Parameters
         ----------
-        kept
+        mask
             Whether to keep each judgment; shape (judgments,).
 
         Raises

@@ -111,7 +111,7 @@ class Run(Pairs, Framed):
 
         Parameters
         ----------
-        kept
+        mask
             Whether to keep each row; shape (rows,).
 
         Raises

@@ -245,14 +245,14 @@ class Agreement(Result):
             }
         ).fill_nan(None)
 
-    def table(self, places: int = 4, most: int | None = None) -> Table:
+    def table(self, places: int = 4, limit: int | None = None) -> Table:
         """Return a table for reading: a row for each comparison, with a value for each measure.
 
         Parameters
         ----------
         places
             Decimals.
-        most
+        limit
             Maximum number of comparisons; None for all. A note counts the others.
         """
         intervals = self.interval != "none"
@@ -260,7 +260,7 @@ class Agreement(Result):
         for measure in self.measures:
             head += [measure, "interval"][: 1 + intervals]
         rows = []
-        for k, names in enumerate(self.comparisons[:most]):
+        for k, names in enumerate(self.comparisons[:limit]):
             row = [label(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
             for cell in zip(self.value[k], self.low[k], self.high[k], strict=True):
                 value, low, high = (number(bound, places) for bound in cell)
@@ -269,21 +269,21 @@ class Agreement(Result):
         hidden = len(self.comparisons) - len(rows)
         more = [f"{counted(hidden, 'other comparison')} not shown"] if hidden else []
         title = "Difference of agreement" if self.difference else "Agreement"
-        return Table(f"{title} over {self._over()}", head, rows, remarks=[*self.notes, *more])
+        return Table(f"{title} over {self._basis()}", head, rows, remarks=[*self.notes, *more])
 
-    def _over(self) -> str:
-        over = counted(len(self.topic_names), "topic")
+    def _basis(self) -> str:
+        topics = counted(len(self.topic_names), "topic")
         if self.interval == "none":
-            return over
+            return topics
         level = f"{100 * self.confidence:g}% confidence intervals"
         drawn = f" ({self.resamples:,} resamples, seed {self.seed})" if self.resamples else ""
-        return f"{over}, {level} by {self.interval} over topics{drawn}"
+        return f"{topics}, {level} by {self.interval} over topics{drawn}"
 
     def heading(self) -> list[str]:
         """Return one line: measures, number of topics, and the intervals."""
         size = counted(len(self.comparisons), "comparison")
         measures = ", ".join(self.measures)
-        return [f"{'difference of ' if self.difference else ''}{measures}: {size}, {self._over()}"]
+        return [f"{'difference of ' if self.difference else ''}{measures}: {size}, {self._basis()}"]
 
     def note_lines(self) -> list[str]:
         """Return no lines: the notes stand below the table."""
@@ -291,7 +291,7 @@ class Agreement(Result):
 
     def tables(self) -> list[Table]:
         """Return the first comparisons for reading."""
-        return [replace(self.table(most=SHOWN), title="")]
+        return [replace(self.table(limit=SHOWN), title="")]
 
 
 def label(names: tuple[str, ...]) -> str:

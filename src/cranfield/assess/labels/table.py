@@ -172,7 +172,7 @@ class Labels(Result):
 
         Parameters
         ----------
-        kept
+        mask
             Whether to keep each label; shape (labels,).
 
         Raises

@@ -169,7 +169,7 @@ def _decoded(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[i
 
 
 def code_of(error: InputError) -> str:
-    """Return the code of the fault for an error of a reader; raise errors that are no faults."""
+    """Return the code of the fault for an error of a reader; raise errors that are not faults."""
     if isinstance(error, HeaderError):
         return "metadata-header"
     if isinstance(error, TooLargeError):

@@ -23,7 +23,7 @@ from cranfield.online import analyse_experiment
 from cranfield.online.experiments.aa_tests import moments_of_two
 from cranfield.online.experiments.design import chi_square
 from cranfield.online.experiments.estimates import Effects, always_valid
-from cranfield.online.experiments.metrics import Moments, Placed, arm_means
+from cranfield.online.experiments.metrics import MetricColumns, Moments, arm_means
 from cranfield.online.experiments.report import FEW
 from cranfield.significance.differences import t_pvalue, t_quantile
 from cranfield.significance.pairwise.ranks import binomial_pvalues
@@ -87,10 +87,10 @@ SIZES = {
     "lognormal": (200, 1000, 4000),
 }
 METRICS = {
-    "mean": Placed(1),
-    "ratio": Placed(1, 2),
-    "CUPED": Placed(1, 0, 3, 0),
-    "CUPED ratio": Placed(1, 2, 3, 4),
+    "mean": MetricColumns(1),
+    "ratio": MetricColumns(1, 2),
+    "CUPED": MetricColumns(1, 0, 3, 0),
+    "CUPED ratio": MetricColumns(1, 2, 3, 4),
 }
 COLUMNS = (*METRICS, "SRM", "per page", "lift")
 

@@ -37,7 +37,7 @@ from scipy.special import betaincinv
 import cranfield as cf
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream
-from cranfield.meta.work import fingerprint, repeated, run_parts
+from cranfield.meta.work import fingerprint, run_parts, split_repeats
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.simulation import Resampled
@@ -242,7 +242,7 @@ def studied(
             for topics in given.topics:
                 parts[group, test, topics] = [
                     Part(test, group, topics, start, stop)
-                    for _, start, stop in repeated([topics], given.sets, PART).values()
+                    for _, start, stop in split_repeats([topics], given.sets, PART).values()
                 ]
     slug = "".join(one if one.isalnum() else "-" for one in f"{given.what} {name}")
     about = {"study": given.what, "scores": fingerprint(labelled(values))}

@@ -1,7 +1,8 @@
-"""What several tests use."""
+"""Fixtures and settings of several tests."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -43,7 +44,9 @@ def browser() -> Iterator[Any]:
     if path is None:
         pytest.skip("there is no chromium to open pages with")
     with sync_api.sync_playwright() as playwright:
-        one = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        one = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield one
         one.close()
 
@@ -56,3 +59,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         one for one in examples if one.path.name == "__init__.py" and one.dtest.docstring in at_home
     }
     items[:] = [one for one in items if one not in again]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Exempt the collected tests from garbage collection, which would visit them each time."""
+    gc.collect()
+    gc.freeze()

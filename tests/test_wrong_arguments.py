@@ -164,7 +164,7 @@ def alternatives(annotation: str) -> list[str]:
     return [one.strip() for one in out]
 
 
-SINGLE = ("str", "int", "float", "Any", "Given", "PathName")
+SINGLE = ("str", "int", "float", "Any", "RankedLists", "PathName")
 """Types of a single value: a parameter that also takes one refuses text as that."""
 
 

@@ -127,14 +127,14 @@ def test_labels_and_list(logged: Path) -> None:
         ((*TABLES, "-m", "SATRate(seconds=-1)"), "seconds must be a number >= 0"),
         ((*TABLES, "-m", "QueriesPerSession"), "QueriesPerSession needs the session of pages"),
         ((*TABLES, "-m", "GoodAbandonment"), "needs the label of pages"),
-        (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR needs what was shown"),
+        (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR needs the results of pages"),
         (
             ("pages.csv", "results=results.csv", "-m", "UCTR"),
-            "UCTR needs clicks, of which no table",
+            "UCTR needs clicks, but the log has no table",
         ),
         (
             ("pages.csv", "--log-format", "tables", "-m", "Abandonment"),
-            "Abandonment needs clicks, of which no table",
+            "Abandonment needs clicks, but the log has no table",
         ),
         (("pages.csv", "clicks=clicks.csv", "clicks=results.csv"), "expected one file"),
         (

@@ -169,7 +169,7 @@ def test_sums_that_are_equal_are_tied() -> None:
 
 def test_blocks_of_topics_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [fused(RANX["runs"], method) for method in FUSIONS]
-    monkeypatch.setattr(fusing, "_TOGETHER", 1)
+    monkeypatch.setattr(fusing, "_BLOCK_ROWS", 1)
     assert [fused(RANX["runs"], method) for method in FUSIONS] == whole
 
 

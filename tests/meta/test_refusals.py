@@ -11,9 +11,9 @@ import pytest
 import cranfield as cf
 from cranfield import meta
 from cranfield.base.errors import CranfieldError
-from cranfield.meta.collection_studies.pools import pools, traced
+from cranfield.meta.collection_studies.pools import pools, trace_runs
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
-from cranfield.meta.reproduction_result import check_size, checked_bounds
+from cranfield.meta.reproduction_result import check_bounds, check_size
 from cranfield.meta.scale_study import scale_options
 from cranfield.meta.test_studies.fast_tests import Verdict
 from cranfield.meta.test_studies.splits import agreement, publication_bias
@@ -142,7 +142,7 @@ REFUSALS: Refusals = {
             ({"measures": "XYZ"}, "XYZ"),
             ({"jobs": 0}, "jobs must be an integer"),
         ),
-        (lambda: study.leave_one_out(traced(RUNS, QRELS), QRELS, "AP"), "judged already"),
+        (lambda: study.leave_one_out(trace_runs(RUNS, QRELS), QRELS, "AP"), "judged already"),
         (lambda: JUDGING["leave_one_out"](teams=TEAMS).judged_without("Z"), "team 'Z'"),
     ],
     "concordance": [
@@ -428,7 +428,7 @@ REFUSALS: Refusals = {
         ),
         (lambda: check_size(np.array([np.inf])), "finite"),
         *(
-            (lambda bounds=bounds: checked_bounds(bounds), "bounds")
+            (lambda bounds=bounds: check_bounds(bounds), "bounds")
             for bounds in ((1, 0), (0, np.inf), (0,), 3, ("a", 1), (0, 0))
         ),
         (lambda: union_tau(["a", "b", "a"], ["a"]), "document 'a'"),

@@ -93,7 +93,7 @@ def test_ties_are_named_together() -> None:
     same = meta.discriminative_power({"x": SCORED["AP"], "y": SCORED["AP"]})
     assert same.verdict[0].startswith("All 2 measures have equally many significant differences:")
     alike = _said(meta.correlate({"x": weak, "y": SCORED["AP"], "z": SCORED["AP"]}))
-    assert "y/z (tau 1.00), least x/y and x/z" in alike
+    assert "y/z (tau 1.00), least for x/y and x/z" in alike
     assert "x/y: tau 1.00." in _said(meta.correlate({"x": weak, "y": weak}))
     chosen = meta.predictive_power({"x": weak, "y": SCORED["AP"], "z": SCORED["AP"]}, PREFERRED)
     assert "Most preferences of people predicted: y and z, 24 of 48" in _said(chosen)

@@ -213,5 +213,5 @@ def test_too_many_states_are_refused() -> None:
 
 def test_an_image_of_every_recall_base_is_held_once() -> None:
     one, other = image("AP", 8, judgments=3), image("AP", 8, judgments=5)
-    assert one._held is other._held
+    assert one._store is other._store
     assert one.values() * 3 == pytest.approx(other.values() * 5)

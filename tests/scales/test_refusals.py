@@ -191,7 +191,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: levels(7, 3), "up to length 6"),
     (
         lambda: order_matrix(np.zeros((5000, 3), dtype=int)),
-        "up to 4,096 runs are compared in all pairs, got 5,000; compare chosen",
+        "up to 4,096 runs are compared in all pairs, got 5,000; compare single",
     ),
     (lambda: at_or_below([2], [1]), "grades must be from 0 to 1, got 2"),
     (lambda: rbto([[2]]), "grades must be from 0 to 1, got 2"),
@@ -226,7 +226,7 @@ def test_what_is_just_within_reach() -> None:
     assert image("nDCG@5", judgments=100_000).size == 32
     many: Any = np.int64(100_000)
     assert scale_of("AP@5", judgments=many).judgments == 100_000
-    assert verdicts.many(2**999).endswith("e+300 runs")
+    assert verdicts.format_n_runs(2**999).endswith("e+300 runs")
 
 
 def test_a_cutoff_without_a_limit_has_a_name() -> None:

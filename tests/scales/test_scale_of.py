@@ -38,7 +38,7 @@ from cranfield.scales import measure_scales, verdicts
 from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.measure_scales import (
-    evenly_spaced,
+    is_evenly_spaced,
     prove_rank_based,
     prove_set_based,
     scale_of,
@@ -241,7 +241,7 @@ def test_proofs_agree_with_looking_at_all_runs(
         assert verdict.decided
         check_witness(verdict, measure, grades, ORDERS)
         assert verdict.order in str(full)
-    monkeypatch.setattr(verdicts, "LISTED", 1)
+    monkeypatch.setattr(verdicts, "MOST_LISTED", 1)
     quick = scale_of(measure, length, grades)
     for one, other in zip(
         (quick.own, quick.set_based, quick.rank_based),
@@ -276,7 +276,7 @@ def test_additive_proofs_for_any_gains(
     assert found is not None
     assert prove_rank_based("", found, 1).scale is full.rank_based.scale
     assert prove_set_based("", found, 1).scale is full.set_based.scale
-    assert evenly_spaced(found) is (full.own.scale is INTERVAL)
+    assert is_evenly_spaced(found) is (full.own.scale is INTERVAL)
 
 
 def test_only_the_ranks_and_gains_that_count() -> None:
@@ -333,7 +333,7 @@ def test_recall_base_leaves_runs_out() -> None:
 @pytest.mark.parametrize("base", [1, 2, [1, 1], [1, 2, 2]])
 def test_number_of_feasible_runs(base: int | list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     full = scale_of(AP, 4, 2, judgments=base)
-    monkeypatch.setattr(verdicts, "LISTED", 1)
+    monkeypatch.setattr(verdicts, "MOST_LISTED", 1)
     quick = scale_of(AP, 4, 2, judgments=base)
     assert quick.runs == full.runs
     for one, other in ((quick.own, full.own), (quick.rank_based, full.rank_based)):

@@ -22,7 +22,7 @@ from cranfield.significance.resampling import (
     Centred,
     bootstrap_t_interval,
     count_reaching,
-    rank_of,
+    tail_rank,
 )
 
 SIDES = ("two-sided", "greater", "less")
@@ -193,8 +193,8 @@ def test_ranks_of_tails_are_not_one_off() -> None:
     for alpha in (0.05, 0.1, 0.01, 0.001):
         for number in (999, 9999, 99_999):
             whole = round(alpha * (number + 1))
-            assert rank_of(1 - (1 - alpha), number) == whole
-            assert rank_of((1 - (1 - 2 * alpha)) / 2, number) == whole
+            assert tail_rank(1 - (1 - alpha), number) == whole
+            assert tail_rank((1 - (1 - 2 * alpha)) / 2, number) == whole
 
 
 def test_differences_that_are_all_but_constant_have_an_interval() -> None:

@@ -17,11 +17,11 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError
 from cranfield.significance import CORRECTIONS, TESTS
 from cranfield.significance.comparison.compared_pairs import (
+    group_of,
     groups_of,
     letter,
     letters_of,
-    place_of,
-    shortened,
+    shorten_letters,
 )
 from cranfield.significance.comparison.result import decimals
 from cranfield.significance.registry import TestInfo
@@ -296,7 +296,7 @@ def test_shards() -> None:
     assert cf.compare(gaps, missing="drop").topics == 4
     assert cf.compare(gaps, missing="zero").topics == 5
     values[2, 0, 1] = np.nan
-    with pytest.raises(CranfieldError, match="some systems have no score where others have one"):
+    with pytest.raises(CranfieldError, match="some systems lack scores that others have"):
         cf.compare(scores_of(values), missing="available")
 
 
@@ -402,8 +402,8 @@ def test_groups_of_intervals_are_as_few_as_can_be() -> None:
 
 def test_many_letters() -> None:
     assert [letter(k) for k in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
-    assert [place_of(name) for name in ("a", "zz", letter(702))] == [0, 701, 702]
-    assert (shortened("a,b,c,d,f,aa"), shortened("abcd")) == ("a-d,f,aa", "abcd")
+    assert [group_of(name) for name in ("a", "zz", letter(702))] == [0, 701, 702]
+    assert (shorten_letters("a,b,c,d,f,aa"), shorten_letters("abcd")) == ("a-d,f,aa", "abcd")
     groups = groups_of(~np.eye(30, dtype=bool), np.arange(30))
     assert letters_of(groups, 30)[27] == "ab"
 

@@ -116,7 +116,7 @@ def test_who_holds_what() -> None:
     two = COLLECTIONS["b"]
     three = {"z": COLLECTIONS["c"]["z"], "w": COLLECTIONS["c"]["x"]}
     found = meta_analysis({"one": one, "two": cf.compare(two), "three": three}, baseline="x")
-    names = found.of.frame().rows()
+    names = found.pairs.frame().rows()
     assert names == [("y", "x"), ("z", "x")]
     mean = np.mean(COLLECTIONS["a"]["y"]) - np.mean(COLLECTIONS["a"]["x"])
     assert found.difference[0, 0] == pytest.approx(mean)

@@ -12,7 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield import significance
 from cranfield.base.errors import CranfieldError
-from cranfield.significance.corrections.pvalue_corrections import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
     studentised_range_sf,
@@ -168,7 +168,7 @@ REFUSALS: Refusals = {
         (lambda: cf.risk(np.array([[0.5, 1.0]]), baseline="x"), "'x'"),
         (lambda: cf.risk(np.array([[0.5, 1.0]]), alpha=-1), "alpha"),
         (lambda: cf.risk(np.array([[0.5, 1.0]]), alpha="much"), "alpha"),  # type: ignore[arg-type]
-        (lambda: cf.risk(scored(SOME.values, lower_is_better=True)), "more is better"),
+        (lambda: cf.risk(scored(SOME.values, lower_is_better=True)), "higher is better"),
     ],
     "models": [
         (lambda: check_assumptions(RESIDUALS, alpha=1), "alpha must be a number between 0 and 1"),
@@ -187,9 +187,9 @@ REFUSALS: Refusals = {
         (lambda: studentised_range_sf(1.0, 1, 10), "groups must be an integer from 2"),
         (lambda: studentised_range_sf(1.0, 3, 0), "df must be a number above 0"),
         (lambda: studentised_range_isf(1.0, 3, 10), "probability"),
-        (lambda: adjusted([1.2]), "0 and 1"),
-        (lambda: adjusted([0.1], "tukey"), "tukey"),
-        (lambda: adjusted(["a"]), "p-values"),
+        (lambda: adjust_pvalues([1.2]), "0 and 1"),
+        (lambda: adjust_pvalues([0.1], "tukey"), "tukey"),
+        (lambda: adjust_pvalues(["a"]), "p-values"),
     ],
     "power": [
         *options(

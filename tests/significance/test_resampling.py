@@ -138,7 +138,7 @@ def test_bootstrap_anova_fits_the_model_again() -> None:
     options = Options(resamples=7, seed=5)
     for shape in ((6, 4, 1), (6, 4, 3)):
         residuals = rng.standard_normal(shape)
-        refits = Refits.drawn(residuals, options)
+        refits = Refits.draw(residuals, options)
         # The same draws, and the model fitted by the function that fits scores.
         t, s, k = shape
         drawn = stream(5, 0).integers(0, t * s * k, size=(7, s, t, k))

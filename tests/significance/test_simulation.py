@@ -38,7 +38,7 @@ def likeliest(negative: Any, starts: list[tuple[float, float]], bounds: Any) -> 
 
 
 def test_beta_and_normal_against_scipy(ap: np.ndarray) -> None:
-    _, [beta, normal, *_] = simulation.continuous(ap)
+    _, [beta, normal, *_] = simulation.fit_continuous(ap)
     for k, x in enumerate(ap.T[:6]):
         inside = np.clip(x, simulation.EDGE, 1 - simulation.EDGE)
         want = likeliest(
@@ -54,12 +54,12 @@ def test_beta_and_normal_against_scipy(ap: np.ndarray) -> None:
             return -float(stats.truncnorm.logpdf(x, *ends, loc=mean, scale=sd).sum())
 
         starts = [(float(x.mean()), float(x.std())), (-0.5, 0.5), (-2.0, 0.8)]
-        want = likeliest(negative, starts, [(-20, 20), (simulation.NARROWEST, 10)])
+        want = likeliest(negative, starts, [(-20, 20), (simulation.MIN_SD, 10)])
         assert normal.loglike[k] >= want - 2e-3
 
 
 def test_kernels_against_scipy(ap: np.ndarray) -> None:
-    points, [*_, normal, beta] = simulation.continuous(ap)
+    points, [*_, normal, beta] = simulation.fit_continuous(ap)
     for k, x in enumerate(ap.T):
         low, high = np.quantile(x, [0.25, 0.75])
         width = max(0.9 * min(x.std(ddof=1), (high - low) / 1.34) * 50**-0.2, 0.005)
@@ -76,18 +76,18 @@ def test_kernels_against_scipy(ap: np.ndarray) -> None:
 
 def test_discrete_families_against_scipy(p10: np.ndarray) -> None:
     support = np.linspace(0, 1, 11)
-    binomial, kernel = simulation.discrete(p10, support)
+    binomial, kernel = simulation.fit_discrete(p10, support)
     for k, x in enumerate(np.rint(p10 * 10).astype(int).T):
         want = likeliest(
             lambda ab, x=x: -stats.betabinom.logpmf(x, 10, *ab).sum(),
             [(1.0, 1.0), (0.5, 2.0)],
-            [(np.exp(simulation.FLATTEST), None)] * 2,
+            [(np.exp(simulation.MIN_LOG_SHAPE), None)] * 2,
         )
         assert binomial.loglike[k] == pytest.approx(want, abs=2e-4)
     assert binomial.weights.sum(axis=1) == pytest.approx(1)
     assert kernel.weights.sum(axis=1) == pytest.approx(1)
     # All scores the same in truth of one bandwidth: the narrowest is likeliest, by hand.
-    [_, alone] = simulation.discrete(np.full((20, 1), 0.5), support)
+    [_, alone] = simulation.fit_discrete(np.full((20, 1), 0.5), support)
     away = np.abs(np.arange(11) - 5)
     by_hand = np.where(away == 0, 0.975, 0.975 * 0.025**away / 2)
     assert alone.weights[0] == pytest.approx(by_hand / by_hand.sum(), rel=1e-12)

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.measures import parse_measure
 from cranfield.reporting.page.html import Html, sections_page, templates
-from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import number
 
 STYLES = ("page.css", "drawn.css", "sheet.css")
@@ -50,7 +50,7 @@ def environment() -> Environment:
         "lower_is_better": lower_is_better,
         "newline": Markup("\n"),
     }
-    templates_env.globals |= {"capitalised": capitalised, "shortened": shortened}
+    templates_env.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
     templates_env.filters |= {"at": at, "decimal": decimal, "number": number}
     return templates_env
 

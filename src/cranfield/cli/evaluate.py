@@ -111,11 +111,11 @@ def evaluate(
             option = "--coverage" if coverage else f"--format {output.form}"
             option = "--as tie-ranges" if tie_ranges else option
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
-        from cranfield.scores.one_measure import aligned
+        from cranfield.scores.one_measure import align_scores
 
         scores = source.scores(judging, every=True)
         _warn_of_gaps(scores)
-        output.write(aligned(scores) if output.by_topic else scores, printing)
+        output.write(align_scores(scores) if output.by_topic else scores, printing)
         return
     if source.qrels is None or not source.runs:
         raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")

@@ -168,7 +168,7 @@ def _of_judgments(
     """Judge the runs, score them, and study their judgments."""
     from cranfield import meta
     from cranfield.evaluation.evaluation import score
-    from cranfield.meta.collection_studies.pools import traced
+    from cranfield.meta.collection_studies.pools import trace_runs
 
     if source.qrels is None or not source.runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
@@ -181,7 +181,7 @@ def _of_judgments(
     many, qrels = options.inputs(source.qrels, source.runs)
     policies = options.policies("ties", "topics", "negative", "compat", *WORK)
     with progress_of(many) as progress:
-        made = traced(many, qrels, progress=progress, **policies)
+        made = trace_runs(many, qrels, progress=progress, **policies)
     for what, there in (("systems", made.judged.systems), ("topics", made.judged.topics)):
         if len(there) < 2:
             raise CranfieldError(

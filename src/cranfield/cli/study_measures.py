@@ -93,7 +93,7 @@ def measures(
     """
     from cranfield import meta
     from cranfield.meta.test_studies.fast_tests import SIZES, TestChoice
-    from cranfield.scores.one_measure import aligned, complete
+    from cranfield.scores.one_measure import align_scores, complete_scores
 
     # Before any file is read.
     check_share("alpha", tested["alpha"])
@@ -107,7 +107,7 @@ def measures(
     notes: tuple[str, ...] = ()
     if (missing := tested.pop("missing")) is not None:
         # For all measures at once, so that all studies are of the same topics.
-        every, notes = complete(aligned(every), missing)
+        every, notes = complete_scores(align_scores(every), missing)
         own = {name: every[name] for name in own}
     # What is quick comes first: a wrong file of preferences is found at once.
     quick: list[Result] = [meta.correlate(own, method=coefficient)] if len(own) > 1 else []

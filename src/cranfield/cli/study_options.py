@@ -60,7 +60,7 @@ def read_choices(
 
 def refuse_resamples(choices: Collection[TestChoice]) -> None:
     """Refuse --resamples where no test draws samples."""
-    if not any(choice.draws for choice in choices):
+    if not any(choice.is_random for choice in choices):
         tests = ", ".join(choice.label for choice in choices)
         refuse_given(("resamples",), f"requires a test that resamples, got {tests}")
 

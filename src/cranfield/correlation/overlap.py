@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, che
 from cranfield.correlation.tau import paired_values
 
 TERMS = 100_000
-"""Maximum number of added terms of the infinite sum; beyond it the logarithm is as exact."""
+"""Number of terms of the infinite sum above which the logarithm is as exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,75 +38,75 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
     short, long = (first, second) if first.length <= second.length else (second, first)
     s, length = short.length, long.length
     depth = np.arange(1, length + 1)
-    shared = (short.top > 0) & (long.top > 0)
-    of_short, of_long = _Depths(short, length, ties), _Depths(long, length, ties)
-    seen = _overlaps(short, long, shared, of_short.part, of_long.part)
-    sizes = of_short.size(ties), of_long.size(ties)
+    in_both = (short.top > 0) & (long.top > 0)
+    short_depths, long_depths = _Depths(short, length, ties), _Depths(long, length, ties)
+    overlaps = _overlaps(short, long, in_both, short_depths.proportion, long_depths.proportion)
+    sizes = short_depths.size(ties), long_depths.size(ties)
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
-    # Below its end, the shorter ranking has unseen items, perhaps of the longer one.
-    alone = (long.top > 0) & ~shared
-    full, active = (_reached(at[alone], length) for at in (long.bottom, long.top))
+    # Below its end, the shorter ranking has unseen items, which may be in the longer one.
+    only_long = (long.top > 0) & ~in_both
+    full, active = (_count_reached(ranks[only_long], length) for ranks in (long.bottom, long.top))
     unseen = np.maximum(depth - s, 0)
-    whole = np.minimum(unseen, full)
-    best = whole + of_long.part * np.minimum(unseen - whole, active - full)
-    mean = (full + of_long.part * (active - full)) / np.maximum(active, 1)
-    agreement = float(seen[s - 1] / norm[s - 1])
+    n_full = np.minimum(unseen, full)
+    max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, active - full)
+    mean = (full + long_depths.proportion * (active - full)) / np.maximum(active, 1)
+    agreement = float(overlaps[s - 1] / norm[s - 1])
     weight = (1 - p) * p ** (depth - 1.0)
-    common = int(shared.sum())
-    low = float(weight @ (seen / norm)) + common * (1 - p) * _tail(p, length)
-    ext = float(weight @ ((seen + agreement * unseen * mean) / norm))
-    # Even rankings have all of their items at their end, however tied: it is the agreement there.
+    common = int(in_both.sum())
+    low = float(weight @ (overlaps / norm)) + common * (1 - p) * _tail(p, length)
+    ext = float(weight @ ((overlaps + agreement * unseen * mean) / norm))
+    # At the end of rankings of equal length all items count fully, whatever their ties.
     ext += p**length * (common + (length - s) * agreement) / length
-    high = float(weight @ ((seen + best) / norm))
+    high = float(weight @ ((overlaps + max_unseen) / norm))
     # Beyond both ends, each new item is in the other ranking, until all are in both.
     end = length + s - common
-    more = np.arange(length + 1, end + 1)
-    high += float(((1 - p) * p ** (more - 1.0)) @ (2 - end / more)) + p**end
+    depths = np.arange(length + 1, end + 1)
+    high += float(((1 - p) * p ** (depths - 1.0)) @ (2 - end / depths)) + p**end
     # Rounding must not leave the range.
     low, high = min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
     return min(max(ext, low), max(high, low)), low, max(high - low, 0.0)
 
 
 class _Depths:
-    """The group of ties at each depth of a ranking, and its part above the depth."""
+    """The group of ties at each depth of a ranking, and its proportion above the depth."""
 
     def __init__(self, places: Places, depths: int, ties: str) -> None:
-        own = places.top > 0
+        is_ranked = places.top > 0
         depth = np.arange(1, depths + 1)
-        # A group of k items has k times its first rank, and stands at k ranks. Below its end a
-        # ranking goes on without ties.
+        # Each of the k items of a group has its first rank, so that the group is at k depths. Below
+        # its end a ranking continues without ties.
         beyond = depth[places.length :]
-        self.top = np.append(np.sort(places.top[own]), beyond)
-        self.bottom = np.append(np.sort(places.bottom[own]), beyond)
-        share = (depth - self.top + 1) / (self.bottom - self.top + 1)
-        self.part: Floats = np.ones(depths) if ties == "w" else share
+        self.top = np.append(np.sort(places.top[is_ranked]), beyond)
+        self.bottom = np.append(np.sort(places.bottom[is_ranked]), beyond)
+        proportion = (depth - self.top + 1) / (self.bottom - self.top + 1)
+        self.proportion: Floats = np.ones(depths) if ties == "w" else proportion
 
     def size(self, ties: str) -> Floats:
-        """Sum of the items' parts down to each depth, or of their squares for `b`."""
+        """Sum of the items' proportions down to each depth, or of their squares for `b`."""
         power = 2 if ties == "b" else 1
-        inside = self.bottom - self.top + 1
-        return np.asarray(self.top - 1 + inside * self.part**power)
+        n_items = self.bottom - self.top + 1
+        return np.asarray(self.top - 1 + n_items * self.proportion**power)
 
 
 def _overlaps(
-    short: Places, long: Places, shared: Any, part_short: Floats, part_long: Floats
+    short: Places, long: Places, in_both: Any, short_cut: Floats, long_cut: Floats
 ) -> Floats:
-    """Return the overlap down to each depth; parts are those of the groups cut there."""
-    depths = part_short.size
+    """Return the overlap down to each depth, by the proportions of the groups cut there."""
+    depths = short_cut.size
     tops, bottoms = (
-        (short.top[shared], long.top[shared]),
-        (short.bottom[shared], long.bottom[shared]),
+        (short.top[in_both], long.top[in_both]),
+        (short.bottom[in_both], long.bottom[in_both]),
     )
-    above = _reached(np.maximum(*bottoms), depths)
-    cut_long = _reached(np.maximum(bottoms[0], tops[1]), depths) - above
-    cut_short = _reached(np.maximum(tops[0], bottoms[1]), depths) - above
-    cut_both = _reached(np.maximum(*tops), depths) - above - cut_long - cut_short
+    above = _count_reached(np.maximum(*bottoms), depths)
+    cut_long = _count_reached(np.maximum(bottoms[0], tops[1]), depths) - above
+    cut_short = _count_reached(np.maximum(tops[0], bottoms[1]), depths) - above
+    cut_both = _count_reached(np.maximum(*tops), depths) - above - cut_long - cut_short
     return np.asarray(
-        above + cut_long * part_long + cut_short * part_short + cut_both * part_short * part_long
+        above + cut_long * long_cut + cut_short * short_cut + cut_both * short_cut * long_cut
     )
 
 
-def _reached(ranks: Ints, depths: int) -> Ints:
+def _count_reached(ranks: Ints, depths: int) -> Ints:
     return np.cumsum(np.bincount(ranks, minlength=depths + 1)[1 : depths + 1])
 
 
@@ -192,9 +192,9 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
 
     where the agreement :math:`A_d` is the overlap of the first d items over d (Webber, Moffat and
     Zobel 2010). Rankings of s and l items, :math:`s \le l`, leave open what comes below: `min` has
-    nothing there (equation 11 there, over both rankings' items), `res` is by equation 30, and
-    `ext` by equation 32. The depth beyond s counts the items of the shorter ranking that were not
-    seen as in agreement with the longer one for a proportion :math:`A_s`.
+    no overlap there (their equation 11, over both rankings' items), `res` is by equation 30, and
+    `ext` by equation 32. Beyond s, the unseen items of the shorter
+    ranking are assumed to agree with the longer one in a proportion :math:`A_s`.
 
     With ties (Corsi and Urbano 2024), an item with ranks t to b in ranking S is in its first d
     items by
@@ -275,7 +275,7 @@ def places_of_scores(scores: Floats) -> Places:
 
 
 def _groups(ranking: Any) -> list[list[Any]]:
-    """Read a ranking as groups of ties, most of them of one item."""
+    """Return the groups of ties of a ranking; untied items are groups of one."""
     if isinstance(ranking, (str, bytes)):
         raise CranfieldError(f"a ranking must be a sequence of ids, got {quoted(ranking)}")
     if isinstance(ranking, (set, frozenset)) or not isinstance(ranking, Iterable):
@@ -284,20 +284,20 @@ def _groups(ranking: Any) -> list[list[Any]]:
     if isinstance(ranking, Mapping):
         groups = _by_score(ranking)
     else:
-        tied = (list, set, frozenset, tuple)
-        groups = [list(item) if isinstance(item, tied) else [item] for item in ranking]
+        group_types = (list, set, frozenset, tuple)
+        groups = [list(item) if isinstance(item, group_types) else [item] for item in ranking]
     if not groups or not all(groups):
         raise CranfieldError("a ranking and its groups of ties must not be empty")
-    seen = set()
+    items = set()
     for group in groups:
         for item in group:
             try:
-                again = item in seen
+                is_duplicate = item in items
             except TypeError:
                 raise CranfieldError(f"an id must be hashable, got {quoted(item)}") from None
-            if again:
+            if is_duplicate:
                 raise CranfieldError(f"a ranking has {quoted(item)} twice")
-            seen.add(item)
+            items.add(item)
     return groups
 
 
@@ -311,13 +311,13 @@ def _by_score(scores: Mapping[Any, Any]) -> list[list[Any]]:
 
 
 def _places(groups: list[list[Any]], codes: Mapping[Any, int]) -> Places:
-    at = np.array([codes[item] for group in groups for item in group], dtype=np.int64)
+    indices = np.array([codes[item] for group in groups for item in group], dtype=np.int64)
     sizes = np.array([len(group) for group in groups])
     bottoms = np.cumsum(sizes)
     top: Ints = np.zeros(len(codes), dtype=np.int64)
     bottom = top.copy()
-    top[at] = np.repeat(bottoms - sizes + 1, sizes)
-    bottom[at] = np.repeat(bottoms, sizes)
+    top[indices] = np.repeat(bottoms - sizes + 1, sizes)
+    bottom[indices] = np.repeat(bottoms, sizes)
     return Places(top, bottom)
 
 
@@ -354,9 +354,9 @@ def rbo_of_runs(first: Ranked, second: Ranked, p: float = 0.9, *, ties: str = "a
     Examples
     --------
     >>> import cranfield as cf
-    >>> one = cf.read_run({"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1}})
-    >>> other = cf.read_run({"q1": {"a": 9, "c": 8, "d": 7}})
-    >>> rbo_of_runs(one, other).select("topic", pl.col("ext").round(4), "first", "second").rows()
+    >>> first = cf.read_run({"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1}})
+    >>> second = cf.read_run({"q1": {"a": 9, "c": 8, "d": 7}})
+    >>> rbo_of_runs(first, second).select("topic", pl.col("ext").round(4), "first", "second").rows()
     [('q1', 0.685, 3, 3), ('q2', None, 1, 0)]
     """
     p = check(p, ties)
@@ -376,8 +376,8 @@ def rbo_of_runs(first: Ranked, second: Ranked, p: float = 0.9, *, ties: str = "a
     ends = np.cumsum(np.bincount(joined["code"].to_numpy(), minlength=len(topics)))
     rows = []
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
-        here = slice(int(start), int(end))
-        a, b = Places(top[here], bottom[here]), Places(top_2[here], bottom_2[here])
+        span = slice(int(start), int(end))
+        a, b = Places(top[span], bottom[span]), Places(top_2[span], bottom_2[span])
         in_both = a.length and b.length
         rows.append((*(overlap(a, b, p, ties) if in_both else (None,) * 3), a.length, b.length))
     schema = dict.fromkeys(("ext", "min", "res"), pl.Float64)

@@ -1,4 +1,4 @@
-"""Rank correlations: Kendall's tau, and tau AP, which weighs the top ranks more."""
+"""Rank correlations: Kendall's tau, and tau AP, which weights top ranks more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = 2**20
 
 
 def paired_values(x: Any, y: Any) -> tuple[Floats, Floats]:
-    """Return both as shape (sets, items); one set is broadcast against several."""
+    """Return both arrays with shape (sets, items); one set is broadcast against several."""
     a, b = _numbers(x), _numbers(y)
     if a.shape[1] != b.shape[1]:
         raise CranfieldError(
@@ -26,8 +26,8 @@ def paired_values(x: Any, y: Any) -> tuple[Floats, Floats]:
         )
     if len(a) != len(b) and 1 not in {len(a), len(b)}:
         raise CranfieldError(f"expected 1 or equally many sets, got {len(a)} and {len(b)}")
-    one, other = np.broadcast_arrays(a, b)
-    return one, other
+    a, b = np.broadcast_arrays(a, b)
+    return a, b
 
 
 def _numbers(values: Any) -> Floats:
@@ -42,22 +42,22 @@ def _numbers(values: Any) -> Floats:
 
 def blocks(sets: int, items: int) -> Iterator[tuple[slice, slice]]:
     """Yield slices of sets, and of their items compared with all others, that fit into memory."""
-    some = max(1, BLOCK // max(1, items * items))
-    rows = max(1, BLOCK // max(1, items * min(some, sets)))
-    for start in range(0, sets, some):
-        for row in range(0, items, rows):
-            yield slice(start, start + some), slice(row, row + rows)
+    n_sets = max(1, BLOCK // max(1, items * items))
+    n_rows = max(1, BLOCK // max(1, items * min(n_sets, sets)))
+    for start in range(0, sets, n_sets):
+        for row in range(0, items, n_rows):
+            yield slice(start, start + n_sets), slice(row, row + n_rows)
 
 
 def signs(values: Floats, rows: slice) -> Signs:
     """Compare items with all others: 1 if the other is higher; shape (sets, rows, items)."""
-    own, others = values[:, rows, None], values[:, None, :]
-    return np.subtract(others > own, others < own, dtype=np.int8)
+    row_values, others = values[:, rows, None], values[:, None, :]
+    return np.subtract(others > row_values, others < row_values, dtype=np.int8)
 
 
 VARIANTS = ("b", "a")
 
-MANY = 1_000
+MAX_COMPARED = 1_000
 """Number of items above which sorting is faster than comparing all pairs."""
 
 
@@ -112,57 +112,57 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     a, b = paired_values(x, y)
     sets, items = a.shape
     out = np.full(sets, np.nan)
-    known = np.flatnonzero(~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)))
-    if items > 1 and known.size:
-        if items > MANY and not rounding:
-            agree, pairs = _by_sorting(a[known], b[known])
+    indices = np.flatnonzero(~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)))
+    if items > 1 and indices.size:
+        if items > MAX_COMPARED and not rounding:
+            agreement, pairs = _compare_by_sorting(a[indices], b[indices])
         else:
-            agree, pairs = _by_pairs(a[known], b[known], rounding)
+            agreement, pairs = _compare_pairs(a[indices], b[indices], rounding)
         untied = pairs[0] if variant == "a" else np.sqrt(pairs[1] * pairs[2])
         with np.errstate(invalid="ignore"):
-            out[known] = np.where(untied > 0, agree / untied, np.nan)
+            out[indices] = np.where(untied > 0, agreement / untied, np.nan)
     return out[0] if np.ndim(x) == 1 and np.ndim(y) == 1 else out
 
 
-def _by_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
-    """Return P - Q, and the numbers of pairs, of those untied in x, and untied in y; all twice."""
+def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
+    """Return P - Q, and the numbers of all pairs, pairs untied in x, and untied in y; all twice."""
     # Each pair is compared from both sides, which saves a list of pairs.
     sets, items = a.shape
-    agree, pairs = np.zeros(sets), np.zeros((3, sets))
-    for some, rows in blocks(sets, items):
-        one, other = signs(a[some], rows), signs(b[some], rows)
-        clear = np.ones_like(one)
+    agreement, pairs = np.zeros(sets), np.zeros((3, sets))
+    for block, rows in blocks(sets, items):
+        x, y = signs(a[block], rows), signs(b[block], rows)
+        is_clear = np.ones_like(x)
         if rounding:
             with np.errstate(invalid="ignore"):
-                apart = np.abs(a[some, rows, None] - a[some, None, :])
-            clear = ((apart > rounding) | (one == 0)).astype(np.int8)
-        one, other = one * clear, other * clear
-        agree[some] += (one * other).sum(axis=(1, 2), dtype=np.int64)
-        pairs[0, some] += clear.sum(axis=(1, 2), dtype=np.int64)
-        pairs[1, some] += np.count_nonzero(one, axis=(1, 2))
-        pairs[2, some] += np.count_nonzero(other, axis=(1, 2))
+                distance = np.abs(a[block, rows, None] - a[block, None, :])
+            is_clear = ((distance > rounding) | (x == 0)).astype(np.int8)
+        x, y = x * is_clear, y * is_clear
+        agreement[block] += (x * y).sum(axis=(1, 2), dtype=np.int64)
+        pairs[0, block] += is_clear.sum(axis=(1, 2), dtype=np.int64)
+        pairs[1, block] += np.count_nonzero(x, axis=(1, 2))
+        pairs[2, block] += np.count_nonzero(y, axis=(1, 2))
     # Items are not paired with themselves.
     pairs[0] -= items
-    return agree, pairs
+    return agreement, pairs
 
 
-def _by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+def _compare_by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Return the same numbers, each pair counted once."""
     from scipy.stats import kendalltau
 
     items = a.shape[1]
     pairs = np.full((3, len(a)), items * (items - 1) / 2)
-    agree = np.zeros(len(a))
-    for k, (one, other) in enumerate(zip(a, b, strict=True)):
-        pairs[1, k] -= _tied_pairs(one)
-        pairs[2, k] -= _tied_pairs(other)
+    agreement = np.zeros(len(a))
+    for k, (x, y) in enumerate(zip(a, b, strict=True)):
+        pairs[1, k] -= _count_tied_pairs(x)
+        pairs[2, k] -= _count_tied_pairs(y)
         untied = np.sqrt(pairs[1, k] * pairs[2, k])
         if untied:
-            agree[k] = np.round(kendalltau(one, other).statistic * untied)
-    return agree, pairs
+            agreement[k] = np.round(kendalltau(x, y).statistic * untied)
+    return agreement, pairs
 
 
-def _tied_pairs(values: Floats) -> float:
+def _count_tied_pairs(values: Floats) -> float:
     counts = np.unique(values, return_counts=True)[1].astype(np.float64)
     return float((counts * (counts - 1) / 2).sum())
 
@@ -181,7 +181,7 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     truth
         Scores of the same items in the reference order; one set is broadcast against several.
     symmetric
-        Average over both ways: each order is the reference once.
+        Whether to average over both directions, with each order as the reference once.
     ties
         Meaning of equal scores. `b`: the items are equal. `a`: their order is not known, and the
         result is the mean over all ways to break the ties. Without ties both are the same.
@@ -220,37 +220,38 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     """
     check_choice("ties", ties, TIES)
     a, b = paired_values(x, truth)
-    values = _one_way(a, b, ties)
+    values = _tau_ap(a, b, ties)
     if symmetric:
-        values = (values + _one_way(b, a, ties)) / 2
+        values = (values + _tau_ap(b, a, ties)) / 2
     return values[0] if np.ndim(x) == 1 and np.ndim(truth) == 1 else values
 
 
-def _one_way(a: Floats, truth: Floats, ties: str) -> Floats:
-    """Return tau AP by set, from the correct part of the items above each item."""
+def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
+    """Return tau AP by set, from the proportion of correct items above each item."""
     sets, items = a.shape
-    total, counted = np.zeros(sets), np.zeros(sets)
-    same = np.ones(sets, dtype=bool)
-    for some, rows in blocks(sets, items):
-        own, true = signs(a[some], rows), signs(truth[some], rows)
-        above = (own > 0).sum(axis=2)
-        correct = ((own > 0) & (true > 0)).sum(axis=2)
+    total, n_counted = np.zeros(sets), np.zeros(sets)
+    is_constant = np.ones(sets, dtype=bool)
+    for block, rows in blocks(sets, items):
+        order, reference = signs(a[block], rows), signs(truth[block], rows)
+        above = (order > 0).sum(axis=2)
+        correct = ((order > 0) & (reference > 0)).sum(axis=2)
         if ties == "b":
-            total[some] += ((2 * correct - above) / np.maximum(above, 1)).sum(axis=1)
-            counted[some] += (above > 0).sum(axis=1)
-            same[some] &= ~true.any(axis=(1, 2))
+            total[block] += ((2 * correct - above) / np.maximum(above, 1)).sum(axis=1)
+            n_counted[block] += (above > 0).sum(axis=1)
+            is_constant[block] &= ~reference.any(axis=(1, 2))
         else:
-            agree = correct - ((own > 0) & (true < 0)).sum(axis=2)
-            total[some] += (agree * _mean_weight(above, (own == 0).sum(axis=2))).sum(axis=1)
+            difference = correct - ((order > 0) & (reference < 0)).sum(axis=2)
+            total[block] += (difference * _mean_weight(above, (order == 0).sum(axis=2))).sum(axis=1)
     if ties == "a":
-        counted[:], same[:] = items - 1, items < 2
-    unknown = same | (counted == 0) | np.isnan(a).any(axis=1) | np.isnan(truth).any(axis=1)
-    return np.where(unknown, np.nan, total / np.maximum(counted, 1))
+        n_counted[:], is_constant[:] = items - 1, items < 2
+    has_nan = np.isnan(a).any(axis=1) | np.isnan(truth).any(axis=1)
+    is_undefined = is_constant | (n_counted == 0) | has_nan
+    return np.where(is_undefined, np.nan, total / np.maximum(n_counted, 1))
 
 
 def _mean_weight(above: Any, tied: Any) -> Floats:
     """Return the mean of 1/(r - 1) over the possible ranks r of tied items; 0 for r = 1."""
-    # Pairs within a group of ties are as often in order as not, and add nothing.
+    # Pairs within a group of ties are equally often in either order, and add nothing.
     harmonic = np.append(0.0, np.cumsum(1 / np.arange(1, above.max(initial=0) + tied.max() + 1)))
     low, high = np.maximum(above - 1, 0), np.maximum(above + tied - 1, 0)
     return np.asarray((harmonic[high] - harmonic[low]) / np.maximum(tied, 1))

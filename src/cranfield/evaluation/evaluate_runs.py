@@ -31,48 +31,48 @@ class OfSessions(OfRankings, total=False):
 
 
 class Sharded(Judging, total=False):
-    """The same, with shards of a given partition."""
+    """Options of judging with shards of a given partition."""
 
     unmapped: str
     rel: int | None
 
 
 class Seeded(Sharded, total=False):
-    """The same, with random shards."""
+    """Options of judging with random shards."""
 
     seed: int
 
 
-_KNOWN = inspect.signature(judge).parameters
-_OF_SHARDS = {"unmapped": "error", "rel": None, "seed": 0}
+_JUDGE_PARAMETERS = inspect.signature(judge).parameters
+_SHARD_DEFAULTS = {"unmapped": "error", "rel": None, "seed": 0}
 
 
 def with_options(options: type[Any]) -> Callable[[Function], Function]:
     """Return a decorator that lists options in the signature of a function, with their defaults."""
     # In the order of the parameters of `judge`, those of shards last.
-    order = [*_KNOWN, *_OF_SHARDS]
+    order = [*_JUDGE_PARAMETERS, *_SHARD_DEFAULTS]
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        others = [
-            _KNOWN.get(name)
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        parameters += [
+            _JUDGE_PARAMETERS.get(name)
             or inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=_OF_SHARDS[name],
+                default=_SHARD_DEFAULTS[name],
                 annotation=options.__annotations__[name].__forward_arg__,
             )
             for name in sorted(options.__annotations__, key=order.index)
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 
     return decorate
 
 
-MOST_SAMPLINGS = 100
-"""Maximum number of partitions; each has judged runs of its own, 24 bytes a judged document."""
+MAX_SAMPLINGS = 100
+"""Maximum number of partitions; each takes 24 bytes for each judged document."""
 
 
 @with_options(Seeded)
@@ -110,30 +110,29 @@ def evaluate(
     measures
         Measures or their text forms, several in a list; names of trec_eval are understood.
     more
-        Not used: pass several measures as a list.
+        Not supported: pass several measures as a list.
     compat
         Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`, `gdeval`,
         `ntcireval`, `cwl`; names of measures mean those of that program.
     shards
         None, or a number of random shards (:func:`cranfield.random_shards`), a partition, or
-        whatever :func:`cranfield.read_shards` takes: a dict
-        `{document: shard}`, a data frame, a file.
+        whatever :func:`cranfield.read_shards` takes: a dict `{document: shard}`, a data frame, a
+        file.
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
         `max_grade`, `topics_with_grade`, `exclude`, `lengths`, `groups`, `intents`, `aspects`,
         `system`, `columns`, `on_duplicate`, `on_bad_run`, `grades`, `jobs`, `backend`, `progress`.
-        With
-        shards, the depth is that of the whole
-        ranking, a system that lacks a topic in its run lacks it in all shards, and `lengths`,
-        `groups`, `intents`, `aspects`, `grades` and `exclude` are refused. Only with shards:
+        With shards, the depth is that of the whole ranking, a system that lacks a topic in its run
+        lacks it in all shards, and `lengths`, `groups`, `intents`, `aspects`, `grades` and
+        `exclude` are refused. Only with shards:
 
         `seed` of random shards, 0 by default.
 
         `unmapped`: how to treat documents that the partition lacks: `error` (default), or `drop`,
         which excludes them from every shard and reports their number.
 
-        `rel`: lowest relevant grade, for topics without a relevant document; by
-        default each measure's own `rel`, and 1 for a measure without.
+        `rel`: lowest relevant grade, for topics without a relevant document; by default each
+        measure's own `rel`, and 1 for a measure without.
 
     Returns
     -------
@@ -166,17 +165,17 @@ def evaluate(
     check_keywords(evaluate, options)
     check_several("grades", options.get("grades"))
     parsed = parse_measures(measures, compat=compat)
-    judging: dict[str, Any] = {**options}
+    policies: dict[str, Any] = {**options}
     if shards is None:
         for name in ("unmapped", "rel", "seed"):
-            if name in judging:
-                of_measure = "; as a parameter of a measure write 'AP(rel=2)'" * (name == "rel")
-                raise PolicyError(f"{name} requires shards=...{of_measure}")
-        return score(judge(runs, qrels, compat=compat, **judging), parsed, compat=compat)
+            if name in policies:
+                hint = "; as a parameter of a measure write 'AP(rel=2)'" * (name == "rel")
+                raise PolicyError(f"{name} requires shards=...{hint}")
+        return score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
     from cranfield.collection.shards import as_sharding
 
-    sharding = as_sharding(shards, judging.pop("seed", 0))
-    [evaluation] = _by_shard(runs, qrels, parsed, [sharding], compat=compat, **judging)
+    sharding = as_sharding(shards, policies.pop("seed", 0))
+    [evaluation] = _by_shard(runs, qrels, parsed, [sharding], compat=compat, **policies)
     return evaluation
 
 
@@ -219,14 +218,14 @@ def score_samplings(
     --------
     >>> run = {"q": {f"d{k}": 9 - k for k in range(9)}}
     >>> qrels = {"q": {f"d{k}": 1 for k in range(0, 9, 2)}}
-    >>> several = score_samplings(run, qrels, "RR", shards=2, samplings=3)
-    >>> [ev["RR"].values.ravel().tolist() for ev in several]
+    >>> evaluations = score_samplings(run, qrels, "RR", shards=2, samplings=3)
+    >>> [ev["RR"].values.ravel().tolist() for ev in evaluations]
     [[1.0, 1.0], [1.0, 1.0], [0.25, 1.0]]
     """
     from cranfield.collection.shards import random_shards
 
     check_keywords(score_samplings, options)
-    check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
+    check_whole("samplings", samplings, 1, MAX_SAMPLINGS)
     check_several("grades", options.get("grades"))
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
     parsed = parse_measures(measures, compat=compat)
@@ -254,9 +253,9 @@ def _by_shard(
     judged, sharded = judge_shards(
         runs, qrels, shardings, measures=measures, compat=compat, **options
     )
-    whole = score(judged, measures, compat=compat)
-    by_shard = (score(part, measures, compat=compat) for part in sharded)
-    return tuple(replace(part, on_all=whole) for part in by_shard)
+    on_all = score(judged, measures, compat=compat)
+    evaluations = (score(shards, measures, compat=compat) for shards in sharded)
+    return tuple(replace(evaluation, on_all=on_all) for evaluation in evaluations)
 
 
 @with_options(OfSessions)
@@ -300,16 +299,16 @@ def evaluate_sessions(
     Examples
     --------
     >>> rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
-    >>> seen = {"session": ["s"], "query": [2], "rank": [1]}
+    >>> clicks = {"session": ["s"], "query": [2], "rank": [1]}
     >>> ev = evaluate_sessions(
     ...     rows, {"t": {"b": 1}}, ["nsDCG", "RR", "ClickU(length=4000)"],
-    ...     topics={"s": "t"}, clicks=seen,
+    ...     topics={"s": "t"}, clicks=clicks,
     ... )
     >>> [round(float(scores.values[0, 0]), 4) for scores in ev.values()]
     [0.5435, 0.5, 0.4962]
     """
     check_keywords(evaluate_sessions, policies)
     parsed = parse_measures(measures)
-    read = read_sessions(sessions, clicks=clicks, topics=topics)
-    lists = concatenated(read, depth=depth, duplicates=duplicates, until_click=until_click)
+    log = read_sessions(sessions, clicks=clicks, topics=topics)
+    lists = concatenated(log, depth=depth, duplicates=duplicates, until_click=until_click)
     return score(lists.judged(qrels, **policies), parsed)

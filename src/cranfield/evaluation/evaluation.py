@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 
 TIE_EFFECT = 0.005
-"""Ties that can move an overall value by more than this are reported."""
+"""Smallest change of an overall value by ties that is reported."""
 
 BY_DOCUMENT = "which documents they are"
 """`Info.beyond_grades` of measures that compare documents one by one."""
 
 MAX_RUNS = 3
-"""Runs that a note on ties names."""
+"""Maximum number of runs in a note on ties."""
 
 
 @dataclass(frozen=True)
@@ -77,27 +77,27 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     """
     cells, *_, first, _ = judged.ties
     covered = {
-        name: one.definition
-        for name, one in scores.items()
-        if isinstance(one.definition, Measure) and depends_on_grades(one.definition)
+        name: table.definition
+        for name, table in scores.items()
+        if isinstance(table.definition, Measure) and depends_on_grades(table.definition)
     }
     depths = [np.inf if m.judged_only else m.deepest or np.inf for m in covered.values()]
     systems = np.unique(cells[first <= max(depths, default=0)] // len(judged.topics))
     if not systems.size:
         return []
     orders = tuple(extreme_orders(judged))
-    effects = np.array([_effect(scores[name], one, orders) for name, one in covered.items()])
+    effects = np.array([_tie_effect(scores[name], m, orders) for name, m in covered.items()])
     largest, measures = effects.max(axis=0), effects.argmax(axis=0)
-    tied = [one.tied for one in judged.coverage.systems]
+    tied = [coverage.tied for coverage in judged.coverage.systems]
     retrieved = judged.retrieved.sum(axis=0).clip(1)
-    tie_effects = [
+    ties = [
         TieEffect(
             *([*covered][measures[k]], judged.systems[k]),
             *(float(largest[k]), tied[k] / int(retrieved[k])),
         )
         for k in systems
     ]
-    return sorted(tie_effects, key=lambda effect: -effect.effect)
+    return sorted(ties, key=lambda tie: -tie.effect)
 
 
 def depends_on_grades(measure: Measure) -> bool:
@@ -112,19 +112,19 @@ def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents
     keys = rows.cell << 32 | rows.rank
-    at, known = places_in(keys, cell << 32 | rank)
-    others = np.delete(np.arange(keys.size), at[known])
+    indices, is_listed = places_in(keys, cell << 32 | rank)
+    untied = np.delete(np.arange(keys.size), indices[is_listed])
     # Rows of a group are next to each other, in order of falling grade.
     begin = np.flatnonzero(np.diff(cell << 32 | first, prepend=-1))
-    before = np.arange(cell.size) - np.repeat(begin, np.diff(begin, append=cell.size))
+    positions = np.arange(cell.size) - np.repeat(begin, np.diff(begin, append=cell.size))
     depth = judged.policies.depth or np.iinfo(np.int64).max
-    for ranks in (first + before, first + size - 1 - before):
-        within = ranks <= depth
-        new_keys = np.concatenate([keys[others], (cell << 32 | ranks)[within]])
+    for ranks in (first + positions, first + size - 1 - positions):
+        is_within = ranks <= depth
+        new_keys = np.concatenate([keys[untied], (cell << 32 | ranks)[is_within]])
         order = np.argsort(new_keys, kind="stable")
-        grades = np.concatenate([rows.grade[others], grade[within]])[order]
+        grades = np.concatenate([rows.grade[untied], grade[is_within]])[order]
         new_keys = new_keys[order]
-        sources = np.concatenate([others, np.where(known, at, -1)[within]])[order]
+        sources = np.concatenate([untied, np.where(is_listed, indices, -1)[is_within]])[order]
         documents = Rows(
             new_keys >> 32,
             new_keys & 0xFFFFFFFF,
@@ -136,46 +136,47 @@ def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
         yield replace(judged, documents=documents, ties=NO_TIES, views={})
 
 
-def _effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) -> Floats:
+def _tie_effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) -> Floats:
     """Return the difference between the largest and smallest overall values, by system."""
-    values = np.stack([np.where(one.scored, measure.score(one), np.nan) for one in orders])
-    low, high = (
-        replace(scores, values=some).overall() for some in (values.min(axis=0), values.max(axis=0))
-    )
+    values = np.stack([np.where(order.scored, measure.score(order), np.nan) for order in orders])
+    bounds = (values.min(axis=0), values.max(axis=0))
+    low, high = (replace(scores, values=bound).overall() for bound in bounds)
     return np.asarray(np.nan_to_num(high - low))
 
 
 def score_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
     """Return notes on ties, topics without relevant documents, and the scale of grades."""
-    return [*_ties(judged, scores), *_empty_topics(judged, scores), *_grades(judged, scores)]
+    functions = (_tie_notes, _empty_topic_notes, _grade_notes)
+    return [note for function in functions for note in function(judged, scores)]
 
 
-def _ties(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Name the runs whose overall values ties can change the most."""
     if judged.policies.ties == "expected":
         return
-    effects = [one for one in tie_effects(judged, scores) if one.effect > TIE_EFFECT]
-    worst = [
-        f"{one.measure} of {quoted(one.system)} by up to {one.effect:.2g}"
-        f" ({one.tied:.0%} of its documents are tied)"
-        for one in effects[:MAX_RUNS]
+    effects = [tie for tie in tie_effects(judged, scores) if tie.effect > TIE_EFFECT]
+    changes = [
+        f"{tie.measure} of {quoted(tie.system)} by up to {tie.effect:.2g}"
+        f" ({tie.tied:.0%} of its documents are tied)"
+        for tie in effects[:MAX_RUNS]
     ]
-    if more := effects[MAX_RUNS:]:
-        worst.append(f"and results of {counted(len(more), 'more run')}")
+    if (n_others := len(effects) - MAX_RUNS) > 0:
+        changes.append(f"and results of {counted(n_others, 'more run')}")
     if effects:
-        yield f"ties can change {'; '.join(worst)}"
+        yield f"ties can change {'; '.join(changes)}"
 
 
-def _empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report topics without a relevant document that count as 0 in an average."""
     measures: dict[int, list[str]] = {}
-    for name, one in scores.items():
-        level = lowest_relevant(one.definition)
-        empty = judged.recall_base(level)[:, 0] == 0
-        values = np.nan_to_num(one.values[empty])
+    for name, table in scores.items():
+        level = lowest_relevant(table.definition)
+        is_empty = judged.recall_base(level)[:, 0] == 0
+        values = np.nan_to_num(table.values[is_empty])
         # All topics are empty if no judgment has the grade, which is reported on its own.
-        counts = one.aggregate != "sum" and not one.lower_is_better and (one.values > 0).any()
-        if empty.any() and not empty.all() and counts and not values.any():
+        is_average = table.aggregate != "sum" and not table.lower_is_better
+        counts = is_average and (table.values > 0).any() and not values.any()
+        if is_empty.any() and not is_empty.all() and counts:
             measures.setdefault(level, []).append(name)
     for level, names in measures.items():
         n_empty = int((judged.recall_base(level) == 0).sum())
@@ -187,12 +188,12 @@ def _empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[
         )
 
 
-def _grades(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report the scale of grades of measures that depend on the highest grade."""
     names = [
         name
-        for name, one in scores.items()
-        if isinstance(one.definition, Measure) and one.definition.uses_highest_grade
+        for name, table in scores.items()
+        if isinstance(table.definition, Measure) and table.definition.uses_highest_grade
     ]
     if names and judged.policies.max_grade is None:
         yield (
@@ -204,7 +205,7 @@ def _grades(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
 class NotEvaluatedError(MeasureError, KeyError):
     """Raised for a measure that was not evaluated; a `KeyError`, as of other mappings."""
 
-    # That of KeyError is the text in quotes.
+    # KeyError puts the text in quotes.
     __str__ = Exception.__str__
 
 
@@ -224,7 +225,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     compat
         The preset of the roundings of trec_eval's measures.
     on_all
-        Of an evaluation by shard, that of the same runs on all documents; else None.
+        For an evaluation by shard, that of the same runs on all documents; else None.
 
     Examples
     --------
@@ -250,14 +251,14 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     def __getitem__(self, measure: str | Measure) -> Scores:
         scores = self.scores.get(str(measure))
         if scores is None:
-            # Another name of the measure.
+            # It may be another name of the measure.
             try:
                 parsed = parse_measures(measure, compat=self.compat)
             except (MeasureError, PolicyError) as error:
                 raise NotEvaluatedError(self._label_hint(str(measure)) or error) from None
             if len(parsed) == 1:
-                same = (one for one in self.scores.values() if one.definition == parsed[0])
-                scores = next(same, None)
+                tables = self.scores.values()
+                scores = next((t for t in tables if t.definition == parsed[0]), None)
         if scores is None:
             raise NotEvaluatedError(
                 f"{measure} was not evaluated. Evaluated measures: {some_of(self.scores, 10)}"
@@ -265,12 +266,12 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         return scores
 
     def _label_hint(self, name: str) -> str:
-        """Return how to get the scores of a system or topic; empty for any other name."""
-        first = f"evaluation[{next(iter(self))!r}]"
+        """Return a hint on the scores of a system or topic; empty for any other name."""
+        expression = f"evaluation[{next(iter(self))!r}]"
         if name in self.systems:
-            return f"{name!r} is a system, not a measure; use {first}[{name!r}]"
+            return f"{name!r} is a system, not a measure; use {expression}[{name!r}]"
         if name in self.topics:
-            return f"{name!r} is a topic, not a measure; use {first}.select(topics={name!r})"
+            return f"{name!r} is a topic, not a measure; use {expression}.select(topics={name!r})"
         return ""
 
     def __iter__(self) -> Iterator[str]:
@@ -341,7 +342,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
 
         See :meth:`cranfield.Scores.with_scale`.
         """
-        scores = {name: one.with_scale(scale) for name, one in self.scores.items()}
+        scores = {name: table.with_scale(scale) for name, table in self.scores.items()}
         on_all = self.on_all and self.on_all.with_scale(scale)
         return replace(self, scores=scores, on_all=on_all)
 
@@ -357,11 +358,11 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         table: dict[str, Any] = {"measure": np.repeat([*self], max(1, len(self.shards))).tolist()}
         if self.shards:
             table["shard"] = self.shards * len(self)
-        taken = tuple(table)
+        label_columns = tuple(table)
         overall = np.stack([scores.overall() for scores in self.values()])
         for i, name in enumerate(self.systems):
             column = pl.Series(overall[:, i].ravel()).fill_nan(None)
-            table[f"{name} " if name in taken else name] = column
+            table[f"{name} " if name in label_columns else name] = column
         return pl.DataFrame(table)
 
     def by_system(self) -> pl.DataFrame:
@@ -405,11 +406,10 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
 
     def summary(self) -> pl.DataFrame:
         """Return mean, median, geometric mean and standard deviation by measure and system."""
-        parts = [
+        return pl.concat(
             scores.summary().select(pl.lit(name).alias("measure"), pl.all())
             for name, scores in self.items()
-        ]
-        return pl.concat(parts)
+        )
 
     def to_polars(self) -> pl.DataFrame:
         """Return all scores in a long table: measure, topic, system, perhaps shard, score."""
@@ -519,9 +519,9 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     for measure in parsed:
         if not isinstance(judged, measure.reads):
             kinds = REGISTRY.where(kind=KINDS[2]).items()
-            fit = [name for name, kind in kinds if isinstance(judged, kind.reads)]
-            can = f"; expected one of: {', '.join(fit)}" if fit else ""
-            reason = f"{measure} is computed from {measure.reads.what}, got {what_of(judged)}{can}"
+            names = [name for name, kind in kinds if isinstance(judged, kind.reads)]
+            hint = f"; expected one of: {', '.join(names)}" if names else ""
+            reason = f"{measure} is computed from {measure.reads.what}, got {what_of(judged)}{hint}"
             if measure.kind != KINDS[2]:
                 reason = f"unknown measure of texts {measure.name!r}: {reason}"
             raise MeasureError(reason)

@@ -18,13 +18,13 @@ from cranfield.measures.families import REGISTRY
 
 _RANK = np.iinfo(np.int32).max
 _CELLS = 1 << 21
-"""Rankings of all topics that are scored at once, to bound the memory."""
+"""Number of rankings that are scored at once, which bounds the memory."""
 
 
 def has_bounds(measure: Measure, judged: JudgedRuns) -> bool:
-    """Return False for condensed lists with a depth: the order of unjudged documents counts too."""
-    condensed = measure.judged_only or judged.policies.unjudged == "condensed"
-    return not (condensed and judged.policies.depth)
+    """Return False for condensed lists with a depth: the order of unjudged documents counts."""
+    is_condensed = measure.judged_only or judged.policies.unjudged == "condensed"
+    return not (is_condensed and judged.policies.depth)
 
 
 def in_one_order(judged: JudgedRuns) -> JudgedRuns:
@@ -42,18 +42,16 @@ def scores_by_expectation(judged: JudgedRuns, measures: Sequence[Measure]) -> li
     PolicyError
         For measures without an exact expectation.
     """
-    unknown = [
-        str(one) for one in measures if not (one.info.expectation and has_bounds(one, judged))
-    ]
-    if unknown:
-        known = [name for name, kind in REGISTRY.items() if kind.info.expectation]
+    unsupported = [str(m) for m in measures if not (m.info.expectation and has_bounds(m, judged))]
+    if unsupported:
+        supported = [name for name, kind in REGISTRY.items() if kind.info.expectation]
         condensed = ", not of condensed lists with a depth" if judged.policies.depth else ""
         raise PolicyError(
-            f"ties='expected' cannot be combined with {some_of(unknown, 5)}; measures with an exact"
-            f" expected score{condensed}: {', '.join(known)}"
+            f"ties='expected' cannot be combined with {some_of(unsupported, 5)}; measures with an"
+            f" exact expected score{condensed}: {', '.join(supported)}"
         )
     ordered = in_one_order(judged)
-    return [np.where(judged.scored, expected_scores(one, ordered), np.nan) for one in measures]
+    return [np.where(judged.scored, expected_scores(m, ordered), np.nan) for m in measures]
 
 
 def expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
@@ -63,9 +61,9 @@ def expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
     if not ties.first.size:
         return actual
     if measure.info.expectation == "stop" and ties.deepest > 1:
-        return _by_stop(ties, actual)
-    expected = actual + _by_documents(ties)
-    return expected + _by_pairs(ties) if measure.info.expectation == "pairs" else expected
+        return _expected_by_stop(ties, actual)
+    expected = actual + _document_change(ties)
+    return expected + _pair_change(ties) if measure.info.expectation == "pairs" else expected
 
 
 class _Ties:
@@ -90,8 +88,8 @@ class _Ties:
         deepest = min(measure.deepest or _RANK, judged.policies.depth or _RANK)
         ties = self.judged.ties
         cell, rank, grade, first, size = ties[:, ties[3] <= deepest]
-        lasts = (first + size - 1, self.judged.documents.rank)
-        self.deepest = min(deepest, max(2, *(int(rank.max(initial=0)) for rank in lasts)))
+        last_ranks = (first + size - 1, self.judged.documents.rank)
+        self.deepest = min(deepest, max(2, *(int(rank.max(initial=0)) for rank in last_ranks)))
         keys, starts, group = np.unique(cell << 32 | first, return_index=True, return_inverse=True)
         self.cell, self.first, self.size = keys >> 32, keys & 0xFFFFFFFF, size[starts]
         self.last = np.minimum(self.first + self.size - 1, self.deepest)
@@ -99,8 +97,8 @@ class _Ties:
         codes = np.searchsorted(self.grades, grade)
         pairs, self.count = np.unique(group * self.grades.size + codes, return_counts=True)
         self.group, self.grade = np.divmod(pairs, self.grades.size)
-        within = rank <= self.deepest
-        self.doc_cell, self.doc_rank, self.doc_grade = cell[within], rank[within], codes[within]
+        mask = rank <= self.deepest
+        self.doc_cell, self.doc_rank, self.doc_grade = cell[mask], rank[mask], codes[mask]
 
     def topic(self, cell: Ints) -> Ints:
         """Return the topic of each cell."""
@@ -109,32 +107,32 @@ class _Ties:
     def total(self, cell: Ints, values: Floats) -> Floats:
         """Sum values by cell; shape (topics, systems)."""
         n_topics, n_systems = self.judged.shape
-        summed = np.bincount(cell, weights=values, minlength=n_topics * n_systems)
-        return np.asarray(summed.reshape(n_systems, n_topics).T, dtype=np.float64)
+        sums = np.bincount(cell, weights=values, minlength=n_topics * n_systems)
+        return np.asarray(sums.reshape(n_systems, n_topics).T, dtype=np.float64)
 
-    def above(self, cell: Ints, rank: Ints, grade: int) -> Floats:
+    def count_above(self, cell: Ints, rank: Ints, grade: int) -> Floats:
         """Count the documents of a grade above each rank of a cell."""
         rows = self.judged.documents
-        chosen = rows.grade == self.grades[grade]
-        keys = rows.cell[chosen] << 32 | rows.rank[chosen]
+        has_grade = rows.grade == self.grades[grade]
+        keys = rows.cell[has_grade] << 32 | rows.rank[has_grade]
         start, stop = np.searchsorted(keys, [cell << 32, cell << 32 | rank])
         return np.asarray(stop - start, dtype=np.float64)
 
-    def empty(self) -> Floats:
+    def empty_score(self) -> Floats:
         """Return the score of an empty ranking; shape (topics, 1)."""
         return self._scores(np.empty((0, 1), dtype=np.int64), np.empty((0, 1), dtype=np.int64))
 
-    def alone(self) -> Floats:
-        """Return what a document adds to an empty ranking; shape (topics, grades, ranks)."""
+    def gains(self) -> Floats:
+        """Return the gain of a document over an empty ranking; shape (topics, grades, ranks)."""
         ranks = np.arange(1, self.deepest + 1)
         shape = (-1, self.grades.size, self.deepest)
         rank, code = np.tile(ranks, self.grades.size), np.repeat(self.grades, self.deepest)
-        return self._scores(rank[None], code[None]).reshape(shape) - self.empty()[:, :, None]
+        return self._scores(rank[None], code[None]).reshape(shape) - self.empty_score()[:, :, None]
 
-    def below(self, upper: int) -> Floats:
-        """Score a document just above another one; shape (topics, grades of the other, ranks).
+    def adjacent_scores(self, upper: int) -> Floats:
+        """Score rankings of two adjacent documents; shape (topics, grades of the lower, ranks).
 
-        At rank 1 the other one has none above it.
+        The upper document has the grade `upper`; at rank 1 of the lower one it is not retrieved.
         """
         ranks = np.tile(np.arange(1, self.deepest + 1), self.grades.size)
         lower = np.repeat(self.grades, self.deepest)
@@ -152,25 +150,22 @@ class _Ties:
         n_topics = self.judged.shape[0]
         parts = max(1, n_topics * ranks.shape[1] // _CELLS)
         scores = []
-        for some, of in zip(
-            np.array_split(ranks, parts, axis=1), np.array_split(grades, parts, axis=1), strict=True
-        ):
-            shape = (n_topics, some.shape[1])
+        chunks = (np.array_split(values, parts, axis=1) for values in (ranks, grades))
+        for some_ranks, some_grades in zip(*chunks, strict=True):
+            shape = (n_topics, some_ranks.shape[1])
             # In order of ranking, topic and rank, as the ranks of a ranking rise.
             ranking, topic, document = (
                 index.ravel()
                 for index in np.meshgrid(
-                    np.arange(shape[1]), np.arange(n_topics), np.arange(len(some)), indexing="ij"
+                    *map(np.arange, (shape[1], n_topics, len(some_ranks))), indexing="ij"
                 )
             )
-            rank, grade = some[document, ranking], of[document, ranking]
-            there = rank > 0
+            rank, grade = some_ranks[document, ranking], some_grades[document, ranking]
+            mask = rank > 0
             runs = replace(
                 self.judged,
                 systems=("",) * shape[1],
-                documents=Rows(
-                    (ranking * n_topics + topic)[there], rank[there], grade[there], shape
-                ),
+                documents=Rows((ranking * n_topics + topic)[mask], rank[mask], grade[mask], shape),
                 retrieved=np.full(shape, self.deepest),
                 scored=np.ones(shape, dtype=bool),
                 annotations=Annotations(),
@@ -181,38 +176,38 @@ class _Ties:
         return np.concatenate(scores, axis=1)
 
 
-def _summed(values: Floats) -> Floats:
+def _cumulate(values: Floats) -> Floats:
     """Return sums over all ranks up to each one, from 0; shape (topics, grades, ranks + 1)."""
     start = np.zeros((*values.shape[:2], 1))
     return np.concatenate([start, np.cumsum(values, axis=2)], axis=2)
 
 
-def _by_documents(ties: _Ties) -> Floats:
-    """Return how much tied documents are worth on average, less what they are worth as judged."""
-    alone = ties.alone()
-    sums = _summed(alone)
+def _document_change(ties: _Ties) -> Floats:
+    """Return the mean gain of tied documents minus their gain in the judged order."""
+    gains = ties.gains()
+    sums = _cumulate(gains)
     cell = ties.cell[ties.group]
     topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
     in_group = sums[topic, ties.grade, last] - sums[topic, ties.grade, first - 1]
     expected = ties.count * in_group / ties.size[ties.group]
-    judged = alone[ties.topic(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
+    judged = gains[ties.topic(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
     return ties.total(cell, expected) - ties.total(ties.doc_cell, judged)
 
 
-def _by_pairs(ties: _Ties) -> Floats:
-    """Return the same for pairs of a tied document and another one above it."""
-    alone, empty = ties.alone(), ties.empty()[:, :, None]
+def _pair_change(ties: _Ties) -> Floats:
+    """Return the same for pairs of a tied document and another document above it."""
+    gains, empty = ties.gains(), ties.empty_score()[:, :, None]
     cell, size = ties.cell[ties.group], ties.size[ties.group]
     topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
     doc_topic = ties.topic(ties.doc_cell)
     ranks = np.arange(1.0, ties.deepest + 1)
     change = np.zeros(ties.judged.shape)
     for upper in range(ties.grades.size):
-        shifted = np.concatenate([np.zeros_like(alone[:, :1, :1]), alone[:, [upper], :-1]], axis=2)
-        together = ties.below(upper) - empty - alone - shifted
-        if not together.any():
+        shifted = np.concatenate([np.zeros_like(gains[:, :1, :1]), gains[:, [upper], :-1]], axis=2)
+        interaction = ties.adjacent_scores(upper) - empty - gains - shifted
+        if not interaction.any():
             continue
-        sums, by_rank = _summed(together), _summed(together * ranks)
+        sums, by_rank = _cumulate(interaction), _cumulate(interaction * ranks)
         worth, worth_by_rank = (
             table[topic, ties.grade, last] - table[topic, ties.grade, first - 1]
             for table in (sums, by_rank)
@@ -222,91 +217,93 @@ def _by_pairs(ties: _Ties) -> Floats:
         n_upper = np.zeros(ties.first.size)
         n_upper[ties.group[ties.grade == upper]] = ties.count[ties.grade == upper]
         others = n_upper[ties.group] - (ties.grade == upper)
-        inside = others / np.maximum(size - 1, 1) * (worth_by_rank - first * worth)
-        expected = ties.count / size * (ties.above(cell, first, upper) * worth + inside)
-        judged = together[doc_topic, ties.doc_grade, ties.doc_rank - 1]
-        judged = judged * ties.above(ties.doc_cell, ties.doc_rank, upper)
+        within_group = others / np.maximum(size - 1, 1) * (worth_by_rank - first * worth)
+        expected = ties.count / size * (ties.count_above(cell, first, upper) * worth + within_group)
+        judged = interaction[doc_topic, ties.doc_grade, ties.doc_rank - 1]
+        judged = judged * ties.count_above(ties.doc_cell, ties.doc_rank, upper)
         change += ties.total(cell, expected) - ties.total(ties.doc_cell, judged)
     return change
 
 
-def _by_stop(ties: _Ties, actual: Floats) -> Floats:
+def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     """Return the expected worth of the rank where a user stops, in cells with ties."""
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
-    untied = _untied(ties, np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
-    ones = np.ones(untied.size, dtype=np.int64)
-    cell = np.concatenate([ties.cell, rows.cell[untied]])
-    first = np.concatenate([ties.first, rows.rank[untied]])
-    last = np.concatenate([ties.last, rows.rank[untied]])
+    untied_rows = _find_untied(ties, np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
+    ones = np.ones(untied_rows.size, dtype=np.int64)
+    cell = np.concatenate([ties.cell, rows.cell[untied_rows]])
+    first = np.concatenate([ties.first, rows.rank[untied_rows]])
+    last = np.concatenate([ties.last, rows.rank[untied_rows]])
     size = np.concatenate([ties.size, ones])
-    group = np.concatenate([ties.group, ties.first.size + np.arange(untied.size)])
-    grade = np.concatenate([ties.grade, np.searchsorted(ties.grades, rows.grade[untied])])
+    group = np.concatenate([ties.group, ties.first.size + np.arange(untied_rows.size)])
+    grade = np.concatenate([ties.grade, np.searchsorted(ties.grades, rows.grade[untied_rows])])
     count = np.concatenate([ties.count, ones])
 
-    alone = ties.alone()
-    twice = np.stack([ties.below(k)[:, k, 1] for k in range(ties.grades.size)], axis=1)
-    survival = np.ones(twice.shape)
-    passed = twice - ties.empty() - alone[:, :, 0]
-    np.divide(passed, alone[:, :, 1], out=survival, where=alone[:, :, 1] != 0)
+    gains = ties.gains()
+    pair_scores = np.stack(
+        [ties.adjacent_scores(k)[:, k, 1] for k in range(ties.grades.size)], axis=1
+    )
+    survival = np.ones(pair_scores.shape)
+    added_gain = pair_scores - ties.empty_score() - gains[:, :, 0]
+    np.divide(added_gain, gains[:, :, 1], out=survival, where=gains[:, :, 1] != 0)
     survival = survival.clip(0.0, 1.0)
-    # The worth of a rank follows from the document at which most users stop.
-    best = survival.argmin(axis=1)
-    topics = np.arange(best.size)
-    stopping = 1.0 - survival[topics, best]
-    worth = np.zeros(alone[:, 0].shape)
-    np.divide(alone[topics, best], stopping[:, None], out=worth, where=stopping[:, None] > 0)
+    # The worth of a rank follows from the grade at which most users stop.
+    stop_grade = survival.argmin(axis=1)
+    topics = np.arange(stop_grade.size)
+    stopping = 1.0 - survival[topics, stop_grade]
+    worth = np.zeros(gains[:, 0].shape)
+    np.divide(gains[topics, stop_grade], stopping[:, None], out=worth, where=stopping[:, None] > 0)
 
     survives = survival[ties.topic(cell[group]), grade]
     passing = np.ones(cell.size)
     np.multiply.at(passing, group, survives**count)
     order = np.lexsort((first, cell))
-    through = scan(passing[order], places(cell[order]), np.multiply)
-    reached = np.empty(cell.size)
-    reached[order] = np.where(places(cell[order]) == 1, 1.0, np.append(1.0, through[:-1]))
+    cumulative = scan(passing[order], places(cell[order]), np.multiply)
+    reach = np.empty(cell.size)
+    reach[order] = np.where(places(cell[order]) == 1, 1.0, np.append(1.0, cumulative[:-1]))
 
-    counted = (reached > 0) & (passing < 1) & (first <= ties.deepest)
-    stops, ranks_of = _stops(group, survives, count, size, last - first + 1, counted)
-    of, offset = ranges(np.zeros_like(ranks_of), ranks_of)
-    rank = first[of] + offset
-    gained = worth[ties.topic(cell[of]), rank - 1] * reached[of] * stops
-    expected = ties.empty() + ties.total(cell[of], gained)
+    can_stop = (reach > 0) & (passing < 1) & (first <= ties.deepest)
+    stops, ranks_of = _stop_probabilities(group, survives, count, size, last - first + 1, can_stop)
+    groups, offset = ranges(np.zeros_like(ranks_of), ranks_of)
+    rank = first[groups] + offset
+    stop_gains = worth[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
+    expected = ties.empty_score() + ties.total(cell[groups], stop_gains)
     is_tied = ties.total(tied_cells, np.ones(tied_cells.size)) > 0
     return np.where(is_tied, expected, actual)
 
 
-def _untied(ties: _Ties, chosen: Bools) -> Ints:
-    """Return the chosen rows of documents that are in no group of ties."""
-    rows = np.flatnonzero(chosen)
+def _find_untied(ties: _Ties, is_selected: Bools) -> Ints:
+    """Return the selected rows of documents that are in no group of ties."""
+    rows = np.flatnonzero(is_selected)
     keys = ties.judged.documents.cell[rows] << 32 | ties.judged.documents.rank[rows]
     return rows[~np.isin(keys, ties.doc_cell << 32 | ties.doc_rank)]
 
 
-def _stops(
-    group: Ints, survives: Floats, count: Ints, size: Ints, ranks: Ints, counted: Bools
+def _stop_probabilities(
+    group: Ints, survives: Floats, count: Ints, size: Ints, ranks: Ints, is_counted: Bools
 ) -> tuple[Floats, Ints]:
     """Return the probabilities to stop at the ranks of each counted group, if it is reached.
 
     Also return the number of these ranks, 0 for other groups. Let q(t) be the mean, over all
-    subsets of t documents, of the product of their survival probabilities. A document more, with
-    s, of k + 1 now, is in a proportion t / (k + 1) of them:
+    subsets of t documents, of the product of their survival probabilities. With a further document,
+    of survival probability s, so that there are k + 1, it is in a proportion t / (k + 1) of them:
     q'(t) = (1 - t / (k + 1)) q(t) + t / (k + 1) s q(t - 1).
     """
     order = np.argsort(group, kind="stable")
     bounds = np.searchsorted(group[order], np.arange(size.size + 1))
-    known: dict[tuple[Any, ...], Floats] = {}
+    cache: dict[tuple[Any, ...], Floats] = {}
     stops = [np.zeros(0)]
-    for k in np.flatnonzero(counted).tolist():
-        here = order[bounds[k] : bounds[k + 1]]
-        documents = (*zip(survives[here].tolist(), count[here].tolist(), strict=True),)
+    for k in np.flatnonzero(is_counted).tolist():
+        rows = order[bounds[k] : bounds[k + 1]]
+        documents = (*zip(survives[rows].tolist(), count[rows].tolist(), strict=True),)
         n = int(size[k])
-        if (n, documents) not in known:
+        if (n, documents) not in cache:
             stopping = [s for s, times in documents if s != 1 for _ in range(times)]
             passed = np.ones(n + 1)
             for total, s in enumerate(stopping, n - len(stopping) + 1):
                 proportion = np.arange(1, total + 1) / total
-                kept, added = passed[1 : total + 1], passed[:total]
-                passed[1 : total + 1] = (1 - proportion) * kept + proportion * s * added
-            known[n, documents] = passed[:-1] - passed[1:]
-        stops.append(known[n, documents][: ranks[k]])
-    return np.concatenate(stops), np.where(counted, ranks, 0)
+                current, previous = passed[1 : total + 1], passed[:total]
+                passed[1 : total + 1] = (1 - proportion) * current + proportion * s * previous
+            cache[n, documents] = passed[:-1] - passed[1:]
+        stops.append(cache[n, documents][: ranks[k]])
+    return np.concatenate(stops), np.where(is_counted, ranks, 0)

@@ -50,12 +50,12 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     r"""Compute the lowest, expected and highest scores over the orders of tied documents.
 
     Documents with equal scores may be in any order, and a measure may depend on it. Every order of
-    each group of tied documents is taken for equally probable (McSherry and Najork 2008); the
+    each group of tied documents is assumed to be equally probable (McSherry and Najork 2008); the
     expectations are exact and no orders are sampled. A measure declares how its score on a topic
     depends on the order (`Info.expectation`):
 
-    - `documents`: a sum over documents, each worth what its grade is worth at its rank, so that
-      in a group each document is worth the mean over the ranks of the group (P, DCG, nDCG, RBP);
+    - `documents`: a sum over documents of the worth of a grade at a rank, so that in a group each
+      document has the mean worth over the ranks of the group (P, DCG, nDCG, RBP);
     - `pairs`: such a sum, and a sum over pairs of documents of which only the rank of the lower
       one matters (AP, Q);
     - `stop`: the expected worth of the rank where a user stops, who stops at a document with a
@@ -63,8 +63,8 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
       :math:`s_i` of the documents of a group, the probability to pass its first t ranks is the
       mean over all subsets of t documents of the product of their :math:`s_i`.
 
-    The lowest and the highest scores are those with each group in order of rising and of falling
-    grade, for measures that never fall when a better document moves up.
+    The lowest and the highest scores are those with each group in ascending and descending order of
+    grades, for measures that never fall when a better document moves up.
 
     Parameters
     ----------
@@ -90,44 +90,44 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     judged = in_one_order(evaluation.judged)
     orders = tuple(extreme_orders(judged))
     retrieved = judged.retrieved.sum(axis=0).clip(1)
-    tied = np.array([one.tied for one in judged.coverage.systems]) / retrieved
+    tied = np.array([coverage.tied for coverage in judged.coverage.systems]) / retrieved
     labels: dict[str, Any] = {"system": judged.systems, "tied": tied}
     if by_topic:
         n_topics, n_systems = judged.shape
         labels = {name: np.tile(label, n_topics) for name, label in labels.items()}
         labels["topic"] = np.repeat(judged.topics, n_systems)
-    frames, unbounded, unexpected = [], [], []
+    frames, without_bounds, without_expectation = [], [], []
     for name, scores in evaluation.items():
-        values = {"score": scores.values, **_range_of(scores, judged, orders)}
+        values = {"score": scores.values, **_score_range(scores, judged, orders)}
         if "lowest" not in values:
-            unbounded.append(name)
+            without_bounds.append(name)
         if "expected" not in values:
-            unexpected.append(name)
+            without_expectation.append(name)
         columns = {
-            key: some.ravel() if by_topic else replace(scores, values=some).overall()
-            for key, some in values.items()
+            key: table.ravel() if by_topic else replace(scores, values=table).overall()
+            for key, table in values.items()
         }
         frames.append(
             pl.DataFrame({**labels, "measure": [name] * len(columns["score"]), **columns})
         )
-    known = pl.concat(frames, how="diagonal").fill_nan(None)
-    missing = [pl.lit(None, pl.Float64).alias(name) for name in _RANGE if name not in known.columns]
-    wanted = [name for name in TieRanges.columns if by_topic or name != "topic"]
+    rows = pl.concat(frames, how="diagonal").fill_nan(None)
+    nulls = [pl.lit(None, pl.Float64).alias(name) for name in _RANGE if name not in rows.columns]
+    names = [name for name in TieRanges.columns if by_topic or name != "topic"]
     notes = []
-    if unbounded:
+    if without_bounds:
         notes.append(
-            f"{some_of(unbounded, 5)}: bounds are computed only for measures that never fall when a"
-            " better document moves up"
+            f"{some_of(without_bounds, 5)}: bounds are computed only for measures that never fall"
+            " when a better document moves up"
         )
-    if unexpected:
-        notes.append(f"{some_of(unexpected, 5)}: no exact expected score is available")
-    return TieRanges(known.with_columns(missing).select(wanted), tuple(notes))
+    if without_expectation:
+        notes.append(f"{some_of(without_expectation, 5)}: no exact expected score is available")
+    return TieRanges(rows.with_columns(nulls).select(names), tuple(notes))
 
 
-def _range_of(
+def _score_range(
     scores: Scores, judged: JudgedRuns, orders: tuple[JudgedRuns, ...]
 ) -> dict[str, Floats]:
-    """Return the bounds and the expectation of the scores of a measure, where they are known."""
+    """Return the bounds and the expectation of the scores of a measure, if they are available."""
     measure = scores.definition
     if not isinstance(measure, Measure) or not depends_on_grades(measure):
         return {}
@@ -139,4 +139,4 @@ def _range_of(
         bounds["lowest"], bounds["highest"] = extremes.min(axis=0), extremes.max(axis=0)
     if measure.info.expectation:
         bounds["expected"] = expected_scores(measure, judged)
-    return {key: np.where(judged.scored, some, np.nan) for key, some in bounds.items()}
+    return {key: np.where(judged.scored, table, np.nan) for key, table in bounds.items()}

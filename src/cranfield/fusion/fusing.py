@@ -31,17 +31,17 @@ from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.policies import TIES, TieOrder
 from cranfield.collection.run import Run
 from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, finite
-from cranfield.fusion.rankings import Rankings, Top, all_topics, number_alike, top_of
+from cranfield.fusion.rankings import Rankings, Top, all_topics, number_jointly, top_of
 from cranfield.sources.chunks import Origin
 
 DEFAULT = "RRF"
 NORM = "min-max"
 DEPTH = 1000
 
-_TOGETHER = 1 << 17
-"""Rows fused at a time: few enough to stay in the processor's cache."""
+_BLOCK_ROWS = 1 << 17
+"""Number of rows fused at a time, so that they stay in the processor's cache."""
 
-_Fused = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
+_FusedRows = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
 """Rows of a run: topics, documents, scores, ranks."""
 
 
@@ -95,7 +95,7 @@ def fuse(
     InputError
         If a run cannot be read, for fewer than two runs, and for two runs of the same name.
     PolicyError
-        For an unknown method, norm or option, and for weights that do not fit.
+        For an unknown method, norm or option, and for invalid weights.
 
     Notes
     -----
@@ -133,9 +133,9 @@ def fuse(
         check_choice("norm", norm, NORMS)
         if not fusion.by_score:
             raise PolicyError(f"norm requires a method that uses scores; {fusion.name} uses ranks")
-    for option, value in (("depth", depth), ("limit", limit)):
-        if value is not None:
-            check_whole(option, value, 1)
+    for option, bound in (("depth", depth), ("limit", limit)):
+        if bound is not None:
+            check_whole(option, bound, 1)
     check_choice("ties", ties, TIES)
     collection = read_runs(runs)
     if len(collection) < 2:
@@ -144,18 +144,19 @@ def fuse(
     top = partial(top_of, depth=depth, ties=ties, scored=fusion.by_score)
     tops = list(of_each(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
-    of_runs = _weights(weights, names)
+    run_weights = _run_weights(weights, names)
     topics = all_topics(tops)
-    numbered, ids = number_alike(tops, topics)
+    numbered_tops, ids = number_jointly(tops, topics)
     name = name or str(fusion).replace(" ", "")
-    fused = partial(_fused, ids=ids, method=fusion, weights=of_runs, norm=norm or NORM, limit=limit)
+    options: dict[str, Any] = {"method": fusion, "norm": norm or NORM, "limit": limit}
+    fuse_block = partial(_fuse_block, ids=ids, weights=run_weights, **options)
     blocks = (
-        (first, [run.of_topics(first, after) for run in numbered], names, topics[first:after])
-        for first, after in _bounds(numbered, len(topics))
+        (first, [run.slice_topics(first, stop) for run in numbered_tops], names, topics[first:stop])
+        for first, stop in _topic_blocks(numbered_tops, len(topics))
     )
-    parts = list(as_they_come(fused, blocks, jobs or own_threads()))
-    del numbered
-    codes, docs, scores, ranks = zip(*parts, strict=True)
+    fused_blocks = list(as_they_come(fuse_block, blocks, jobs or own_threads()))
+    del numbered_tops
+    codes, docs, scores, ranks = zip(*fused_blocks, strict=True)
     return Run(
         name=name,
         topics=tuple(topics),
@@ -164,7 +165,7 @@ def fuse(
         scores=np.concatenate(scores),
         ranks=np.concatenate(ranks),
         origin=Origin(name),
-        described=_described(name, fusion, norm, names, weights is not None, of_runs),
+        described=_describe_fusion(name, fusion, norm, names, weights is not None, run_weights),
     )
 
 
@@ -195,17 +196,19 @@ def _check_weights(weights: object, method: Fusion) -> None:
         raise PolicyError(f"weights must be a list, or a dict by run, got {quoted(weights)}")
 
 
-def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Floats:
+def _run_weights(
+    weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
+) -> Floats:
     """Return the weight of each run, in their order."""
     if weights is None:
         return np.ones(len(names))
     if isinstance(weights, Mapping):
-        unknown = [name for name in weights if name not in names]
-        lacking = [name for name in names if name not in weights]
-        if unknown or lacking:
-            reason = "weight of an unknown run" if unknown else "no weight of run"
+        unknown_runs = [name for name in weights if name not in names]
+        missing_runs = [name for name in names if name not in weights]
+        if unknown_runs or missing_runs:
+            reason = "weight of an unknown run" if unknown_runs else "no weight of run"
             raise PolicyError(
-                f"{reason} {quoted((unknown or lacking)[0])}; runs: {', '.join(names)}"
+                f"{reason} {quoted((unknown_runs or missing_runs)[0])}; runs: {', '.join(names)}"
             )
         weights = [weights[name] for name in names]
     if len(weights) != len(names):
@@ -219,18 +222,18 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Seque
     return values
 
 
-def _bounds(tops: Sequence[Top], topics: int) -> Iterator[tuple[int, int]]:
-    """Cut the topics in blocks: yield the first of each, and the one after its last."""
+def _topic_blocks(tops: Sequence[Top], n_topics: int) -> Iterator[tuple[int, int]]:
+    """Cut the topics into blocks; yield the first topic of each, and the end of its range."""
     ends = np.sum([top.starts[1:] for top in tops], axis=0)
     first = 0
-    while first < topics:
-        before = int(ends[first - 1]) if first else 0
-        after = max(first + 1, int(np.searchsorted(ends, before + _TOGETHER, "right")))
-        yield first, after
-        first = after
+    while first < n_topics:
+        n_before = int(ends[first - 1]) if first else 0
+        stop = max(first + 1, int(np.searchsorted(ends, n_before + _BLOCK_ROWS, "right")))
+        yield first, stop
+        first = stop
 
 
-def _fused(
+def _fuse_block(
     block: tuple[int, list[Top], Sequence[str], Sequence[str]],
     *,
     ids: pl.Series,
@@ -238,13 +241,13 @@ def _fused(
     weights: Floats,
     norm: str,
     limit: int | None,
-) -> _Fused:
+) -> _FusedRows:
     """Rank the documents of some topics by their fused scores."""
     first, tops, systems, topics = block
     rankings = Rankings.of(tops, systems, topics, 0, ids)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = without_noise(finite(method.values(rankings, weights, norm)))
-    # Documents of a topic are in the order of their bytes: of tied ones the last is the first.
+    # Documents of a topic are sorted by id, and tied documents are ranked by id, descending.
     rows = scores.size - 1 - np.lexsort((-scores[::-1], rankings.topic[::-1]))
     rank = np.arange(scores.size) - rankings.starts[rankings.topic] + 1
     if limit is not None:
@@ -253,24 +256,25 @@ def _fused(
     return codes, rankings.docs[rows], scores[rows], rank.astype(np.int32)
 
 
-def _described(
+def _describe_fusion(
     name: str,
     method: Fusion,
     norm: str | None,
     names: Sequence[str],
-    weighted: bool,
+    has_weights: bool,
     weights: Floats,
 ) -> MetadataPlace:
     """Describe method and runs in the metadata of the fused run."""
     from cranfield.collection.metadata.metadata import Metadata
 
     runs = [
-        f"{run} ({weight:g})" if weighted else run
+        f"{run} ({weight:g})" if has_weights else run
         for run, weight in zip(names, weights, strict=True)
     ]
-    by = f", scores by {norm or NORM}" if method.by_score else ""
-    about = {"name": f"fusion by {method}", "description": f"{method}{by}, of {', '.join(runs)}"}
-    text = Metadata({"tag": name, "method": about}).to_yaml().rstrip("\n")
+    norm_text = f", scores by {norm or NORM}" if method.by_score else ""
+    description = f"{method}{norm_text}, of {', '.join(runs)}"
+    entry = {"name": f"fusion by {method}", "description": description}
+    text = Metadata({"tag": name, "method": entry}).to_yaml().rstrip("\n")
     lines = ("ir_metadata.start", *text.split("\n"), "ir_metadata.end")
     header = "".join(f"# {line}\n" for line in lines)
     return MetadataPlace(header_of(header.encode(), name), tag=name)

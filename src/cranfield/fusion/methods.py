@@ -37,16 +37,16 @@ def finite(scores: Floats) -> Floats:
 
 
 class Fusion(Spec):
-    """A method that makes one ranking of several; its text form is its identity.
+    """A method that fuses several rankings into one; its text form is its identity.
 
     Case, blanks, hyphens and underscores of names do not matter.
     """
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    """Publication that defines it."""
+    """Publication that defines the method."""
     by_score: ClassVar[bool] = False
-    """Whether it uses scores, which are normalised, or ranks alone."""
+    """Whether the method uses normalised scores, or ranks alone."""
     weighs: ClassVar[bool] = True
     """Whether runs may have weights."""
 
@@ -65,21 +65,21 @@ class Fusion(Spec):
         raise NotImplementedError
 
 
-_AT_A_TIME = 1 << 22
-"""Pairs of documents compared at a time."""
+_BLOCK_PAIRS = 1 << 22
+"""Number of document pairs compared at a time."""
 
 
 class RankSum(Fusion):
     """The sum of a weight of the document's rank over the runs that have it."""
 
-    def of_ranks(self, n_ranks: int) -> list[Fraction]:
+    def rank_weights(self, n_ranks: int) -> list[Fraction]:
         """Return the exact weight of each rank from 1 to `n_ranks`."""
         raise NotImplementedError
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
-        of_rank = _floats(self, int(np.diff(rankings.lists).max(initial=1)))
-        each = of_rank[rankings.rank - 1] * weights[rankings.system]
-        total = np.bincount(rankings.ranked, weights=each, minlength=rankings.size)
+        rank_weights = _float_weights(self, int(np.diff(rankings.lists).max(initial=1)))
+        row_weights = rank_weights[rankings.rank - 1] * weights[rankings.system]
+        total = np.bincount(rankings.ranked, weights=row_weights, minlength=rankings.size)
         return total * self.factor(rankings.holders)
 
     def factor(self, holders: Ints) -> Floats:
@@ -88,8 +88,8 @@ class RankSum(Fusion):
 
 
 @lru_cache(8)
-def _floats(method: RankSum, n_ranks: int) -> Floats:
-    return np.array([float(weight) for weight in method.of_ranks(n_ranks)])
+def _float_weights(method: RankSum, n_ranks: int) -> Floats:
+    return np.array([float(weight) for weight in method.rank_weights(n_ranks)])
 
 
 class ReciprocalRankFusion(RankSum):
@@ -100,7 +100,7 @@ class ReciprocalRankFusion(RankSum):
     source = "Cormack, Clarke and Büttcher 2009"
     k: int = parameter(60, integer(0), "constant added to ranks")
 
-    def of_ranks(self, n_ranks: int) -> list[Fraction]:
+    def rank_weights(self, n_ranks: int) -> list[Fraction]:
         return [Fraction(1, self.k + rank) for rank in range(1, n_ranks + 1)]
 
 
@@ -112,7 +112,7 @@ class RankBiasedCentroid(RankSum):
     source = "Bailey, Moffat, Scholer and Thomas 2017"
     p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
 
-    def of_ranks(self, n_ranks: int) -> list[Fraction]:
+    def rank_weights(self, n_ranks: int) -> list[Fraction]:
         p = fraction_of(self.p)
         return [(1 - p) * p**rank for rank in range(n_ranks)]
 
@@ -124,7 +124,7 @@ class InverseSquareRank(RankSum):
     aliases = ("inverse-square-rank",)
     source = "Mourão, Martins and Magalhães 2015"
 
-    def of_ranks(self, n_ranks: int) -> list[Fraction]:
+    def rank_weights(self, n_ranks: int) -> list[Fraction]:
         return [Fraction(1, rank**2) for rank in range(1, n_ranks + 1)]
 
     def factor(self, holders: Ints) -> Floats:
@@ -154,8 +154,9 @@ class Borda(Fusion):
         total = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
         # Points of each run for the documents that it does not rank, doubled.
         lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
-        left = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0) @ weights
-        return np.asarray((total + left[rankings.topic]) / 2)
+        shares = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0)
+        remainder = shares @ weights
+        return np.asarray((total + remainder[rankings.topic]) / 2)
 
 
 def borda_points(rankings: Rankings) -> Ints:
@@ -165,7 +166,7 @@ def borda_points(rankings: Rankings) -> Ints:
 
 
 class Condorcet(Fusion):
-    """The number of documents that it beats: more runs have it above the other than below.
+    """The number of documents that the document beats by a majority of votes.
 
     Ranked documents are above unranked ones; a run without either does not vote.
     """
@@ -188,17 +189,17 @@ def wins_of(rankings: Rankings, topic: int) -> Ints:
     lists = [rankings.ranked[a:b] - start for a, b in pairwise(bounds)]
     holders = rankings.holders[start:stop]
     wins = np.zeros(size, dtype=np.int64)
-    rows = max(1, _AT_A_TIME // max(1, size))
+    rows = max(1, _BLOCK_PAIRS // max(1, size))
     for first in range(0, size, rows):
-        part = slice(first, first + rows)
-        # Runs with one of the two vote for it; runs with both vote by rank.
-        margin = holders[part, None] - holders
+        block = slice(first, first + rows)
+        # A run that ranks only one of two documents votes for it; others vote by rank.
+        margin = holders[block, None] - holders
         for ranking in lists:
-            here = np.flatnonzero((ranking >= first) & (ranking < first + rows))
-            places = np.arange(ranking.size)
-            # Of two documents both counts hold this run; they cancel.
-            margin[np.ix_(ranking[here] - first, ranking)] += np.sign(places - here[:, None])
-        wins[part] = (margin > 0).sum(axis=1)
+            heads = np.flatnonzero((ranking >= first) & (ranking < first + rows))
+            ranks = np.arange(ranking.size)
+            # Both counts of holders contain a run that ranks both documents; they cancel.
+            margin[np.ix_(ranking[heads] - first, ranking)] += np.sign(ranks - heads[:, None])
+        wins[block] = (margin > 0).sum(axis=1)
     return wins
 
 
@@ -206,14 +207,14 @@ def min_max(rankings: Rankings) -> Floats:
     r"""Scale scores to 0 to 1: :math:`(s - \min s) / (\max s - \min s)`; 1 if all are equal."""
     # Halves, so that the difference of two scores cannot overflow.
     halves = rankings.scores / 2
-    low, high = (_over(rankings, halves, by) for by in (np.minimum, np.maximum))
-    above, width = (halves - low[rankings.cell]), (high - low)[rankings.cell]
-    return np.where(width > 0, ratio(above, width), 1.0)
+    low, high = (_reduce_rankings(rankings, halves, reduce) for reduce in (np.minimum, np.maximum))
+    excess, width = (halves - low[rankings.cell]), (high - low)[rankings.cell]
+    return np.where(width > 0, ratio(excess, width), 1.0)
 
 
 def by_max(rankings: Rankings) -> Floats:
     r"""Divide by the highest score, which must be above 0: :math:`s / \max s`."""
-    high = _over(rankings, rankings.scores, np.maximum)[rankings.cell]
+    high = _reduce_rankings(rankings, rankings.scores, np.maximum)[rankings.cell]
     if (high <= 0).any():
         row = int(np.argmax(high <= 0))
         raise InputError(
@@ -226,27 +227,27 @@ def by_max(rankings: Rankings) -> Floats:
 
 def by_sum(rankings: Rankings) -> Floats:
     r"""Scale to the sum 1: :math:`(s - \min s) / \sum (s - \min s)`; 1/n if all are equal."""
-    scores = _scaled(rankings)
-    above = scores - _over(rankings, scores, np.minimum)[rankings.cell]
-    total = np.bincount(rankings.cell, weights=above, minlength=rankings.lists.size - 1)[
+    scores = _scaled_scores(rankings)
+    excess = scores - _reduce_rankings(rankings, scores, np.minimum)[rankings.cell]
+    total = np.bincount(rankings.cell, weights=excess, minlength=rankings.lists.size - 1)[
         rankings.cell
     ]
-    return np.where(total > 0, ratio(above, total), 1 / _lengths(rankings))
+    return np.where(total > 0, ratio(excess, total), 1 / _row_lengths(rankings))
 
 
 def z_score(rankings: Rankings) -> Floats:
     """Return standard deviations above the run's mean for the topic; 0 if all are equal."""
     cells, lengths = rankings.lists.size - 1, np.maximum(np.diff(rankings.lists), 1)
-    scores = _scaled(rankings)
+    scores = _scaled_scores(rankings)
     mean = np.bincount(rankings.cell, weights=scores, minlength=cells) / lengths
-    above = scores - mean[rankings.cell]
-    variance = np.bincount(rankings.cell, weights=above**2, minlength=cells) / lengths
-    return ratio(above, np.sqrt(variance)[rankings.cell])
+    deviations = scores - mean[rankings.cell]
+    variance = np.bincount(rankings.cell, weights=deviations**2, minlength=cells) / lengths
+    return ratio(deviations, np.sqrt(variance)[rankings.cell])
 
 
 def by_rank(rankings: Rankings) -> Floats:
     """Return 1 - (r - 1)/n for rank r of n documents, whatever the score."""
-    return np.asarray(1 - (rankings.rank - 1) / _lengths(rankings))
+    return np.asarray(1 - (rankings.rank - 1) / _row_lengths(rankings))
 
 
 def borda(rankings: Rankings) -> Floats:
@@ -267,42 +268,42 @@ NORMS: dict[str, Callable[[Rankings], Floats]] = {
 """Normalisations of the scores of a run for a topic, by name."""
 
 
-def absent(rankings: Rankings, norm: str) -> Floats | None:
+def absent_scores(rankings: Rankings, norm: str) -> Floats | None:
     """Return the value of documents that a run does not rank, by ranking; None for 0."""
     # By `borda` the mean of the remaining places, 1/2 - (m - 1)/(2 n) of a run with m of the n
     # documents (Renda and Straccia 2003); infinite for runs without any document of a topic.
     if norm != "borda":
         return None
     lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
-    share = 0.5 - (lengths - 1) / (2 * np.diff(rankings.starts)[:, None])
-    return np.where(lengths > 0, share, np.inf)
+    mean_points = 0.5 - (lengths - 1) / (2 * np.diff(rankings.starts)[:, None])
+    return np.where(lengths > 0, mean_points, np.inf)
 
 
-def _lengths(rankings: Rankings) -> Ints:
+def _row_lengths(rankings: Rankings) -> Ints:
     return np.asarray(np.diff(rankings.lists)[rankings.cell])
 
 
-def _scaled(rankings: Rankings) -> Floats:
+def _scaled_scores(rankings: Rankings) -> Floats:
     """Divide the scores of each ranking by a power of 2, so that sums and squares are finite."""
-    _, power = np.frexp(_over(rankings, np.abs(rankings.scores), np.maximum))
+    _, power = np.frexp(_reduce_rankings(rankings, np.abs(rankings.scores), np.maximum))
     return np.asarray(np.ldexp(rankings.scores, -power[rankings.cell]))
 
 
-def _over(rankings: Rankings, values: Floats, by: np.ufunc) -> Floats:
-    """Reduce values over each ranking; 0 for one without documents."""
-    out = np.zeros(rankings.lists.size - 1)
-    filled = np.flatnonzero(np.diff(rankings.lists))
-    if filled.size:
-        out[filled] = by.reduceat(values, rankings.lists[filled])
-    return out
+def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Floats:
+    """Reduce the values of each ranking; 0 for rankings without documents."""
+    reduced = np.zeros(rankings.lists.size - 1)
+    nonempty = np.flatnonzero(np.diff(rankings.lists))
+    if nonempty.size:
+        reduced[nonempty] = reduce.reduceat(values, rankings.lists[nonempty])
+    return reduced
 
 
 _ABSENT = parameter("zero", choice("zero", "out"), "value of a run without the document")
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
-    """Scores by document, those of each in ascending order.
+class ScoreLists:
+    """Scores of all documents, by document and ascending.
 
     values: all scores; starts, sizes: first score of each document, and number of its scores.
     counted: number of scores that count in means and factors, by document.
@@ -322,7 +323,7 @@ class Groups:
 class Combination(Fusion):
     """A combination of the scores of each document.
 
-    A run without any document for the topic has no part in it.
+    Runs without any document for the topic do not count.
     """
 
     source = "Fox and Shaw 1994"
@@ -331,20 +332,20 @@ class Combination(Fusion):
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         if not rankings.size:
             return np.zeros(0)
-        each = finite(NORMS[norm](rankings) * weights[rankings.system])
-        if (missing := absent(rankings, norm)) is None:
-            sizes, values = rankings.holders, rankings.ascending(each)
+        row_scores = finite(NORMS[norm](rankings) * weights[rankings.system])
+        if (unranked_scores := absent_scores(rankings, norm)) is None:
+            sizes, values = rankings.holders, rankings.ascending(row_scores)
         else:
-            table = (missing * weights)[rankings.topic]
-            table[rankings.ranked, rankings.system] = each
+            table = (unranked_scores * weights)[rankings.topic]
+            table[rankings.ranked, rankings.system] = row_scores
             table.sort(axis=1)
-            known = np.isfinite(table)
-            sizes, values = known.sum(axis=1), table[known]
+            is_score = np.isfinite(table)
+            sizes, values = is_score.sum(axis=1), table[is_score]
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
         runs = rankings.runs_of_topic[rankings.topic]
-        return self.combine(Groups(values, starts, sizes, sizes, runs))
+        return self.combine(ScoreLists(values, starts, sizes, sizes, runs))
 
-    def combine(self, scores: Groups) -> Floats:
+    def combine(self, scores: ScoreLists) -> Floats:
         """Return the combined score of each document."""
         raise NotImplementedError
 
@@ -355,7 +356,7 @@ class CombSum(Combination):
     name = "CombSUM"
     aliases = ("linear", "interpolation", "sum", "wsum")
 
-    def combine(self, scores: Groups) -> Floats:
+    def combine(self, scores: ScoreLists) -> Floats:
         return scores.sums()
 
 
@@ -365,7 +366,7 @@ class CombMnz(Combination):
     name = "CombMNZ"
     aliases = ("mnz",)
 
-    def combine(self, scores: Groups) -> Floats:
+    def combine(self, scores: ScoreLists) -> Floats:
         return scores.sums() * scores.counted
 
 
@@ -377,7 +378,7 @@ class CombGmnz(Combination):
     source = "Lee 1997"
     gamma: float = parameter(1.0, number(0), "the power; 0 is CombSUM, 1 is CombMNZ")
 
-    def combine(self, scores: Groups) -> Floats:
+    def combine(self, scores: ScoreLists) -> Floats:
         return np.asarray(scores.sums() * scores.counted**self.gamma)
 
 
@@ -387,7 +388,7 @@ class CombMax(Combination):
     name = "CombMAX"
     aliases = ("max",)
 
-    def combine(self, scores: Groups) -> Floats:
+    def combine(self, scores: ScoreLists) -> Floats:
         return np.asarray(scores.values[scores.starts + scores.sizes - 1])
 
 
@@ -398,19 +399,19 @@ class CombMed(Combination):
     aliases = ("med", "median")
     absent: str = _ABSENT
 
-    def combine(self, scores: Groups) -> Floats:
+    def combine(self, scores: ScoreLists) -> Floats:
         values, starts, sizes = scores.values, scores.starts, scores.sizes
         zeros = scores.runs - sizes if self.absent == "zero" else np.zeros_like(sizes)
-        # Zeros of runs without the document come behind the negative scores.
-        below = np.add.reduceat(values < 0, starts, dtype=np.int64)
+        # Zeros of runs without the document stand between the negative scores and the others.
+        n_negative = np.add.reduceat(values < 0, starts, dtype=np.int64)
 
-        def at(place: Ints) -> Floats:
-            own = np.where(place < below, place, place - zeros)
-            among = (place >= below) & (own < below)
-            return np.where(among, 0.0, values[starts + np.clip(own, 0, sizes - 1)])
+        def value_at(index: Ints) -> Floats:
+            score_index = np.where(index < n_negative, index, index - zeros)
+            is_scored = (index >= n_negative) & (score_index < n_negative)
+            return np.where(is_scored, 0.0, values[starts + np.clip(score_index, 0, sizes - 1)])
 
-        whole = sizes + zeros
-        return np.asarray(at((whole - 1) // 2) / 2 + at(whole // 2) / 2)
+        n_values = sizes + zeros
+        return np.asarray(value_at((n_values - 1) // 2) / 2 + value_at(n_values // 2) / 2)
 
 
 class CombAnz(Combination):
@@ -419,7 +420,7 @@ class CombAnz(Combination):
     name = "CombANZ"
     aliases = ("anz", "mean")
 
-    def combine(self, scores: Groups) -> Floats:
+    def combine(self, scores: ScoreLists) -> Floats:
         return ratio(scores.sums(), scores.counted)
 
 
@@ -430,7 +431,7 @@ class CombMin(Combination):
     aliases = ("min",)
     absent: str = _ABSENT
 
-    def combine(self, scores: Groups) -> Floats:
+    def combine(self, scores: ScoreLists) -> Floats:
         lowest = scores.values[scores.starts]
         if self.absent == "out":
             return np.asarray(lowest)

@@ -21,8 +21,8 @@ from cranfield.collection.run import Run
 
 
 @dataclass(frozen=True, eq=False)
-class NamedTop:
-    """The first documents of a run in order of topic and rank, topics as in the run.
+class RunTop:
+    """The top documents of a run in order of topic and rank, topics as in the run.
 
     sizes: documents of each topic; shape (topics,).
     scores: of each row; empty unless requested.
@@ -38,9 +38,9 @@ class NamedTop:
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """The first documents of a run, in order of topic and rank; topics are those of all runs.
+    """The top documents of a run, in order of topic and rank; topics are those of all runs.
 
-    starts: where the rows of each topic begin; shape (topics + 1,).
+    starts: start of the rows of each topic; shape (topics + 1,).
     docs: the documents as numbers, in the order of the bytes of their ids.
     scores: of each row; empty unless requested.
     """
@@ -49,70 +49,71 @@ class Top:
     docs: Ints
     scores: Floats
 
-    def of_topics(self, first: int, after: int) -> Top:
+    def slice_topics(self, first: int, stop: int) -> Top:
         """Return the rows of a range of topics."""
-        starts = self.starts[first : after + 1]
+        starts = self.starts[first : stop + 1]
         rows = slice(int(starts[0]), int(starts[-1]))
         return Top(starts - starts[0], self.docs[rows], self.scores[rows])
 
 
 def top_of(
     run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
-) -> NamedTop:
-    """Take the first documents of each topic, or all; with their scores if requested."""
+) -> RunTop:
+    """Return the top documents of each topic, or all; with their scores if requested."""
     order = order_of(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
-        rows = rows[_spans(np.zeros_like(sizes), sizes) < depth]
+        rows = rows[_span_rows(np.zeros_like(sizes), sizes) < depth]
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
-    return NamedTop(run.name, stem, run.topics, sizes, run.docs[rows], scores)
+    return RunTop(run.name, stem, run.topics, sizes, run.docs[rows], scores)
 
 
-def all_topics(tops: Iterable[NamedTop]) -> list[str]:
+def all_topics(tops: Iterable[RunTop]) -> list[str]:
     """List the topics of all runs, in order."""
     return topic_order(list({name for top in tops for name in top.topics}))
 
 
-def number_alike(tops: Sequence[NamedTop], topics: Sequence[str]) -> tuple[list[Top], pl.Series]:
-    """Number topics and documents of all runs alike; also return the ids of documents by number."""
+def number_jointly(tops: Sequence[RunTop], topics: Sequence[str]) -> tuple[list[Top], pl.Series]:
+    """Number topics and documents jointly over all runs; also return document ids by number."""
     docs = pl.concat([top.docs for top in tops])
     ids = docs.unique().sort()
     numbered = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
-    every = pl.DataFrame({"doc": docs}).join(numbered, on="doc", maintain_order="left")
+    numbered_docs = pl.DataFrame({"doc": docs}).join(numbered, on="doc", maintain_order="left")
     ends = np.cumsum([len(top.docs) for top in tops])
-    numbers = np.split(every["number"].to_numpy(), ends[:-1])
-    place = {name: i for i, name in enumerate(topics)}
-    return [_placed(top, part, place) for top, part in zip(tops, numbers, strict=True)], ids
+    numbers = np.split(numbered_docs["number"].to_numpy(), ends[:-1])
+    positions = {name: i for i, name in enumerate(topics)}
+    pairs = zip(tops, numbers, strict=True)
+    return [_align_topics(top, doc_numbers, positions) for top, doc_numbers in pairs], ids
 
 
-def _placed(top: NamedTop, numbers: Ints, place: Mapping[str, int]) -> Top:
-    """Put the rows of a run in the order of all topics."""
-    places = np.array([place[name] for name in top.topics], dtype=np.intp)
-    sizes = np.zeros(len(place), dtype=np.int64)
-    sizes[places] = top.sizes
+def _align_topics(top: RunTop, numbers: Ints, positions: Mapping[str, int]) -> Top:
+    """Sort the rows of a run by the topics of all runs."""
+    topic_rows = np.array([positions[name] for name in top.topics], dtype=np.intp)
+    sizes = np.zeros(len(positions), dtype=np.int64)
+    sizes[topic_rows] = top.sizes
     starts = np.r_[0, np.cumsum(sizes)]
-    if (places[1:] > places[:-1]).all():
+    if (topic_rows[1:] > topic_rows[:-1]).all():
         return Top(starts, numbers, top.scores)
-    first = np.zeros(len(place), dtype=np.int64)
-    first[places] = np.cumsum(top.sizes) - top.sizes
-    rows = _spans(first, sizes)
+    first = np.zeros(len(positions), dtype=np.int64)
+    first[topic_rows] = np.cumsum(top.sizes) - top.sizes
+    rows = _span_rows(first, sizes)
     return Top(starts, numbers[rows], top.scores[rows] if top.scores.size else top.scores)
 
 
-def _spans(first: Ints, sizes: Ints) -> Ints:
-    """Return the rows of spans, one after the other."""
+def _span_rows(first: Ints, sizes: Ints) -> Ints:
+    """Concatenate the rows of spans."""
     ends = np.cumsum(sizes)
     return np.asarray(np.repeat(first - (ends - sizes), sizes) + np.arange(int(sizes.sum())))
 
 
-_DENSE = 4
+_MAX_SPARSITY = 4
 """Maximum cells per value of a table of documents by systems in which values are sorted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rankings(Pairs):
-    """The first documents of some runs, by topic, and which run has which.
+    """The top documents of several runs by topic, and the runs that rank each document.
 
     Attributes
     ----------
@@ -121,7 +122,7 @@ class Rankings(Pairs):
     systems
         Names of the systems.
     depth
-        Ranks of each ranking that count.
+        Number of ranks used of each ranking.
     docs
         Document ids, a polars string column, by topic. Other arrays hold indices into it.
     starts
@@ -159,7 +160,7 @@ class Rankings(Pairs):
 
     @property
     def codes(self) -> Codes:  # type: ignore[override]
-        """The same, by the name that other tables use."""
+        """Topic of each document, by the name that `Pairs` requires."""
         return self.topic
 
     @cached_property
@@ -191,7 +192,7 @@ class Rankings(Pairs):
         return np.bincount(self.ranked, minlength=self.size)
 
     @cached_property
-    def held(self) -> Ints:
+    def document_starts(self) -> Ints:
         """Start of the rows of each document in `by_document`; shape (documents + 1,)."""
         return np.asarray(np.r_[0, np.cumsum(self.holders)])
 
@@ -214,14 +215,14 @@ class Rankings(Pairs):
         depth: int,
         ids: pl.Series,
     ) -> Self:
-        """Put the first documents of runs side by side, documents of a topic by their bytes."""
+        """Build rankings from the top rows of runs; documents of a topic are sorted by id."""
         if not all(isinstance(topic, str) for topic in topics):
             raise PolicyError("topics of rankings must be strings")
         check_whole("depth", depth, 0, np.iinfo(np.int32).max)
         sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
-        before = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
-        first = np.stack([top.starts[:-1] for top in tops], axis=1) + before
-        rows = _spans(first.ravel(), sizes.ravel())
+        offsets = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
+        first = np.stack([top.starts[:-1] for top in tops], axis=1) + offsets
+        rows = _span_rows(first.ravel(), sizes.ravel())
         topic = np.repeat(np.arange(len(topics)), sizes.sum(axis=1))
         pairs = topic * len(ids) + np.concatenate([top.docs for top in tops])[rows]
         pairs, ranked = np.unique(pairs, return_inverse=True)
@@ -238,12 +239,12 @@ class Rankings(Pairs):
         )
 
     def ascending(self, values: Floats) -> Floats:
-        """Return a value of each row in order of document, and of value, ascending.
+        """Sort values of rows by document, then by value, ascending.
 
-        So sums of equal values are equal, whatever the names of the runs.
+        Sums of equal values are then equal, whatever the order of the runs.
         """
         cells = self.size * len(self.systems)
-        if cells > _DENSE * values.size:
+        if cells > _MAX_SPARSITY * values.size:
             return values[np.lexsort((values, self.ranked))]
         table = np.full((self.size, len(self.systems)), np.inf)
         table[self.ranked, self.system] = values

@@ -41,13 +41,13 @@ from cranfield.result import Column, Columns
 
 
 @dataclass(frozen=True, eq=False)
-class ShownLists:
-    """Results that each system would show for each topic.
+class ResultLists:
+    """Results of each system for each topic.
 
     Attributes
     ----------
     systems, topics
-        Their names.
+        Names of systems and topics.
     docs
         Number of the document at each rank, shape (systems, topics, ranks); -1 at the end.
     grade
@@ -60,18 +60,18 @@ class ShownLists:
     grade: Ints
 
     def grades(self, docs: Indices) -> Ints:
-        """Return grades of documents by number; -1 where a list has ended."""
+        """Return grades of documents by number; -1 after the end of a list."""
         return np.where(docs >= 0, self.grade[docs], -1)
 
 
-def shown_lists(
+def cut_rankings(
     runs: Iterable[Run], qrels: Qrels, topics: Sequence[str], length: int, ties: str
-) -> ShownLists:
-    """Cut the rankings of topics at a length, and look their documents up in the judgments."""
-    several = list(runs)
+) -> ResultLists:
+    """Cut the rankings of topics at a length, and join them with the judgments."""
+    all_runs = list(runs)
     retrieved = [
         ranked_documents(run, ties, length).with_columns(system=pl.lit(number))
-        for number, run in enumerate(several)
+        for number, run in enumerate(all_runs)
     ]
     grades = pl.DataFrame(
         {
@@ -90,15 +90,15 @@ def shown_lists(
     system, place, rank, code = (
         rows[name].to_numpy() for name in ("system", "place", "rank", "code")
     )
-    docs = np.full((len(several), len(topics), length), -1, dtype=np.intp)
+    docs = np.full((len(all_runs), len(topics), length), -1, dtype=np.intp)
     docs[system, place, rank - 1] = code
     grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
     grade[code] = rows["grade"].fill_null(0).to_numpy()
-    return ShownLists(tuple(run.name for run in several), tuple(topics), docs, grade)
+    return ResultLists(tuple(run.name for run in all_runs), tuple(topics), docs, grade)
 
 
 AB = "A/B"
-"""The method that shows either list whole, and compares clicks a page of two samples."""
+"""The method that shows either list, and compares clicks per page of two samples."""
 
 Task = tuple[str, int, int]
 """A method by its text form, and two systems by number."""
@@ -111,23 +111,23 @@ class User(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Simulated:
+class Simulation:
     """Lists, users by name, impressions of each topic and seed of a simulation."""
 
-    lists: ShownLists
+    lists: ResultLists
     users: dict[str, User]
     impressions: int
     seed: int
 
 
-def simulated(simulation: Simulated, task: Task) -> pl.DataFrame:
-    """Show a pair of lists of each topic, and count what users did, a row a user.
+def simulate_pair(simulation: Simulation, task: Task) -> pl.DataFrame:
+    """Simulate users of a pair of systems; return counts in a row per user.
 
-    Of interleaving these are wins, losses and ties; of A/B tests, as often for either list, sums of
-    clicks a page and of their squares.
+    Counts are wins, losses and ties for interleaving; for A/B tests, with as many pages of either
+    list, sums of clicks per page and of their squares.
     """
     method, first, second = task
-    count = _of_two_lists if method == AB else _interleaved
+    count = _count_clicks if method == AB else _count_wins
     topics = [count(simulation, task, topic) for topic in range(len(simulation.lists.topics))]
     columns = {
         "user": list(simulation.users),
@@ -139,7 +139,7 @@ def simulated(simulation: Simulated, task: Task) -> pl.DataFrame:
     return pl.DataFrame(columns, schema_overrides={"counts": pl.List(pl.Int64)})
 
 
-def _interleaved(simulation: Simulated, task: Task, topic: int) -> Ints:
+def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
     """Return wins, losses and ties, shape (users, 3)."""
     method, first, second = task
     docs = simulation.lists.docs[[first, second], topic]
@@ -153,26 +153,26 @@ def _interleaved(simulation: Simulated, task: Task, topic: int) -> Ints:
     outcomes = np.array(
         [
             interleaved.outcomes(codes, clicked, teams)
-            for clicked in _clicks(simulation, numbers[codes], (topic, first, second))
+            for clicked in _simulate_clicks(simulation, numbers[codes], (topic, first, second))
         ]
     )
     won, lost = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
     return np.stack([won, lost, simulation.impressions - won - lost], axis=1)
 
 
-def _of_two_lists(simulation: Simulated, task: Task, topic: int) -> Ints:
+def _count_clicks(simulation: Simulation, task: Task, topic: int) -> Ints:
     """Return sums of clicks on either list, and of their squares, shape (users, 4)."""
     pages = []
     for side, system in enumerate(task[1:]):
         docs = np.tile(simulation.lists.docs[system, topic], (simulation.impressions, 1))
-        clicked = _clicks(simulation, docs, (topic, *task[1:], side))
+        clicked = _simulate_clicks(simulation, docs, (topic, *task[1:], side))
         pages.append([page.sum(axis=1) for page in clicked])
     clicks = np.array(pages)
     return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
 
 
-def _clicks(simulation: Simulated, docs: Any, key: Sequence[int]) -> list[Bools]:
-    """Return what each user clicks on lists of documents."""
+def _simulate_clicks(simulation: Simulation, docs: Any, key: Sequence[int]) -> list[Bools]:
+    """Return the clicks of each user on lists of documents."""
     grades, width = simulation.lists.grades(docs), 2 * docs.shape[1]
     return [
         user.clicks(grades, uniforms(simulation.seed, 0, len(docs), width, 1, number, *key))
@@ -275,25 +275,25 @@ class Sensitivity(Study):
         rows = self.sensitivity.filter(pl.col("method") != AB).drop_nulls("median needed")
         if rows.is_empty():
             return ()
-        best = rows.filter(pl.col("median needed") == pl.col("median needed").min())
-        names = best.select(pl.format("{} with the user {}", "method", "user")).to_series()
-        needed = counted(round(best["median needed"][0]), "impression")
-        fewer, agreement = best["times fewer"].max(), best["agreement"].min()
-        of_ab = "" if fewer is None else f", {fewer:.1f} times fewer than A/B tests"
-        agree = ""
+        best_rows = rows.filter(pl.col("median needed") == pl.col("median needed").min())
+        names = best_rows.select(pl.format("{} with the user {}", "method", "user")).to_series()
+        needed = counted(round(best_rows["median needed"][0]), "impression")
+        times_fewer, agreement = best_rows["times fewer"].max(), best_rows["agreement"].min()
+        ratio = "" if times_fewer is None else f", {times_fewer:.1f} times fewer than A/B tests"
+        sentence = ""
         if agreement is not None:
-            share = percent(float(agreement))
-            agree = f" {share} of the significant effects have the sign of {self.measure}."
+            proportion = percent(float(agreement))
+            sentence = f" {proportion} of the significant effects have the sign of {self.measure}."
         return (
             f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
-            f" {needed} in the median pair of systems{of_ab}.{agree}",
+            f" {needed} in the median pair of systems{ratio}.{sentence}",
             "Users are simulated: that they click like people is an assumption.",
         )
 
     def heading(self) -> list[str]:
-        of_pair = self.pairs.select(PAIR).n_unique()
+        n_pairs = self.pairs.select(PAIR).n_unique()
         return [
-            f"interleaving: {counted(of_pair, 'pair')} of systems, {counted(self.topics, 'topic')},"
+            f"interleaving: {counted(n_pairs, 'pair')} of systems, {counted(self.topics, 'topic')},"
             f" {counted(self.impressions, 'impression')} of each, top {self.length}",
             f"impressions needed for power {self.power:g} at alpha {self.alpha:g}; agreement with"
             f" {self.measure}; seed {self.seed}",
@@ -307,88 +307,88 @@ def effects(
     quantile = float(ndtri((1 + confidence) / 2))
     estimates = []
     for method, counts in rows.select("method", "counts").iter_rows():
-        estimate = _two_samples if method == AB else _signs
+        estimate = _estimate_from_means if method == AB else _estimate_from_signs
         estimates.append(estimate(np.array(counts, dtype=float), pages, power, alpha, quantile))
     names = ("effect", "low", "high", "decides", "needed", "needed low", "needed high")
     columns = pl.DataFrame(estimates, dict.fromkeys(names, pl.Float64), orient="row")
-    return _finite(rows.drop("counts").hstack(columns))
+    return _null_if_infinite(rows.drop("counts").hstack(columns))
 
 
-def _finite(frame: pl.DataFrame) -> pl.DataFrame:
+def _null_if_infinite(frame: pl.DataFrame) -> pl.DataFrame:
     """Replace NaN and infinity by null."""
     numbers = pl.selectors.float()
     return frame.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
 
 
-def _signs(
+def _estimate_from_signs(
     counts: Floats, pages: int, power: float, alpha: float, quantile: float
 ) -> tuple[float, ...]:
-    decided = counts[0] + counts[1]
-    if not decided:
+    n_decided = counts[0] + counts[1]
+    if not n_decided:
         return (np.nan,) * 3 + (0.0,) + (np.inf,) * 3
-    share = counts[0] / decided
-    low, high = (float(bound) - 0.5 for bound in wilson(share, decided, quantile))
+    proportion = counts[0] / n_decided
+    low, high = (float(bound) - 0.5 for bound in wilson(proportion, n_decided, quantile))
     needed = (
-        impressions_needed(0.5 + bound, decided / pages, power=power, alpha=alpha)
-        for bound in _effects_within(share - 0.5, low, high)
+        impressions_needed(0.5 + bound, n_decided / pages, power=power, alpha=alpha)
+        for bound in _effects_within(proportion - 0.5, low, high)
     )
-    return (share - 0.5, low, high, decided / pages, *needed)
+    return (proportion - 0.5, low, high, n_decided / pages, *needed)
 
 
-def _two_samples(
+def _estimate_from_means(
     counts: Floats, pages: int, power: float, alpha: float, quantile: float
 ) -> tuple[float, ...]:
     means, squares = counts[:2] / pages, counts[2:] / pages
     variance = float((squares - means**2).sum())
     effect = means[0] - means[1]
-    # At an alpha near 0 bounds are infinite, or NaN where nothing varies.
+    # At an alpha near 0 bounds are infinite, or NaN without variance.
     with np.errstate(invalid="ignore"):
-        half = quantile * np.sqrt(variance / pages)
-        low, high = effect - half, effect + half
-        squared = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
-        # Pages of either list; a variance takes two.
+        half_width = quantile * np.sqrt(variance / pages)
+        low, high = effect - half_width, effect + half_width
+        factor = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
+        # Pages of both lists; a variance requires two of each.
         needed = [
-            2 * max(2.0, np.ceil(squared * variance / size**2)) if size else np.inf
+            2 * max(2.0, np.ceil(factor * variance / size**2)) if size else np.inf
             for size in _effects_within(effect, low, high)
         ]
     return (effect, low, high, 1.0, *needed)
 
 
 def _effects_within(effect: float, low: float, high: float) -> tuple[float, float, float]:
-    """Return the effect, its bound farther from 0, and the nearer one: 0 if they include it."""
-    near = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    return effect, max(abs(low), abs(high)), near
+    """Return the effect, its bound farther from 0, and the nearer one; 0 if they enclose 0."""
+    nearer = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    return effect, max(abs(low), abs(high)), nearer
 
 
-def summarised(pairs: pl.DataFrame) -> pl.DataFrame:
+def summarise_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Summarise the pairs of systems by user and method."""
     ab = pairs.filter(pl.col("method") == AB).select("user", *PAIR, ab="needed")
     differs = pl.col("difference") != 0
-    apart = (pl.col("low") > 0) | (pl.col("high") < 0)
-    agree = (pl.col("effect").sign() == pl.col("difference").sign()) & differs
-    # Infinitely many where null.
-    needed, of_ab = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
-    return _finite(
+    is_significant = (pl.col("low") > 0) | (pl.col("high") < 0)
+    agrees = (pl.col("effect").sign() == pl.col("difference").sign()) & differs
+    # Null means infinitely many.
+    needed, ab_needed = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
+    return _null_if_infinite(
         pairs.join(ab, on=["user", *PAIR], how="left", maintain_order="left")
         .with_columns(pl.col("low", "high", "effect").fill_null(0.0))
         .group_by(*KIND, maintain_order=True)
         .agg(
             pl.len().cast(pl.Int64).alias("pairs"),
             needed.median().alias("median needed"),
-            (of_ab / needed).fill_nan(None).median().alias("times fewer"),
-            apart.sum().cast(pl.Int64).alias("significant"),
-            (agree & apart).sum().cast(pl.Int64).alias("agree"),
-            ((agree & apart).sum() / (apart & differs).sum()).alias("agreement"),
-            (agree.sum() / differs.sum()).alias("agreement of all"),
+            (ab_needed / needed).fill_nan(None).median().alias("times fewer"),
+            is_significant.sum().cast(pl.Int64).alias("significant"),
+            (agrees & is_significant).sum().cast(pl.Int64).alias("agree"),
+            ((agrees & is_significant).sum() / (is_significant & differs).sum()).alias("agreement"),
+            (agrees.sum() / differs.sum()).alias("agreement of all"),
         )
     )
 
 
 METHODS = ("Balanced", "TeamDraft", "Probabilistic", "Optimised", "PairwisePreference")
-"""Methods that are compared by default."""
+"""Default methods."""
 
 USERS = ("perfect", "navigational", "informational")
-"""Users by default."""
+"""Default users."""
 
 
 def interleaving_sensitivity(
@@ -417,11 +417,11 @@ def interleaving_sensitivity(
 
     For each pair of systems, method and user the same number of impressions of each topic is shown.
     The proportions of wins and of ties determine the impressions that the sign test needs; for A/B
-    tests the difference and the variance of clicks a page give those of a test of two means. Signs
-    are compared with those of an offline measure of the same runs.
+    tests the difference and the variance of clicks per page give those of a test of two means.
+    Signs are compared with those of an offline measure of the same runs.
 
     Source: Radlinski, Kurup and Joachims (2008), and Chapelle, Joachims, Radlinski and Yue (2012),
-    on users; Hofmann, Whiteson and de Rijke (2011) on simulated ones.
+    with users; Hofmann, Whiteson and de Rijke (2011) with simulated users.
 
     Parameters
     ----------
@@ -430,8 +430,8 @@ def interleaving_sensitivity(
     measure
         The offline measure.
     methods
-        Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`. A text may hold
-        several, with commas between them. A/B tests are always done.
+        Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`. A text may
+        contain several, separated by commas. A/B tests are always included.
     users
         Simulated users, such as `perfect` or `navigational`. These are names of
         :func:`cranfield.online.simulated_user`, or a mapping of names to objects with a method
@@ -450,7 +450,7 @@ def interleaving_sensitivity(
     alpha
         Significance level of the two-sided tests whose sample sizes are computed.
     rel
-        If set, users know two grades only: whether a document has at least this grade.
+        If set, users distinguish two grades only: whether a document has at least this grade.
     seed
         Seed of all draws. A pair, topic and user have random numbers of their own.
     compat, policies
@@ -467,21 +467,21 @@ def interleaving_sensitivity(
     Notes
     -----
     Documents without a judgment, or with a grade below 0, count as not relevant for users. All
-    impressions are independent: users who come again need more of them. The test counts signs of
-    impressions, whatever a method calls its credit.
+    impressions are independent: with returning users more are needed. The test uses the signs of
+    impressions only, not the credit of a method.
 
     Examples
     --------
     >>> runs = {"good": {"q": {"a": 3.0, "b": 2.0}}, "bad": {"q": {"b": 3.0, "c": 2.0}}}
-    >>> found = interleaving_sensitivity(
+    >>> study = interleaving_sensitivity(
     ...     runs, {"q": {"a": 1}}, "RR", methods="TeamDraft", users="perfect", impressions=100
     ... )
-    >>> found.sensitivity["method", "median needed", "agreement"].rows()
+    >>> study.sensitivity["method", "median needed", "agreement"].rows()
     [('TeamDraft', 6.0, 1.0), ('A/B', 4.0, 1.0)]
     """
     call = check_arguments(interleaving_sensitivity, locals(), judge)
-    offline_measure, *more = parse_measures(measure, compat=compat)
-    if more:
+    offline_measure, *others = parse_measures(measure, compat=compat)
+    if others:
         raise PolicyError("expected one measure to compare signs with")
     method_names = tuple(
         dict.fromkeys(str(parse_interleaving(method)) for method in split_texts("method", methods))
@@ -490,21 +490,21 @@ def interleaving_sensitivity(
     judging = judging_policies(compat, **policies)
     judged = judge(all_runs, judgments, compat=compat, **policies)
     offline = score(judged, offline_measure, compat=compat)[str(offline_measure)]
-    graded = judgments
+    user_judgments = judgments
     if rel is not None:
         grades = (judgments.grades >= rel).astype(judgments.grades.dtype)
-        graded = replace(judgments, grades=grades)
-    user_models = _users(users, 1 + max(0, int(graded.grades.max(initial=0))), stop)
-    lists = shown_lists(all_runs, graded, judged.topics, int(length), judging.ties)
-    simulation = Simulated(lists, user_models, int(impressions), int(seed))
-    couples = list(combinations(range(len(lists.systems)), 2))
-    if not couples:
+        user_judgments = replace(judgments, grades=grades)
+    user_models = _make_users(users, 1 + max(0, int(user_judgments.grades.max(initial=0))), stop)
+    lists = cut_rankings(all_runs, user_judgments, judged.topics, int(length), judging.ties)
+    simulation = Simulation(lists, user_models, int(impressions), int(seed))
+    system_pairs = list(combinations(range(len(lists.systems)), 2))
+    if not system_pairs:
         raise PolicyError("interleaving requires at least two systems")
     notes = []
-    if len(couples) > pairs:
-        notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(couples):,}")
-        drawn = stream(int(seed), 0).permutation(len(couples))[:pairs]
-        couples = [couples[k] for k in sorted(drawn.tolist())]
+    if len(system_pairs) > pairs:
+        notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(system_pairs):,}")
+        sample = stream(int(seed), 0).permutation(len(system_pairs))[:pairs]
+        system_pairs = [system_pairs[k] for k in sorted(sample.tolist())]
     names, docs = "\n".join([*lists.systems, "", *lists.topics]), lists.docs.astype(np.int64)
     about = {
         "study": "interleaving",
@@ -514,13 +514,13 @@ def interleaving_sensitivity(
         "seed": simulation.seed,
     }
     rows = run_parts(
-        simulated,
+        simulate_pair,
         simulation,
-        # Names depend on method and pair only, so that others can be added.
+        # Names depend on method and pair only, so that parts can be added later.
         {
             f"{part_name(method)}-{first:04d}-{second:04d}": (method, first, second)
             for method in (*method_names, AB)
-            for first, second in couples
+            for first, second in system_pairs
         },
         about={} if folder is None else {**about, "lists": hash_of(names, docs, lists.grade)},
         jobs=jobs,
@@ -535,7 +535,7 @@ def interleaving_sensitivity(
     by_pair = effects(rows, pages, float(power), float(alpha)).select(
         *KIND, *PAIR, (first - second).alias("difference"), pl.exclude(*KIND, *PAIR)
     )
-    # User by user, with methods in their requested order.
+    # By user, with methods in the requested order.
     by_pair = pl.concat(by_pair.filter(pl.col("user") == name) for name in simulation.users)
     return Sensitivity(
         call,
@@ -543,13 +543,13 @@ def interleaving_sensitivity(
         methods=(*method_names, AB),
         users=tuple(simulation.users),
         topics=len(lists.topics),
-        sensitivity=summarised(by_pair),
+        sensitivity=summarise_pairs(by_pair),
         pairs=by_pair,
         notes=tuple(notes),
     )
 
 
-def _users(
+def _make_users(
     users: str | Iterable[str] | Mapping[str, User], grades: int, stop: str
 ) -> dict[str, User]:
     if isinstance(users, Mapping):

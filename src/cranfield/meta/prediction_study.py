@@ -1,4 +1,4 @@
-"""Query performance prediction: how well predictors order topics by the score of a system."""
+"""Query performance prediction: agreement of predictions with the scores of systems."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, check
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count, some_of
 from cranfield.meta.measure_studies.correlations import agreement
-from cranfield.meta.study import Study, attaining, labelled
+from cranfield.meta.study import Study, names_with_value, prefix
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.significance.differences import coded
+from cranfield.significance.differences import encode_scores
 from cranfield.significance.models.anova import factorial
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.factors import tukey_pairs
@@ -33,7 +33,7 @@ TIES = ("average", "min", "max")
 """Ranks of tied topics: the mean, the smallest or the largest of their ranks."""
 
 ALPHA = 0.05
-"""Level of Tukey's HSD."""
+"""Significance level of Tukey's HSD."""
 
 _KIND = "table of predictions"
 _PREDICTION = replace(NUMBER, missing=absent)
@@ -60,7 +60,7 @@ class Prediction(Study):
     Attributes
     ----------
     measure
-        The measure that is predicted; empty if it is not known.
+        The predicted measure; empty if unknown.
     n_topics
         Number of topics with a score of every system and a prediction of every predictor.
     ties
@@ -104,7 +104,7 @@ class Prediction(Study):
             "low": Column("Lower bound of its simultaneous 0.95 confidence interval."),
             "high": Column("Upper bound of that interval."),
             "q": Column("Studentised difference; null if the model leaves no error."),
-            "p": Column("Tukey's p-value, corrected for all pairs; null as q is.", pvalue=True),
+            "p": Column("Tukey's p-value, corrected for all pairs; null where q is.", pvalue=True),
         },
         "topics": {
             "topic": Column("Topic.", key=True),
@@ -120,17 +120,17 @@ class Prediction(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         means = self.summary.group_by("predictor", maintain_order=True).agg(pl.col("sMARE").mean())
-        worst = f"random predictions have {number(self.random, 4)} on average."
+        baseline = f"random predictions have {number(self.random, 4)} on average."
         low, high = (
-            f"{names_or_count(attaining(means, 'sMARE', value, 'predictor'), 'predictor')},"
+            f"{names_or_count(names_with_value(means, 'sMARE', value, 'predictor'), 'predictor')},"
             f" {number(value, 4)}"
             for value in (means["sMARE"].min(), means["sMARE"].max())
         )
         if len(means) == 1 or low == high:
-            return (f"sMARE: {low}; {worst}",)
+            return (f"sMARE: {low}; {baseline}",)
         rejected = self.pairs.filter(pl.col("p") <= ALPHA).height
         return (
-            f"Lowest sMARE: {low}; highest: {high}; {worst}",
+            f"Lowest sMARE: {low}; highest: {high}; {baseline}",
             f"By Tukey's HSD at {ALPHA:g}, significantly different: {rejected} of"
             f" {counted(len(self.pairs), 'pair')} of predictors.",
             "The analysis of variance is approximate: the rank errors of a predictor depend on"
@@ -138,17 +138,17 @@ class Prediction(Study):
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        every = super().frames().items()
-        return {name: frame for name, frame in every if frame.height}
+        frames = super().frames().items()
+        return {name: frame for name, frame in frames if frame.height}
 
     def heading(self) -> list[str]:
-        lower = f"; low values predict high scores: {', '.join(self.lower_is_better)}"
+        suffix = f"; low values predict high scores: {', '.join(self.lower_is_better)}"
         return [
-            f"{labelled(self.measure)}{counted(self.summary['predictor'].n_unique(), 'predictor')},"
+            f"{prefix(self.measure)}{counted(self.summary['predictor'].n_unique(), 'predictor')},"
             f" {counted(self.summary['system'].n_unique(), 'system')},"
             f" {counted(self.n_topics, 'topic')}",
             f"sMARE: mean of |rank of prediction - rank of score| / topics; ranks of ties:"
-            f" {self.ties}{lower if self.lower_is_better else ''}",
+            f" {self.ties}{suffix if self.lower_is_better else ''}",
         ]
 
 
@@ -159,7 +159,7 @@ def prediction(
     ties: Annotated[str, OneOf(TIES)] = "average",
     lower_is_better: Iterable[str] = (),
 ) -> Prediction:
-    r"""Evaluate predictors of query performance by how they order the topics.
+    r"""Evaluate predictors of query performance by their order of topics.
 
     .. math:: \mathrm{sARE}(q) = \frac{|r_p(q) - r_e(q)|}{Q}, \quad
         \mathrm{sMARE} = \frac{1}{Q} \sum_q \mathrm{sARE}(q)
@@ -171,7 +171,7 @@ def prediction(
     Parameters
     ----------
     scores
-        Scores of one measure: :class:`Scores`, or what can be read as such.
+        Scores of one measure, as for :func:`cranfield.compare`.
     predictions
         A data frame or a file with the columns `topic`, `predictor`, `prediction` and perhaps
         `system`; or with `topic`, perhaps `system`, and a numeric column for each predictor.
@@ -196,38 +196,38 @@ def prediction(
     ranking. Predictions are expected to increase with the scores. Random predictions without ties
     have an expected sMARE of (Q^2 - 1) / (3 Q^2), the reversed order about 1/2.
 
-    Correlations with a constant are undefined, not 0; sMARE is defined, but says nothing then. The
-    analysis of variance of sARE has the factors topic and predictor; with several systems also
+    Correlations with a constant are undefined, not 0; sMARE is defined, but carries no information.
+    The analysis of variance of sARE has the factors topic and predictor; with several systems also
     system and all interactions of two factors. Tukey's HSD compares predictors at 0.05.
 
     Examples
     --------
-    >>> found = prediction(
+    >>> study = prediction(
     ...     {"bm25": {"q1": 0.3, "q2": 0.1, "q3": 0.6}},
     ...     {"topic": ["q1", "q2", "q3"], "wig": [2.0, 1.0, 3.0], "nqc": [1.0, 2.0, 3.0]},
     ... )
-    >>> found.summary["predictor", "tau", "sMARE"].rows()
+    >>> study.summary["predictor", "tau", "sMARE"].rows()
     [('wig', 1.0, 0.0), ('nqc', 0.3333..., 0.2222...)]
     """
     call = check_arguments(prediction, locals())
     check_several("lower_is_better", lower_is_better)
-    lower = tuple(lower_is_better)
+    negated = tuple(lower_is_better)
     ready = as_scores(scores).finite().over_shards()
-    data, notes = _aligned(ready, _read(predictions))
-    if unknown := [name for name in lower if name not in data.predictors]:
+    data, notes = _align(ready, _read_predictions(predictions))
+    if unknown := [name for name in negated if name not in data.predictors]:
         raise PolicyError(
             f"unknown predictor in lower_is_better={unknown[0]!r}; expected one of:"
             f" {some_of(data.predictors, 10)}"
         )
     if ready.lower_is_better:
         notes.append("lower scores are better, and predictions are expected to increase with them")
-    signs = np.where([name in lower for name in data.predictors], -1.0, 1.0)
-    summary, topics, errors = _evaluated(data, signs, ties)
-    notes += _constants(summary, len(data.topics))
-    anova, pairs = _analysed(errors, data.predictors)
+    signs = np.where([name in negated for name in data.predictors], -1.0, 1.0)
+    summary, topics, errors = _evaluate(data, signs, ties)
+    notes += _note_constants(summary, len(data.topics))
+    anova, pairs = _analyse(errors, data.predictors)
     size = len(data.topics)
     return Prediction(
-        call | {"lower_is_better": lower},
+        call | {"lower_is_better": negated},
         measure=ready.measure or "",
         n_topics=size,
         random=(size**2 - 1) / (3 * size**2),
@@ -240,7 +240,7 @@ def prediction(
 
 
 @dataclass(frozen=True)
-class _Aligned:
+class _PredictionData:
     """Predictions, shape (predictors, systems, topics), and scores, (systems, topics)."""
 
     predictors: tuple[str, ...]
@@ -250,15 +250,15 @@ class _Aligned:
     scores: Floats
 
 
-def _read(data: Any) -> pl.DataFrame:
+def _read_predictions(data: Any) -> pl.DataFrame:
     """Return the columns topic, system (null for every system), predictor and prediction."""
     columns = read_columns(data, _PREDICTIONS)
-    long = "predictor" in map(spelt, columns.names)
+    is_long = "predictor" in map(spelt, columns.names)
     schema, names = _PREDICTIONS, []
-    if not long:
+    if not is_long:
         schema = replace(schema, columns=_KEYS, asked=True, decisive=())
         places = schema.places(columns.names, columns.source).values()
-        # Texts that describe topics may be there, too.
+        # Texts that describe topics are not predictors.
         names = [
             str(name)
             for k, name in enumerate(columns.names)
@@ -266,78 +266,78 @@ def _read(data: Any) -> pl.DataFrame:
         ]
         if not names:
             raise InputError("expected a column for each predictor", source=columns.source)
-        wide = (FileColumn(name, _PREDICTION, None) for name in names)
-        schema = replace(schema, columns=(*_KEYS, *wide))
+        predictor_columns = (FileColumn(name, _PREDICTION, None) for name in names)
+        schema = replace(schema, columns=(*_KEYS, *predictor_columns))
     table = columns.table(schema)
-    keys = ["topic", "system", *(["predictor"] if long else [])]
+    keys = ["topic", "system", *(["predictor"] if is_long else [])]
     table.refuse(
         table.frame.select(~pl.struct(keys).is_first_distinct()).to_series(),
         lambda row: f"second prediction for {', '.join(quoted(row[k]) for k in keys if row[k])}",
     )
-    if long:
+    if is_long:
         return table.frame.select(*keys, "prediction")
     return table.frame.unpivot(
         names, index=keys, variable_name="predictor", value_name="prediction"
     )
 
 
-def _aligned(scores: Scores, table: pl.DataFrame) -> tuple[_Aligned, list[str]]:
+def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[str]]:
     """Return the predictions and scores of the topics that have all of them, and notes."""
     notes = []
     systems = scores.systems
     if table["system"].null_count():
-        every = pl.DataFrame({"system": systems}, schema={"system": pl.String})
-        table = table.drop("system").join(every, how="cross")
+        all_systems = pl.DataFrame({"system": systems}, schema={"system": pl.String})
+        table = table.drop("system").join(all_systems, how="cross")
     predicted = set(table["system"])
     if unknown := predicted - set(systems):
         notes.append(f"{counted(len(unknown), 'system')} with predictions but no scores excluded")
-    if without := [system for system in systems if system not in predicted]:
-        notes.append(f"{counted(len(without), 'system')} without predictions excluded")
+    if unpredicted_systems := [system for system in systems if system not in predicted]:
+        notes.append(f"{counted(len(unpredicted_systems), 'system')} without predictions excluded")
     systems = tuple(system for system in systems if system in predicted)
     if not systems:
         raise CranfieldError("no system has both scores and predictions")
     table = table.filter(pl.col("system").is_in(systems))
     predictors = tuple(table["predictor"].unique(maintain_order=True))
     table = table.drop_nulls("prediction")
-    known = set(table.select("predictor", "system").iter_rows())
+    predicted_pairs = set(table.select("predictor", "system").iter_rows())
     for predictor, system in product(predictors, systems):
-        if (predictor, system) not in known:
+        if (predictor, system) not in predicted_pairs:
             raise CranfieldError(
                 f"predictor {quoted(predictor)} has no prediction for system {quoted(system)}"
             )
-    place = {name: k for k, name in enumerate(scores.topics)}
-    others = {topic for topic in table["topic"] if topic not in place}
-    cube = np.full((len(predictors), len(systems), len(place)), np.nan)
+    topic_index = {name: k for k, name in enumerate(scores.topics)}
+    unknown_topics = {topic for topic in table["topic"] if topic not in topic_index}
+    cube = np.full((len(predictors), len(systems), len(topic_index)), np.nan)
     columns = ("topic", "system", "predictor", "prediction")
     for topic, system, predictor, value in table.select(columns).iter_rows():
-        if topic in place:
-            cube[predictors.index(predictor), systems.index(system), place[topic]] = value
+        if topic in topic_index:
+            cube[predictors.index(predictor), systems.index(system), topic_index[topic]] = value
     values = scores.select(systems=systems).values.T
-    scored = ~np.isnan(values).any(axis=0)
-    complete = ~np.isnan(cube).any(axis=(0, 1))
-    some = ~np.isnan(cube).all(axis=(0, 1))
-    if unscored := len(others) + int((some & ~scored).sum()):
+    has_scores = ~np.isnan(values).any(axis=0)
+    is_complete = ~np.isnan(cube).any(axis=(0, 1))
+    has_predictions = ~np.isnan(cube).all(axis=(0, 1))
+    if unscored := len(unknown_topics) + int((has_predictions & ~has_scores).sum()):
         notes.append(
             f"{counted(unscored, 'topic')} with predictions, but without a score of every system,"
             " excluded"
         )
-    if unpredicted := int((scored & ~complete).sum()):
+    if unpredicted := int((has_scores & ~is_complete).sum()):
         notes.append(
             f"{counted(unpredicted, 'topic')} with scores, but without a prediction of every"
             " predictor, excluded"
         )
-    common = scored & complete
-    if common.sum() < 2:
+    is_common = has_scores & is_complete
+    if is_common.sum() < 2:
         raise CranfieldError(
-            f"expected two topics or more with all scores and predictions, got {common.sum()}"
+            f"expected two topics or more with all scores and predictions, got {is_common.sum()}"
         )
-    topics = tuple(topic for topic, k in place.items() if common[k])
-    data = _Aligned(predictors, systems, topics, cube[:, :, common], values[:, common])
+    topics = tuple(topic for topic, k in topic_index.items() if is_common[k])
+    data = _PredictionData(predictors, systems, topics, cube[:, :, is_common], values[:, is_common])
     return data, notes
 
 
-def _evaluated(
-    data: _Aligned, signs: Floats, ties: str
+def _evaluate(
+    data: _PredictionData, signs: Floats, ties: str
 ) -> tuple[pl.DataFrame, pl.DataFrame, Floats]:
     """Return the table of predictors, that of topics, and sARE by topic, predictor and system."""
     from scipy.stats import rankdata
@@ -348,17 +348,17 @@ def _evaluated(
     errors = np.empty((size, count, len(data.systems)))
     for j, system in enumerate(data.systems):
         values = np.vstack([signs[:, None] * data.predictions[:, j], data.scores[j]])
-        # Equal within rounding is tied.
-        levels = np.stack([coded(row) for row in values]).astype(np.float64)
+        # Values that are equal within rounding are tied.
+        levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
         ranks = rankdata(levels, method=ties, axis=1)
         methods = ("pearson", "spearman", "tau")
-        found = [agreement(values, levels, method, {})[:-1, -1] for method in methods]
-        tied = [_tied_pairs(row) for row in levels]
+        by_method = [agreement(values, levels, method, {})[:-1, -1] for method in methods]
+        n_tied = [_count_tied_pairs(row) for row in levels]
         for k, predictor in enumerate(data.predictors):
             errors[:, k, j] = np.abs(ranks[k] - ranks[-1]) / size
-            coefficients = (float(column[k]) for column in found)
+            coefficients = (float(column[k]) for column in by_method)
             mean = float(errors[:, k, j].mean())
-            rows.append((predictor, system, size, *coefficients, mean, tied[k], tied[-1]))
+            rows.append((predictor, system, size, *coefficients, mean, n_tied[k], n_tied[-1]))
             topics.append(
                 pl.DataFrame(
                     {
@@ -377,34 +377,35 @@ def _evaluated(
     return summary.fill_nan(None), pl.concat(topics), errors
 
 
-def _tied_pairs(levels: Floats) -> int:
+def _count_tied_pairs(levels: Floats) -> int:
     counts = np.unique(levels, return_counts=True)[1]
     return int((counts * (counts - 1) // 2).sum())
 
 
-def _constants(summary: pl.DataFrame, size: int) -> list[str]:
+def _note_constants(summary: pl.DataFrame, size: int) -> list[str]:
     """Return a note for each constant: correlations with it are undefined."""
     all_pairs = size * (size - 1) // 2
-    because = "correlations are undefined, and sMARE carries no information"
+    effect = "correlations are undefined, and sMARE carries no information"
     notes = {
-        f"predictions of {row['predictor']} for {row['system']} are constant: {because}": None
+        f"predictions of {row['predictor']} for {row['system']} are constant: {effect}": None
         for row in summary.filter(pl.col("tied predictions") == all_pairs).iter_rows(named=True)
     }
-    same = summary.filter(pl.col("tied scores") == all_pairs)["system"].unique(maintain_order=True)
-    return [*notes, *(f"scores of {system} are constant: {because}" for system in same)]
+    constant = summary.filter(pl.col("tied scores") == all_pairs)["system"]
+    systems = constant.unique(maintain_order=True)
+    return [*notes, *(f"scores of {system} are constant: {effect}" for system in systems)]
 
 
-def _analysed(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _analyse(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Analyse sARE by topic, predictor and system; also compare the pairs of predictors."""
-    declared = Prediction.columns
+    columns = Prediction.columns
     if len(predictors) < 2:
-        return pl.DataFrame(schema=[*declared["anova"]]), pl.DataFrame(schema=[*declared["pairs"]])
+        return pl.DataFrame(schema=[*columns["anova"]]), pl.DataFrame(schema=[*columns["pairs"]])
     axes: tuple[str, ...] = ("topic", "predictor", "system")
     terms = (*axes, "topic:predictor", "topic:system", "predictor:system")
     if errors.shape[2] == 1:
         errors, axes = errors[:, :, 0], axes[:2]
         terms = axes
     table = factorial(errors, *terms, factors_of_axes=axes)
-    compared = tukey_pairs(table, "predictor", predictors, errors.size, ALPHA)
-    pairs = pl.DataFrame(compared, list(declared["pairs"]), orient="row")
+    comparisons = tukey_pairs(table, "predictor", predictors, errors.size, ALPHA)
+    pairs = pl.DataFrame(comparisons, list(columns["pairs"]), orient="row")
     return table.to_polars(), pairs.fill_nan(None)

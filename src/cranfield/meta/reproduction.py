@@ -34,7 +34,7 @@ from cranfield.meta.reproduction_result import (
     Notes,
     Reproduction,
     check_test,
-    measured,
+    compare_sides,
     same_roles,
 )
 from cranfield.meta.study_options import Proportion, Seed
@@ -44,9 +44,9 @@ from cranfield.significance.prepare import as_scores
 
 
 def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
-    r"""Kendall's tau-b of two rankings over all documents of either.
+    r"""Compute Kendall's tau-b of two rankings over the union of their documents.
 
-    A document that a ranking lacks stands below all that it has, tied with the others it lacks.
+    Documents that a ranking lacks are below all its documents, and tied with each other.
 
     .. math:: \tau = \frac{P - Q}{\sqrt{(P + Q + T)(P + Q + U)}}
 
@@ -54,7 +54,7 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     only and U in the second only. Source: Kendall (1945), on the union of both rankings as in
     Breuer et al. (2020), section 3, who compare positions in it (:func:`position_tau`).
 
-    Ids of documents, the best first, are given. Rankings of n documents that have none in common
+    Arguments are document ids, the best first. Two rankings of n documents without a common one
     have -2n / (3n - 1); the result is NaN if one is empty.
 
     Examples
@@ -62,13 +62,13 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     >>> round(union_tau(["a", "b"], ["c", "d"]), 4)
     -0.8
     """
-    return _tau_of(*_joined(first, second))
+    return _union_tau(*_rank_union(first, second))
 
 
 def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
-    r"""Kendall's tau Union, as repro_eval computes it: for comparison with its values.
+    r"""Compute Kendall's tau Union as repro_eval does, for comparison with its values.
 
-    The union of both rankings is put in order of document id. Each ranking becomes the list of
+    The union of both rankings is sorted by document id. Each ranking becomes the list of
     its documents' positions there, and the result is Kendall's tau of the two lists, rank by rank.
 
     .. math:: \mathrm{KTU} = \tau\bigl((u(r_1), \ldots, u(r_n)), (u(r'_1), \ldots, u(r'_n))\bigr)
@@ -79,15 +79,15 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     shifts all documents below it, which gives about 0 if ids are in random order.
     :func:`union_tau` does not depend on ids.
 
-    Documents of the longer one below the last rank of the other are excluded, as they have no
-    counterpart; the result is NaN where fewer than two ranks can be compared.
+    Documents of the longer ranking below the last rank of the other are excluded, as they have no
+    counterpart; the result is NaN if fewer than two ranks can be compared.
 
     Examples
     --------
     >>> round(position_tau(["d1", "d2", "d3", "d4"], ["d2", "d5", "d3", "d6"]), 4)
     0.6667
     """
-    return _position_tau_of(*_joined(first, second))
+    return _position_tau(*_rank_union(first, second))
 
 
 def order_agreement(
@@ -100,43 +100,43 @@ def order_agreement(
 ) -> pl.DataFrame:
     """Compare the order of documents in two runs; `ties` are as for :func:`cranfield.judge`.
 
-    Returns a row a topic of either run, those of the original first: `topic`; `tau`
+    Returns a row per topic of either run, those of the original first: `topic`; `tau`
     (:func:`union_tau`); `KTU` (:func:`position_tau`); `RBO`, rank-biased overlap, extrapolated
     (Webber, Moffat and Zobel 2010, equation 32) with persistence p; `original` and `reproduced`,
-    the numbers of documents; and `shared`, how many are in both. Without documents on one side
-    there is nothing to compare, and the first three are null.
+    the numbers of documents; and `shared`, the number of documents in both. Without documents on
+    one side the coefficients are null.
 
     Examples
     --------
     >>> first = {"q1": {"a": 3, "b": 2, "c": 1}}
-    >>> again = {"q1": {"a": 3, "c": 2, "d": 1}, "q2": {"a": 1}}
-    >>> found = order_agreement(first, again)
-    >>> found["tau"].to_list(), found["RBO"].round(4).to_list(), found["shared"].to_list()
+    >>> second = {"q1": {"a": 3, "c": 2, "d": 1}, "q2": {"a": 1}}
+    >>> table = order_agreement(first, second)
+    >>> table["tau"].to_list(), table["RBO"].round(4).to_list(), table["shared"].to_list()
     ([0.333..., None], [0.685, None], [2, 0])
     """
     check_arguments(order_agreement, locals())
     first, second = read_run(original), read_run(reproduced)
-    joined = ranked_documents(first, ties, depth).join(
+    documents = ranked_documents(first, ties, depth).join(
         ranked_documents(second, ties, depth),
         on=["topic", "doc"],
         how="full",
         coalesce=True,
         suffix=" 2",
     )
-    # In order of id within a topic, which is the order of the union for the tau of positions.
-    joined = joined.sort("topic", "doc")
-    topics = joined["topic"].rle().struct.unnest()
+    # Sorted by id within a topic, the order of the union for the tau of positions.
+    documents = documents.sort("topic", "doc")
+    topics = documents["topic"].rle().struct.unnest()
     ends = np.cumsum(topics["len"].to_numpy()).tolist()
-    both_ranks = [joined[name].to_numpy().astype(np.float64) for name in ("rank", "rank 2")]
-    docs = joined["doc"].to_numpy()
+    rank_columns = [documents[name].to_numpy().astype(np.float64) for name in ("rank", "rank 2")]
+    docs = documents["doc"].to_numpy()
     rows = {}
     for topic, start, end in zip(topics["value"], [0, *ends[:-1]], ends, strict=True):
-        x, y = (ranks[start:end] for ranks in both_ranks)
+        x, y = (ranks[start:end] for ranks in rank_columns)
         in_first, in_second = ~np.isnan(x), ~np.isnan(y)
         coefficients: tuple[float | None, ...] = (None,) * 3
         if in_first.any() and in_second.any():
-            left, right = (docs[start:end][_order(ranks)].tolist() for ranks in (x, y))
-            coefficients = _tau_of(x, y), _position_tau_of(x, y), rbo(left, right, p=p).ext
+            docs_x, docs_y = (docs[start:end][_argsort(ranks)].tolist() for ranks in (x, y))
+            coefficients = _union_tau(x, y), _position_tau(x, y), rbo(docs_x, docs_y, p=p).ext
         rows[topic] = (
             topic,
             *coefficients,
@@ -151,46 +151,46 @@ def order_agreement(
     return pl.DataFrame([rows[topic] for topic in order], schema, orient="row").fill_nan(None)
 
 
-def _joined(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
-    """Return the ranks of the documents of either ranking in each."""
-    places = []
+def _rank_union(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
+    """Return the ranks of the union of documents in each ranking."""
+    rankings = []
     for ranking in (first, second):
         check_several("a ranking of document ids", ranking)
-        place = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
-        if len(place) < len(ranking):
-            twice = next(doc for doc in ranking if ranking.count(doc) > 1)
-            raise CranfieldError(f"document {quoted(twice)} occurs twice in a ranking")
-        places.append(place)
-    union = sorted({**places[0], **places[1]})
-    return [np.array([place.get(doc, np.nan) for doc in union]) for place in places]
+        by_doc = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
+        if len(by_doc) < len(ranking):
+            duplicate = next(doc for doc in ranking if ranking.count(doc) > 1)
+            raise CranfieldError(f"document {quoted(duplicate)} occurs twice in a ranking")
+        rankings.append(by_doc)
+    union = sorted({**rankings[0], **rankings[1]})
+    return [np.array([by_doc.get(doc, np.nan) for doc in union]) for by_doc in rankings]
 
 
-def _order(ranks: Floats) -> NDArray[np.intp]:
-    """Return where the documents of a ranking stand in the union, the best first."""
+def _argsort(ranks: Floats) -> NDArray[np.intp]:
+    """Return the positions of the documents of a ranking in the union, the best first."""
     return np.argsort(ranks, kind="stable")[: int((~np.isnan(ranks)).sum())]
 
 
-def _tau_of(x: Floats, y: Floats) -> float:
-    """Kendall's tau-b of ranks, where NaN is below all others."""
+def _union_tau(x: Floats, y: Floats) -> float:
+    """Compute Kendall's tau-b of ranks, with NaN below all others."""
     if np.isnan(x).all() or np.isnan(y).all():
         return float("nan")
     if np.array_equal(x, y, equal_nan=True):
         return 1.0
-    return _tau(np.nan_to_num(x, nan=x.size + 1.0), np.nan_to_num(y, nan=y.size + 1.0))
+    return _compute_tau(np.nan_to_num(x, nan=x.size + 1.0), np.nan_to_num(y, nan=y.size + 1.0))
 
 
-def _position_tau_of(x: Floats, y: Floats) -> float:
-    first, second = _order(x), _order(y)
+def _position_tau(x: Floats, y: Floats) -> float:
+    first, second = _argsort(x), _argsort(y)
     ranks = min(first.size, second.size)
     if ranks and np.array_equal(first, second):
         return 1.0
     if ranks < 2:
         return float("nan")
-    return _tau(first[:ranks].astype(np.float64), second[:ranks].astype(np.float64))
+    return _compute_tau(first[:ranks].astype(np.float64), second[:ranks].astype(np.float64))
 
 
-def _tau(x: Floats, y: Floats) -> float:
-    # In n log n: the rankings of a run are long, where cranfield.correlation compares all pairs.
+def _compute_tau(x: Floats, y: Floats) -> float:
+    # O(n log n), as rankings are long; cranfield.correlation compares all pairs.
     from scipy.stats import kendalltau
 
     return float(kendalltau(x, y).statistic)
@@ -207,7 +207,7 @@ def reproduce(
     seed: Seed = 0,
     **policies: Any,
 ) -> Reproduction:
-    """Measure how well runs were reproduced on the same collection and topics.
+    """Measure the reproduction of runs on the same collection and topics.
 
     The levels are those of Breuer et al. (2020), from the strictest to the loosest: the order of
     documents, the scores by topic, and the effect of the advanced system over the baseline.
@@ -226,7 +226,7 @@ def reproduce(
     p
         Persistence of rank-biased overlap, between 0 and 1.
     policies
-        As for :func:`cranfield.evaluate`; `ties` and `depth` hold for the orders too.
+        As for :func:`cranfield.evaluate`; `ties` and `depth` also apply to orders.
 
     Returns
     -------
@@ -239,14 +239,14 @@ def reproduce(
     InputError
         For runs or judgments that cannot be read.
     MeasureError, PolicyError
-        For roles, measures or options that do not exist.
+        For unknown roles, measures or options.
     CranfieldError
         When no topic has scores on both sides.
 
     Notes
     -----
     A large p-value is not evidence of a successful reproduction: with few topics no difference is
-    significant. RMSE measures how large the differences are.
+    significant. RMSE measures the size of the differences.
 
     Examples
     --------
@@ -254,11 +254,11 @@ def reproduce(
     >>> covid = cf.bundled.trec_covid()
     >>> runs = {run.name: run for run in covid.runs}
     >>> first = {"baseline": runs["UIowaS_Run1"], "advanced": runs["UPrrf93-wt-r5"]}
-    >>> again = {"baseline": runs["UIowaS_Run3"], "advanced": runs["UPrrf102-wt-r5"]}
-    >>> found = reproduce(first, again, qrels=covid.qrels, measures=["P@10", "P@20"])
-    >>> found
+    >>> other = {"baseline": runs["UIowaS_Run3"], "advanced": runs["UPrrf102-wt-r5"]}
+    >>> study = reproduce(first, other, qrels=covid.qrels, measures=["P@10", "P@20"])
+    >>> study
     Reproduction(Reproduction of baseline and advanced: 50 topics, 2 measures)
-    >>> for table in found.tables():
+    >>> for table in study.tables():
     ...     print("\\n".join(table.to_text().splitlines()[2:]))
     role      topics     tau     KTU     RBO
     baseline      50  0.9613  0.3237  0.9618
@@ -275,14 +275,14 @@ def reproduce(
     check_arguments(reproduce, locals(), judge)
     if policies.get("depth") is not None:
         check_whole("depth", policies["depth"], 1)
-    first, second = _runs(original, "original"), _runs(reproduced, "reproduced")
+    first, second = _read_runs(original, "original"), _read_runs(reproduced, "reproduced")
     roles = same_roles(first, second)
     test = check_test(test, paired=True)
     sides = {"original": first, "reproduced": second}
     by_name = {f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()}
     evaluation = evaluate(by_name, qrels, measures, **policies)
     notes = Notes(evaluation.notes)
-    # The scores of either side, its systems called by their roles.
+    # The scores of either side, with roles as names of systems.
     original_scores, other_scores = (
         {
             name: replace(
@@ -294,18 +294,20 @@ def reproduce(
     )
     judging = evaluation.judged.policies
     systems = {role: (first[role].name, second[role].name) for role in roles}
-    values = measured("reproduction", original_scores, other_scores, roles, test, notes, seed=seed)
+    values = compare_sides(
+        "reproduction", original_scores, other_scores, roles, test, notes, seed=seed
+    )
     values |= {"systems": systems, "settings": judging.describe(), "persistence": float(p)}
-    parts = []
+    tables = []
     for role in roles:
-        part = order_agreement(
+        agreement = order_agreement(
             first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
         ).filter(pl.col("topic").is_in(evaluation.topics))
-        alone = int(part["RBO"].null_count())
-        if alone:
-            notes.add(f"{role}: {counted(alone, 'topic')} with documents in one run only")
-        parts.append(part.select(pl.lit(role).alias("role"), pl.all()))
-    values["orders"] = pl.concat(parts)
+        n_alone = int(agreement["RBO"].null_count())
+        if n_alone:
+            notes.add(f"{role}: {counted(n_alone, 'topic')} with documents in one run only")
+        tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
+    values["orders"] = pl.concat(tables)
     return Reproduction({}, **values, notes=notes.lines())
 
 
@@ -320,7 +322,7 @@ def replicate(
     seed: Seed = 0,
     **policies: Any,
 ) -> Reproduction:
-    """Measure how well an experiment was replicated on another collection.
+    """Measure the replication of an experiment on another collection.
 
     Topics have no counterpart there, so only the distributions of scores and the effects can be
     compared.
@@ -350,12 +352,12 @@ def replicate(
     >>> late = table.filter(table["topic"].cast(int) > 25)
     >>> runs = {run.name: run for run in covid.runs}
     >>> runs = {"baseline": runs["UIowaS_Run1"], "advanced": runs["UPrrf93-wt-r5"]}
-    >>> found = replicate(runs, runs, qrels=early, other_qrels=late, measures="P@10")
-    >>> found.summary().select("ER", "DRI").rows()
+    >>> study = replicate(runs, runs, qrels=early, other_qrels=late, measures="P@10")
+    >>> study.summary().select("ER", "DRI").rows()
     [(1.2222..., -0.0171...)]
     """
     check_arguments(replicate, locals(), judge)
-    first, second = _runs(original, "original"), _runs(replicated, "replicated")
+    first, second = _read_runs(original, "original"), _read_runs(replicated, "replicated")
     roles = same_roles(first, second)
     test = check_test(test, paired=False)
     parsed = parse_measures(measures, compat=policies.get("compat"))
@@ -367,12 +369,14 @@ def replicate(
         for note in evaluation.notes
     )
     systems = {role: (first[role].name, second[role].name) for role in roles}
-    values = measured("replication", original_scores, other_scores, roles, test, notes, seed=seed)
+    values = compare_sides(
+        "replication", original_scores, other_scores, roles, test, notes, seed=seed
+    )
     values |= {"systems": systems, "settings": original_scores.judged.policies.describe()}
     return Reproduction({}, **values, notes=notes.lines())
 
 
-def _runs(runs: Any, side: str) -> dict[str, Run]:
+def _read_runs(runs: Any, side: str) -> dict[str, Run]:
     if not isinstance(runs, Mapping) or not any(role in runs for role in ROLES):
         return {ROLES[0]: read_run(runs)}
     for role in runs:
@@ -388,7 +392,7 @@ def reproduce_scores(
     bounds: tuple[float, float] | None = None,
     seed: Seed = 0,
 ) -> Reproduction:
-    """Measure how well scores were reproduced on the same topics.
+    """Measure the reproduction of scores on the same topics.
 
     Parameters
     ----------
@@ -399,7 +403,7 @@ def reproduce_scores(
     test, seed
         As for :func:`cranfield.meta.reproduction.reproduce`.
     bounds
-        The lowest and the highest possible score, for nRMSE; by default what the measure declares.
+        The lowest and the highest possible score, for nRMSE; by default the range of the measure.
 
     Returns
     -------
@@ -416,21 +420,21 @@ def reproduce_scores(
     Examples
     --------
     >>> first = {"baseline": [0.2, 0.4, 0.3], "advanced": [0.3, 0.6, 0.3]}
-    >>> again = {"baseline": [0.2, 0.3, 0.3], "advanced": [0.3, 0.5, 0.4]}
-    >>> found = reproduce_scores(first, again)
-    >>> found.summary().select("RMSE advanced", "p advanced", "ER", "DRI").row(0)
+    >>> other = {"baseline": [0.2, 0.3, 0.3], "advanced": [0.3, 0.5, 0.4]}
+    >>> study = reproduce_scores(first, other)
+    >>> study.summary().select("RMSE advanced", "p advanced", "ER", "DRI").row(0)
     (0.0816..., 0.9999..., 1.333..., -0.166...)
-    >>> found.notes[-1]
+    >>> study.notes[-1]
     'ER has no confidence interval: the original effect may be 0'
     """
     check_arguments(reproduce_scores, locals())
-    return _of_scores(original, reproduced, "reproduction", test, bounds, seed)
+    return _compare_scores(original, reproduced, "reproduction", test, bounds, seed)
 
 
 def replicate_scores(
     original: Any, replicated: Any, *, test: str = "welch", seed: Seed = 0
 ) -> Reproduction:
-    """Measure how well scores were replicated on other topics.
+    """Measure the replication of scores on other topics.
 
     Parameters
     ----------
@@ -448,24 +452,25 @@ def replicate_scores(
     Examples
     --------
     >>> first = {"baseline": [0.2, 0.4, 0.3], "advanced": [0.3, 0.6, 0.3]}
-    >>> again = {"baseline": [0.1, 0.1, 0.4, 0.4], "advanced": [0.2, 0.2, 0.5, 0.7]}
-    >>> replicate_scores(first, again).summary().select("ER", "DRI").rows()
+    >>> other = {"baseline": [0.1, 0.1, 0.4, 0.4], "advanced": [0.2, 0.2, 0.5, 0.7]}
+    >>> replicate_scores(first, other).summary().select("ER", "DRI").rows()
     [(1.5, -0.2666...)]
     """
     check_arguments(replicate_scores, locals())
-    return _of_scores(original, replicated, "replication", test, None, seed)
+    return _compare_scores(original, replicated, "replication", test, None, seed)
 
 
-def _of_scores(
+def _compare_scores(
     original: Any,
-    again: Any,
+    other: Any,
     kind: str,
     test: str,
     bounds: tuple[float, float] | None,
     seed: int,
 ) -> Reproduction:
     test = check_test(test, paired=kind == "reproduction")
-    original_scores, other_scores = _by_measure(original, "original"), _by_measure(again, "other")
+    original_scores = _read_by_measure(original, "original")
+    other_scores = _read_by_measure(other, "other")
     if original_scores.keys() != other_scores.keys():
         unpaired = next(
             name
@@ -480,27 +485,27 @@ def _of_scores(
         )
     )
     notes = Notes()
-    values = measured(
+    values = compare_sides(
         kind, original_scores, other_scores, roles, test, notes, bounds=bounds, seed=seed
     )
     return Reproduction({}, **values, notes=notes.lines())
 
 
-def _by_measure(data: Any, side: str) -> dict[str, Scores]:
+def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
     """Return scores by measure, of systems named by their roles."""
     if isinstance(data, Mapping) and data and all(isinstance(s, Scores) for s in data.values()):
         by_measure = dict(data)
         if set(data) <= set(ROLES):
-            several = next((s for s in data.values() if s.shards or len(s.systems) != 1), None)
-            if several is not None:
+            invalid = next((s for s in data.values() if s.shards or len(s.systems) != 1), None)
+            if invalid is not None:
                 raise CranfieldError(
-                    f"expected scores of one system by topic, got {len(several.systems)} systems"
+                    f"expected scores of one system by topic, got {len(invalid.systems)} systems"
                 )
-            first, *more = dict.fromkeys(scores.measure for scores in data.values())
-            if more:
+            first, *others = dict.fromkeys(scores.measure for scores in data.values())
+            if others:
                 raise PolicyError(
                     f"expected scores of one measure for all roles, got"
-                    f" {quoted(first)} and {quoted(more[0])}"
+                    f" {quoted(first)} and {quoted(others[0])}"
                 )
             by_measure = {first: side_by_side(data)}
     else:

@@ -1,8 +1,8 @@
-"""The result of a reproduction: how close scores, effects or orders are to the original.
+"""The result of a reproduction: closeness of scores, effects and orders to the original.
 
-Sources: Breuer et al. (2020), section 3; for nRMSE Maistro et al. (2023), who have measures between
-0 and 1. Scores are arrays by topic, of one system each; x' is what x was when it was done again, a
-the advanced system and b the baseline.
+Sources: Breuer et al. (2020), section 3; for nRMSE Maistro et al. (2023), for measures from 0 to 1.
+Scores are arrays by topic of one system; x' is the reproduced value of x, a the advanced system and
+b the baseline.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cranfield.result import Column, Columns, readable
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import ROUNDING, TINY, fieller_interval, t_quantile
-from cranfield.significance.prepare import LARGEST
+from cranfield.significance.prepare import MAX_SCORE
 from cranfield.significance.registry import find_test
 from cranfield.tabular import Table, shown_p
 
@@ -31,7 +31,7 @@ NAN = float("nan")
 
 
 def rmse(x: Floats, y: Floats) -> float:
-    r"""Root mean square of the differences of scores on the same topics; NaN of none.
+    r"""Return the root mean square difference of scores on the same topics; NaN without topics.
 
     .. math:: \mathrm{RMSE} = \sqrt{\frac{1}{T} \sum_{t=1}^{T} (x_t - x'_t)^2}
     """
@@ -39,7 +39,7 @@ def rmse(x: Floats, y: Floats) -> float:
 
 
 def normalised_rmse(x: Floats, y: Floats, bounds: tuple[float, float]) -> float:
-    r"""Root mean square difference, by the largest that the original scores allow within bounds.
+    r"""Return the root mean square difference, divided by its maximum within the bounds.
 
     .. math::
 
@@ -49,16 +49,16 @@ def normalised_rmse(x: Floats, y: Floats, bounds: tuple[float, float]) -> float:
 
 
 def improvement(base: Floats, advanced: Floats) -> float:
-    """Mean improvement by topic; 0 where it is by rounding only, NaN of none."""
+    """Return the mean improvement by topic; 0 if within rounding, NaN without topics."""
     if not base.size:
         return NAN
-    found = float(np.mean(advanced - base))
+    mean = float(np.mean(advanced - base))
     largest = float(np.abs([base, advanced]).max())
-    return 0.0 if abs(found) <= max(ROUNDING * largest, TINY) else found
+    return 0.0 if abs(mean) <= max(ROUNDING * largest, TINY) else mean
 
 
 def relative_improvement(base: Floats, advanced: Floats) -> float:
-    r"""Improvement of the mean, in parts of the baseline's; NaN where that is 0, within rounding.
+    r"""Return the improvement relative to the mean of the baseline; NaN if that is 0.
 
     .. math:: \mathrm{RI} = \frac{\bar{a} - \bar{b}}{\bar{b}}
     """
@@ -67,15 +67,15 @@ def relative_improvement(base: Floats, advanced: Floats) -> float:
 
 
 def effect_ratio(base: Floats, advanced: Floats, base2: Floats, advanced2: Floats) -> float:
-    r"""Mean improvement when it was done again, by the original one; NaN where that is 0.
+    r"""Return the reproduced mean improvement divided by the original one; NaN if that is 0.
 
     .. math::
 
         \mathrm{ER} = \frac{\overline{\Delta'}}{\overline{\Delta}}, \quad
         \overline{\Delta} = \frac{1}{T} \sum_{t=1}^{T} (a_t - b_t)
 
-    The topics of the second effect may be others. Positive affine maps of all scores do not
-    change it.
+    The second effect may be on other topics. Positive affine transformations of all scores do not
+    change the ratio.
     """
     effect = improvement(base, advanced)
     return improvement(base2, advanced2) / effect if effect else NAN
@@ -97,27 +97,27 @@ def effect_ratio_interval(
 
     with the squared standard errors v of both mean improvements and their covariance c. On the same
     topics they are exact for normal improvements, with one degree of freedom less than topics; on
-    others c is 0, and the degrees of freedom are Welch's at the ratio found. NaN with fewer than
-    two topics, or where nothing varies around an original effect of 0. Source: Fieller (1954).
+    others c is 0, and the degrees of freedom are Welch's at the estimated ratio. NaN with fewer
+    than two topics, or without variation around an original effect of 0. Source: Fieller (1954).
     """
     x, y = advanced - base, advanced2 - base2
     if min(x.size, y.size) < 2:
         return NAN, NAN
     first, second = improvement(base, advanced), improvement(base2, advanced2)
-    own, other = float(x.var(ddof=1)) / x.size, float(y.var(ddof=1)) / y.size
-    shared = float(np.cov(x, y)[0, 1]) / x.size if paired else 0.0
+    variance, variance2 = float(x.var(ddof=1)) / x.size, float(y.var(ddof=1)) / y.size
+    covariance = float(np.cov(x, y)[0, 1]) / x.size if paired else 0.0
     df = x.size - 1.0
     if not paired:
-        scaled = own * (second / first) ** 2 if first else 0.0
-        parts = scaled**2 / (x.size - 1) + other**2 / (y.size - 1)
-        df = (scaled + other) ** 2 / parts if parts > 0 else df
+        scaled_variance = variance * (second / first) ** 2 if first else 0.0
+        weights = scaled_variance**2 / (x.size - 1) + variance2**2 / (y.size - 1)
+        df = (scaled_variance + variance2) ** 2 / weights if weights > 0 else df
     squared = t_quantile(CONFIDENCE, df) ** 2
-    parts_of = (first, second, own, other, shared, squared)
-    low, high = fieller_interval(*(np.asarray(part, dtype=np.float64) for part in parts_of))
+    arguments = (first, second, variance, variance2, covariance, squared)
+    low, high = fieller_interval(*(np.asarray(value, dtype=np.float64) for value in arguments))
     return float(low), float(high)
 
 
-def checked_bounds(bounds: Any) -> tuple[float, float]:
+def check_bounds(bounds: Any) -> tuple[float, float]:
     """Return the lowest and the highest score; raise for invalid bounds."""
     try:
         low, high = (float(bound) for bound in bounds)
@@ -130,22 +130,22 @@ def checked_bounds(bounds: Any) -> tuple[float, float]:
 
 def outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
     """Return the scores beyond the bounds by more than rounding."""
-    both = np.concatenate([x, y])
+    scores = np.concatenate([x, y])
     slack = ROUNDING * max(map(abs, bounds))
-    return both[(both < bounds[0] - slack) | (both > bounds[1] + slack)]
+    return scores[(scores < bounds[0] - slack) | (scores > bounds[1] + slack)]
 
 
 def check_size(values: Floats) -> None:
     """Refuse scores whose squares would be infinite."""
-    if np.nanmax(np.abs(values), initial=0.0) > LARGEST:
-        raise CranfieldError(f"scores must be finite and at most {LARGEST:g}")
+    if np.nanmax(np.abs(values), initial=0.0) > MAX_SCORE:
+        raise CranfieldError(f"scores must be finite and at most {MAX_SCORE:g}")
 
 
 ROLES = ("baseline", "advanced")
-"""What a system is in an experiment."""
+"""Roles of systems in an experiment."""
 
 RATIO = ("ER", "ER low", "ER high", "DRI")
-"""Columns of the table of effects that sum it up."""
+"""Columns of the table of effects that are part of the summary."""
 
 ORDERS = ("tau", "KTU", "RBO")
 """Columns of the table of orders that compare two rankings."""
@@ -161,15 +161,14 @@ class Reproduction(Study):
     measures, roles
         Text forms of the measures; `baseline`, `advanced`, or both.
     systems
-        Names of the original and of the other run, by role; empty where there were scores only.
+        Names of the original and of the other run, by role; empty without runs.
     test
-        Name of the test of both sets of scores. It is not corrected for many measures.
+        Name of the test of both sets of scores, without correction for several measures.
     scores, effects, orders
         The tables; effects have no row without both roles, and orders are None for replications
-        and where there were scores only.
+        and without runs.
     persistence, seed, settings
-        The p of rank-biased overlap, the seed of tests that draw random numbers, and the policies
-        under which the runs were judged.
+        The p of rank-biased overlap, the seed of randomised tests, and the policies of judging.
     notes
         Remarks, such as topics that are missing on one side.
     """
@@ -232,9 +231,9 @@ class Reproduction(Study):
     orders: pl.DataFrame | None
 
     def order_means(self) -> pl.DataFrame:
-        """Return the means over topics by role, as far as both runs have documents.
+        """Return the means by role over topics on which both runs have documents.
 
-        Columns `role`, `topics`, `tau`, `KTU`, `RBO`; no row where orders were not compared.
+        Columns `role`, `topics`, `tau`, `KTU`, `RBO`; no row if orders were not compared.
         """
         if self.orders is None:
             schema = {"role": pl.String, "topics": pl.UInt32, **dict.fromkeys(ORDERS, pl.Float64)}
@@ -245,10 +244,10 @@ class Reproduction(Study):
         )
 
     def summary(self) -> pl.DataFrame:
-        """Return one row a measure.
+        """Return a row per measure.
 
         Columns `measure`; `RMSE` (not of a replication) and `p` followed by the role; `ER`, its
-        limits and `DRI` where there are both roles.
+        bounds and `DRI` if there are both roles.
         """
         table = pl.DataFrame({"measure": self.measures}, schema={"measure": pl.String})
         for name in ["p"] if self.kind == "replication" else ["RMSE", "p"]:
@@ -260,27 +259,27 @@ class Reproduction(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         measure = self.measures[0] if self.measures else ""
-        of_measure = pl.col("measure") == measure
-        means = self.scores.filter(of_measure).drop_nulls(["original", "reproduced"])
+        is_measure = pl.col("measure") == measure
+        means = self.scores.filter(is_measure).drop_nulls(["original", "reproduced"])
         if means.is_empty():
             return ()
-        each = []
+        clauses = []
         for row in means.iter_rows(named=True):
             p = "" if row["p"] is None else f" (p {shown_p(row['p'])})"
-            each.append(
+            clauses.append(
                 f"the {row['role']} run has a mean of {row['reproduced']:.4f} where the original"
                 f" has {row['original']:.4f}{p}"
             )
         effect = ""
-        ratios = self.effects.filter(of_measure).drop_nulls(["ER", "ER low"])
+        ratios = self.effects.filter(is_measure).drop_nulls(["ER", "ER low"])
         for row in ratios.iter_rows(named=True):
             effect = (
                 f" The improvement is {row['ER']:.2f} times the original one (0.95 confidence"
                 f" interval {row['ER low']:.2f} to {row['ER high']:.2f})."
             )
-        only = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
+        scope = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
         return (
-            f"By {measure or 'these scores'}{only}, {' and '.join(each)}.{effect}",
+            f"By {measure or 'these scores'}{scope}, {' and '.join(clauses)}.{effect}",
             "A large p-value does not show that the runs are equally good; see the errors and the"
             " confidence interval.",
         )
@@ -293,8 +292,8 @@ class Reproduction(Study):
             f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {counted(topics, 'topic')}"
             f"{other}, {counted(len(self.measures), 'measure')}",
             *(
-                f"{role}: {quoted(name)}, again {quoted(again)}"
-                for role, (name, again) in self.systems.items()
+                f"{role}: {quoted(name)}, again {quoted(other_name)}"
+                for role, (name, other_name) in self.systems.items()
             ),
             f"p: {find_test(self.test).info.title}, not corrected for many measures",
         ]
@@ -310,21 +309,21 @@ class Reproduction(Study):
         return {**super().facts(), "study": self.kind, **systems}
 
     def tables(self) -> list[Table]:
-        # On the same topics there is one number of them, on others no root mean square error.
-        same = self.kind == "reproduction"
+        # On the same topics there is one number of topics, on others no root mean square error.
+        is_paired = self.kind == "reproduction"
         titles = {
             "order means": "Order of documents, means over topics: Kendall's tau of the union of"
             " both rankings (tau) and of documents by rank (KTU), rank-biased overlap"
             f" (RBO, p = {self.persistence or 0:g})",
             "scores": f"Scores by topic, the test {self.test} of no difference"
-            f"{', and the root mean square error' if same else ''}",
+            f"{', and the root mean square error' if is_paired else ''}",
             "effects": "Effect of the advanced system: mean improvement, ratio (ER, 1 is best) with"
             " 0.95 confidence interval, relative improvement (RI), and difference of these (DRI, 0"
             " is best)",
         }
-        frames, hidden = self.frames(), ["other topics"] if same else ["RMSE", "nRMSE"]
+        frames, hidden_columns = self.frames(), ["other topics"] if is_paired else ["RMSE", "nRMSE"]
         return [
-            readable(frames[name].drop(hidden, strict=False), title, self.columns[name])
+            readable(frames[name].drop(hidden_columns, strict=False), title, self.columns[name])
             for name, title in titles.items()
             if name in frames
         ]
@@ -334,25 +333,26 @@ SIDES = ("original", "reproduced")
 """Names of columns."""
 
 NAMES = ("original", "other")
-"""What notes call both sides."""
+"""Names of both sides in notes."""
 
 Row = dict[str, Any]
 
 
 class Notes:
-    """What a reader should know; what holds for several measures is said once."""
+    """Notes for readers, each with the names of the measures that it applies to."""
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
         self._measures: dict[str, list[str]] = {line: [] for line in lines}
 
     def add(self, line: str, measure: str = "") -> None:
-        of = self._measures.setdefault(line, [])
-        if measure and measure not in of:
-            of.append(measure)
+        measures = self._measures.setdefault(line, [])
+        if measure and measure not in measures:
+            measures.append(measure)
 
     def lines(self) -> tuple[str, ...]:
         return tuple(
-            f"{', '.join(of)}: {line}" if of else line for line, of in self._measures.items()
+            f"{', '.join(measures)}: {line}" if measures else line
+            for line, measures in self._measures.items()
         )
 
 
@@ -360,9 +360,9 @@ def check_test(test: str, *, paired: bool) -> str:
     """Return the name of a test of two systems that suits the topics."""
     info = find_test(test).info
     if info.paired != paired or info.model:
-        wanted = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
-        why = "the same topics" if paired else "different topics"
-        raise PolicyError(f"test {quoted(test)} does not suit two systems on {why}; use {wanted}")
+        advice = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
+        kind = "the same topics" if paired else "different topics"
+        raise PolicyError(f"test {quoted(test)} does not suit two systems on {kind}; use {advice}")
     return info.name
 
 
@@ -373,10 +373,10 @@ def same_roles(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str
     return tuple(role for role in ROLES if role in first)
 
 
-def measured(
+def compare_sides(
     kind: str,
     original: Mapping[str, Scores],
-    again: Mapping[str, Scores],
+    other: Mapping[str, Scores],
     roles: tuple[str, ...],
     test: str,
     notes: Notes,
@@ -384,36 +384,35 @@ def measured(
     bounds: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Compare the scores of both sides, measure by measure: the values of a result.
+    """Compare the scores of both sides by measure, and return the values of a result.
 
-    Scores are by measure, of systems that are called by their roles. Bounds are by default those
-    that each measure declares.
+    Systems have their roles as names. Bounds are by default those that each measure declares.
     """
     paired = kind == "reproduction"
     scores: list[Row] = []
     effects: list[Row] = []
-    for measure, one in original.items():
-        sides = (one, again[measure])
-        limits = checked_bounds(bounds) if bounds is not None else _declared(measure)
+    for measure, first in original.items():
+        sides = (first, other[measure])
+        score_range = check_bounds(bounds) if bounds is not None else _declared_range(measure)
         for role in roles:
-            [x], [y] = _common(sides, (role,), measure, notes, paired=paired)
+            [x], [y] = _common_scores(sides, (role,), measure, notes, paired=paired)
             row = {"measure": measure, "role": role, "topics": x.size, "other topics": y.size}
             row |= dict(zip(SIDES, (float(x.mean()), float(y.mean())), strict=True))
             if paired:
                 row["RMSE"] = rmse(x, y)
-                row["nRMSE"] = _normalised(x, y, limits, measure, notes)
-            row |= _tested(x, y, one, test, notes, paired=paired, seed=seed)
+                row["nRMSE"] = _nrmse_or_none(x, y, score_range, measure, notes)
+            row |= _test_row(x, y, first, test, notes, paired=paired, seed=seed)
             scores.append(row)
         if len(roles) > 1:
-            x, y = _common(sides, roles, measure, notes, paired=paired)
-            effects.append({"measure": measure, **_effects(x, y, measure, notes, paired)})
+            x, y = _common_scores(sides, roles, measure, notes, paired=paired)
+            effects.append({"measure": measure, **_effect_row(x, y, measure, notes, paired)})
     return {
         "kind": kind,
         "measures": tuple(original),
         "roles": roles,
         "test": test,
-        "scores": _framed(scores, "scores"),
-        "effects": _framed(effects, "effects"),
+        "scores": _make_frame(scores, "scores"),
+        "effects": _make_frame(effects, "effects"),
         "orders": None,
         "systems": {},
         "persistence": None,
@@ -422,24 +421,24 @@ def measured(
     }
 
 
-def _normalised(
-    x: Floats, y: Floats, limits: tuple[float, float] | None, measure: str, notes: Notes
+def _nrmse_or_none(
+    x: Floats, y: Floats, score_range: tuple[float, float] | None, measure: str, notes: Notes
 ) -> float | None:
     """Return the nRMSE; None, with a note why, where it is not defined."""
-    if limits is None:
+    if score_range is None:
         notes.add(
             "nRMSE requires a lowest and a highest score, which are not known; pass bounds", measure
         )
-    elif outside(x, y, limits).size:
-        beyond = f"scores outside {limits[0]:g} to {limits[1]:g}"
-        notes.add(f"nRMSE is not defined: {beyond}", measure)
+    elif outside(x, y, score_range).size:
+        problem = f"scores outside {score_range[0]:g} to {score_range[1]:g}"
+        notes.add(f"nRMSE is not defined: {problem}", measure)
     else:
-        return normalised_rmse(x, y, limits)
+        return normalised_rmse(x, y, score_range)
     return None
 
 
-def _framed(rows: list[Row], table: str) -> pl.DataFrame:
-    """Return rows as a table with the declared columns; a value that a row lacks is null."""
+def _make_frame(rows: list[Row], table: str) -> pl.DataFrame:
+    """Return rows as a table with the declared columns; missing values are null."""
     schema = {
         name: pl.String if column.key else pl.Int64 if name.endswith("topics") else pl.Float64
         for name, column in Reproduction.columns[table].items()
@@ -448,7 +447,7 @@ def _framed(rows: list[Row], table: str) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=schema).fill_nan(None)
 
 
-def _common(
+def _common_scores(
     sides: tuple[Scores, Scores],
     roles: tuple[str, ...],
     measure: str,
@@ -456,59 +455,59 @@ def _common(
     *,
     paired: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the scores of roles on both sides, shape (roles, topics), on the topics that count.
+    """Return the scores of roles on both sides, shape (roles, topics).
 
-    Those are the topics with scores of all the roles; when paired, on both sides.
+    Topics are those with scores of all the roles; when paired, on both sides.
     """
-    found: list[dict[str, Floats]] = []
+    by_side: list[dict[str, Floats]] = []
     for scores, side in zip(sides, NAMES, strict=True):
         values = scores.select(systems=roles).values
         check_size(values)
-        lacks = np.isnan(values)
-        whole = ~lacks.any(axis=1)
-        found.append({scores.topics[t]: values[t] for t in np.flatnonzero(whole)})
-        partly = int((~whole & ~lacks.all(axis=1)).sum())
-        if partly:
-            what = f"{counted(partly, 'topic')} of the {side} side with scores of one role only"
-            notes.add(f"effects: {what}, excluded", measure)
+        is_missing = np.isnan(values)
+        is_complete = ~is_missing.any(axis=1)
+        by_side.append({scores.topics[t]: values[t] for t in np.flatnonzero(is_complete)})
+        n_partial = int((~is_complete & ~is_missing.all(axis=1)).sum())
+        if n_partial:
+            text = f"{counted(n_partial, 'topic')} of the {side} side with scores of one role only"
+            notes.add(f"effects: {text}, excluded", measure)
     if paired:
-        common = found[0].keys() & found[1].keys()
-        for topics, side in zip(found, NAMES, strict=True):
-            alone = len(topics) - len(common)
-            # Of the effects this has been said, by role or as scores of one role only.
-            if alone and len(roles) == 1:
-                what = f"{counted(alone, 'topic')} with scores on the {side} side only"
-                notes.add(f"{roles[0]}: {what}, excluded", measure)
-        order = [topic for topic in found[0] if topic in common]
-        found = [{topic: topics[topic] for topic in order} for topics in found]
-    if not all(found):
-        what = f"scores of {measure or 'the measure'} for {' and '.join(roles)}"
-        raise CranfieldError(f"no topic has {what}{' on both sides' if paired else ''}")
-    x, y = (np.array(list(side.values())).T for side in found)
+        common = by_side[0].keys() & by_side[1].keys()
+        for topics, side in zip(by_side, NAMES, strict=True):
+            n_alone = len(topics) - len(common)
+            # For effects these topics are in other notes.
+            if n_alone and len(roles) == 1:
+                text = f"{counted(n_alone, 'topic')} with scores on the {side} side only"
+                notes.add(f"{roles[0]}: {text}, excluded", measure)
+        order = [topic for topic in by_side[0] if topic in common]
+        by_side = [{topic: topics[topic] for topic in order} for topics in by_side]
+    if not all(by_side):
+        text = f"scores of {measure or 'the measure'} for {' and '.join(roles)}"
+        raise CranfieldError(f"no topic has {text}{' on both sides' if paired else ''}")
+    x, y = (np.array(list(side.values())).T for side in by_side)
     return x, y
 
 
-def _tested(
-    x: Floats, y: Floats, like: Scores, test: str, notes: Notes, *, paired: bool, seed: int
+def _test_row(
+    x: Floats, y: Floats, template: Scores, test: str, notes: Notes, *, paired: bool, seed: int
 ) -> Row:
     if min(x.size, y.size) < 2:
-        notes.add("no test with fewer than two topics", like.measure)
+        notes.add("no test with fewer than two topics", template.measure)
         return {}
-    # On other topics each side has scores of its own only.
-    other = 0 if paired else x.size
-    values = np.full((other + y.size, 2), np.nan)
-    values[: x.size, 0], values[other:, 1] = x, y
+    # Unpaired topics have a score on one side only.
+    start = 0 if paired else x.size
+    values = np.full((start + y.size, 2), np.nan)
+    values[: x.size, 0], values[start:, 1] = x, y
     topics = tuple(map(str, range(len(values))))
-    both = replace(like, values=values, topics=topics, systems=SIDES)
-    found = compare(both, test=test, correction="none", seed=seed)
-    for note in found.notes:
-        # Scores are missing by design, and that t is ANOVA says nothing about this comparison.
+    table = replace(template, values=values, topics=topics, systems=SIDES)
+    comparison = compare(table, test=test, correction="none", seed=seed)
+    for note in comparison.notes:
+        # Scores are missing by design, and the relation of t and ANOVA does not matter here.
         if "missing score" not in note and "two-way ANOVA" not in note:
             notes.add(note)
-    return {"statistic": float(found.statistic[0]), "p": float(found.raw_pvalues[0])}
+    return {"statistic": float(comparison.statistic[0]), "p": float(comparison.raw_pvalues[0])}
 
 
-def _effects(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> Row:
+def _effect_row(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> Row:
     """Compare the improvements; x and y have shape (roles, topics), the baseline first."""
     row: Row = {"topics": x.shape[1], "other topics": y.shape[1]}
     first, second = improvement(*x), improvement(*y)
@@ -535,7 +534,7 @@ def _effects(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> 
     }
 
 
-def _declared(measure: str) -> tuple[float, float] | None:
+def _declared_range(measure: str) -> tuple[float, float] | None:
     """Return the lowest and the highest score that a measure declares, if both are finite."""
     try:
         low, high = parse_measure(measure).info.range

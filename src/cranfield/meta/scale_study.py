@@ -1,4 +1,4 @@
-"""The study of Ferrante, Ferro and Fuhr (2021): what changes when measures are interval-scaled."""
+"""The study of Ferrante, Ferro and Fuhr (2021): effects of interval scaling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.meta.study import MEASURE_PAIR, OF_MEASURE, Study
 from cranfield.meta.study_options import whole_numbers
-from cranfield.meta.test_studies.fast_tests import numbered, read_choice
+from cranfield.meta.test_studies.fast_tests import label_scores, read_choice
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
@@ -31,7 +31,7 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.registry import Options
 
-TRIAL = numbered(np.array([[0.1, 0.4, 0.9], [0.5, 0.6, 0.3], [0.2, 0.3, 0.8], [0.7, 0.2, 0.1]]))
+TRIAL = label_scores(np.array([[0.1, 0.4, 0.9], [0.5, 0.6, 0.3], [0.2, 0.3, 0.8], [0.7, 0.2, 0.1]]))
 """Scores of three systems: a test that supports these supports those of any study."""
 
 
@@ -48,32 +48,32 @@ class ScaleOptions:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(one.label for one in self.measures)
+        return tuple(measure.label for measure in self.measures)
 
     def facts(self) -> dict[str, Any]:
-        """Return what the parts of a study depend on besides their tasks and the runs."""
+        """Return the settings that parts depend on, besides their tasks and the runs."""
         about = {"measures": self.names, "tests": self.tests, "ties": self.ties}
         return {**about, "alpha": self.alpha, "exact_n": self.exact_n}
 
     def versions(self, cutoff: int) -> list[tuple[Measure, Interval]]:
         """Return each measure at a cutoff, and its interval-scaled version."""
-        plain = [one @ cutoff for one in self.measures]
-        return [(one, Interval(one, ties=self.ties, raw=True)) for one in plain]
+        measures = [measure @ cutoff for measure in self.measures]
+        return [(m, Interval(m, ties=self.ties, raw=True)) for m in measures]
 
     def require(self, grades: int, runs: int) -> None:
         """Raise if exact ranks cannot be computed for a highest grade and a number of rankings."""
-        refused: dict[str, str] = {}
+        refusals: dict[str, str] = {}
         for cutoff in self.cutoffs:
-            for plain, ranked in self.versions(cutoff):
+            for measure, ranked in self.versions(cutoff):
                 try:
                     ranked.require(grades, runs)
                 except PolicyError as error:
-                    refused[str(plain)] = str(error)
-        if refused:
-            why = next(iter(refused.values()))
+                    refusals[str(measure)] = str(error)
+        if refusals:
+            reason = next(iter(refusals.values()))
             raise PolicyError(
                 f"the study requires exact ranks, which cannot be computed for"
-                f" {', '.join(refused)}: {why}"
+                f" {', '.join(refusals)}: {reason}"
             )
 
 
@@ -86,28 +86,30 @@ def scale_options(
     exact_n: int = Options.exact_n,
 ) -> ScaleOptions:
     """Check the options of a study of scales; without tests there are no decisions."""
-    several = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    if not several:
+    texts = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    if not texts:
         raise PolicyError("expected at least one measure, got none")
-    wanted = tuple(_without_cutoff(measure) for measure in several)
+    parsed = tuple(_without_cutoff(measure) for measure in texts)
     lengths = whole_numbers("cutoff", cutoffs)
     choices = [read_choice(test, alpha=alpha, missing=None, resamples=1000) for test in tests]
     for choice in choices:
-        choice.prepared(TRIAL)
+        choice.prepare(TRIAL)
     Options(alpha=alpha, exact_n=exact_n)
     check_choice("ties", ties, TIES)
-    chosen = tuple((choice.test, choice.correction or "") for choice in choices)
-    labels = [f"measure {one}" for one in wanted] + [f"test {test}" for test, _ in chosen]
+    parsed_tests = tuple((choice.test, choice.correction or "") for choice in choices)
+    labels = [f"measure {measure}" for measure in parsed] + [
+        f"test {test}" for test, _ in parsed_tests
+    ]
     for label in labels:
         if labels.count(label) > 1:
             raise PolicyError(f"{label} is repeated")
-    options = ScaleOptions(wanted, lengths, chosen, ties, alpha, exact_n)
+    options = ScaleOptions(parsed, lengths, parsed_tests, ties, alpha, exact_n)
     options.versions(lengths[0])
     return options
 
 
 def _without_cutoff(measure: str | Measure) -> Measure:
-    """Read a measure whose cutoff the study sets; some have no other text form than with one."""
+    """Read a measure without a cutoff; some measures have no text form without one."""
     if isinstance(measure, Measure) and measure.cutoff is None:
         return measure
     if isinstance(measure, Measure) or "@" in measure:
@@ -115,7 +117,7 @@ def _without_cutoff(measure: str | Measure) -> Measure:
     try:
         return parse_measure(f"{measure}@1")(cutoff=None).asked_for(measure)
     except MeasureError:
-        # Its own text may say better what is wrong.
+        # Parsing the unchanged text may give a clearer message.
         as_measure(measure, 1)
         raise
 
@@ -131,7 +133,7 @@ class ScaleStudy(Study):
     measures, cutoffs
         Text forms without their cutoffs, and lengths of runs.
     systems, topics
-        Numbers of them.
+        Numbers of systems and topics.
     correlation
         Table of Kendall's tau between each measure and its interval-scaled version (tables 2 and 3
         of the source).
@@ -198,27 +200,27 @@ class ScaleStudy(Study):
         orders = self.correlation.drop_nulls("overall")
         if orders.is_empty():
             return ()
-        least: Any = orders["overall"].min()
-        alike = orders.filter(pl.col("overall") == least)
-        names = [f"{row['measure']} at cutoff {row['cutoff']}" for row in alike.to_dicts()]
+        lowest: Any = orders["overall"].min()
+        lowest_rows = orders.filter(pl.col("overall") == lowest)
+        names = [f"{row['measure']} at cutoff {row['cutoff']}" for row in lowest_rows.to_dicts()]
         order = "Interval scaling does not change the order of the systems by their means"
-        if least != 1:
+        if lowest != 1:
             order = (
                 f"Interval scaling changes the order of the systems most with"
-                f" {names_or_count(names, 'version')}: Kendall's tau {least:.2f} to the order by"
+                f" {names_or_count(names, 'version')}: Kendall's tau {lowest:.2f} to the order by"
                 " the measure itself"
             )
-        changed = ""
+        decision = ""
         decisions = self.changes.sort("changed % of all", descending=True, maintain_order=True)
         for row in decisions.head(1).iter_rows(named=True):
-            changed = "; no decision on a pair of systems changes"
+            decision = "; no decision on a pair of systems changes"
             if row["changed % of all"]:
-                changed = (
+                decision = (
                     f"; of the decisions on all pairs it changes {row['changed % of all']:.1f}% at"
                     f" most (test {row['test']}, {row['measure']} at {row['cutoff']})"
                 )
         return (
-            f"{order}{changed}.",
+            f"{order}{decision}.",
             f"Sample: {counted(self.systems, 'system')}, {counted(self.topics, 'topic')}; the"
             f" study does not say which version is right.",
         )
@@ -248,7 +250,7 @@ MEASURES = (
 """The measures of the paper, in the order of its table 2."""
 
 CUTOFFS = (5, 10, 20, 30)
-"""Its lengths of runs."""
+"""Lengths of runs of the paper."""
 
 TESTS = (
     ("sign", "none"),
@@ -260,10 +262,10 @@ TESTS = (
     ("anova-2", "tukey"),
     ("friedman", "tukey"),
 )
-"""Its tests, with their corrections, in the order of its table 5."""
+"""The tests of the paper, with their corrections, in the order of its table 5."""
 
 ROUNDING = 2.0**-48
-"""Scores that differ by less than this part of the largest may be equal in truth."""
+"""Scores that differ by less than this fraction of the largest may be equal."""
 
 
 @with_work
@@ -285,17 +287,17 @@ def study_scales(
     judged
         Judged runs of two systems at least; see :meth:`JudgedRuns.binary` for binary judgments.
     measures
-        Measures without cutoff, each once.
+        Distinct measures without cutoff.
     cutoffs
         Cutoffs of the measures, which are the lengths of the runs.
     tests
-        Tests with the correction of each, each test once; none leaves `changes` empty.
+        Distinct tests with their corrections; without tests `changes` is empty.
     alpha
         Significance level of the tests.
     ties
         How interval-scaled measures rank ties: `unique`, `mid`, `min` or `max`.
     exact_n
-        As for :func:`cranfield.compare`: most differences for an exact signed rank test.
+        As for :func:`cranfield.compare`: maximum differences for an exact signed rank test.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff.
 
@@ -307,14 +309,13 @@ def study_scales(
     Raises
     ------
     MeasureError, PolicyError
-        For unknown or repeated names, and for exact ranks that cannot be computed, before anything
-        is computed.
+        For unknown or repeated names, and for exact ranks that cannot be computed.
 
     Notes
     -----
     Scores are replaced by their exact ranks. Cutoffs and grades for which these cannot be computed
     (for AP and ERR beyond some 30 ranks, for DCG and RBP beyond some 44 with binary judgments) are
-    refused at the start: the approximations for longer runs would tie scores that differ, which
+    an error at the start: approximate ranks of longer runs would tie different scores, which
     changes Kendall's tau and the tests.
 
     Examples
@@ -322,8 +323,8 @@ def study_scales(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> judged = cf.judge(covid.runs[:6], covid.qrels).binary()
-    >>> found = study_scales(judged, ["P", "RR"], cutoffs=[5], tests=[("t", "none")])
-    >>> found.correlation["overall"][0], found.changes["S2NS"][0]
+    >>> study = study_scales(judged, ["P", "RR"], cutoffs=[5], tests=[("t", "none")])
+    >>> study.correlation["overall"][0], study.changes["S2NS"][0]
     (1.0, 0)
     """
     call = check_arguments(study_scales, locals())
@@ -334,18 +335,18 @@ def study_scales(
     if len(judged.systems) < 2:
         raise PolicyError(f"the study requires at least two systems, got {len(judged.systems)}")
     options.require(judged.judgments.max_grade, len(judged.systems) * len(judged.topics))
-    found = run_parts(
-        _compared,
+    table = run_parts(
+        _compare,
         (judged, options),
         {
-            f"cutoff-{cutoff}-measure-{place + 1}": (cutoff, place)
+            f"cutoff-{cutoff}-measure-{index + 1}": (cutoff, index)
             for cutoff in options.cutoffs
-            for place in range(len(options.measures))
+            for index in range(len(options.measures))
         },
         about={"study": "scales", **options.facts(), "runs": judged_fingerprint(judged)},
         **work,
     )
-    changes = found.select(*_AT, "changes").explode("changes").unnest("changes").drop_nulls("test")
+    changes = table.select(*_AT, "changes").explode("changes").unnest("changes").drop_nulls("test")
     decisions = len(judged.systems) * (len(judged.systems) - 1) // 2
     changed = 100 * (pl.col("S2NS") + pl.col("NS2S")) / decisions
     return ScaleStudy(
@@ -354,8 +355,8 @@ def study_scales(
         cutoffs=options.cutoffs,
         systems=len(judged.systems),
         topics=len(judged.topics),
-        correlation=found.select(*_AT, *_TAUS),
-        pairs=_pairs(found),
+        correlation=table.select(*_AT, *_TAUS),
+        pairs=_correlate_pairs(table),
         changes=changes.with_columns(changed.alias("changed % of all")),
     )
 
@@ -375,58 +376,62 @@ _PART: dict[str, Any] = {
 }
 
 
-def _compared(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) -> pl.DataFrame:
+def _compare(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) -> pl.DataFrame:
     """Compare a measure with its interval-scaled version; return one row."""
     judged, options = shared
-    cutoff, place = task
-    versions = options.versions(cutoff)[place]
+    cutoff, index = task
+    versions = options.versions(cutoff)[index]
     scores = score(judged, versions)
     hint = "; the study needs a score of every system on all topics"
-    both = [scores[version].complete(hint=hint)[0] for version in versions]
-    means, ranked_means = (to_order(one.mean()) for one in both)
-    rounding = ROUNDING * float(np.abs(both[0].values).max())
-    by_topic = kendall_tau(both[0].values, both[1].values, rounding=rounding)
-    known = by_topic[~np.isnan(by_topic)]
+    tables = [scores[version].complete(hint=hint)[0] for version in versions]
+    means, ranked_means = (to_order(table.mean()) for table in tables)
+    rounding = ROUNDING * float(np.abs(tables[0].values).max())
+    by_topic = kendall_tau(tables[0].values, tables[1].values, rounding=rounding)
+    defined = by_topic[~np.isnan(by_topic)]
     row = {
         "cutoff": cutoff,
-        "measure": options.names[place],
+        "measure": options.names[index],
         "overall": float(kendall_tau(means, ranked_means)),
-        "by topic": float(known.mean()) if known.size else np.nan,
-        "lowest": float(known.min()) if known.size else np.nan,
+        "by topic": float(defined.mean()) if defined.size else np.nan,
+        "lowest": float(defined.min()) if defined.size else np.nan,
         "means": means.tolist(),
         "ranked": ranked_means.tolist(),
-        "changes": [_changed(both, test, correct, options) for test, correct in options.tests],
+        "changes": [
+            _count_changes(tables, test, correct, options) for test, correct in options.tests
+        ],
     }
     return pl.DataFrame([row], _PART)
 
 
-def _pairs(found: pl.DataFrame) -> pl.DataFrame:
-    """Compare the measures at each cutoff two at a time, before and after."""
+def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
+    """Correlate the pairs of measures at each cutoff, and their interval-scaled versions."""
     rows = []
-    for one, other in combinations(found.iter_rows(named=True), 2):
-        if one["cutoff"] == other["cutoff"]:
+    for first, second in combinations(table.iter_rows(named=True), 2):
+        if first["cutoff"] == second["cutoff"]:
             original, scaled = (
-                float(kendall_tau(np.array(one[name]), np.array(other[name])))
+                float(kendall_tau(np.array(first[name]), np.array(second[name])))
                 for name in ("means", "ranked")
             )
             change = 100 * (scaled / original - 1) if original else np.nan
-            rows.append((one["cutoff"], one["measure"], other["measure"], original, scaled, change))
+            rows.append(
+                (first["cutoff"], first["measure"], second["measure"], original, scaled, change)
+            )
     schema: dict[str, Any] = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
     schema |= dict.fromkeys(("original", "interval", "change %"), pl.Float64)
     return pl.DataFrame(rows, schema, orient="row")
 
 
-def _changed(
-    both: Sequence[Scores], test: str, correction: str, options: ScaleOptions
+def _count_changes(
+    tables: Sequence[Scores], test: str, correction: str, options: ScaleOptions
 ) -> dict[str, Any]:
     """Count significant pairs by the measure, and changed decisions by its version."""
     before, after = (
         compare(
-            one, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
+            table, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
         ).is_significant()
-        for one in both
+        for table in tables
     )
-    found = int(before.sum())
+    n_significant = int(before.sum())
     lost, won = int((before & ~after).sum()), int((~before & after).sum())
-    share = 100 * (lost + won) / found if found else np.nan
-    return {"test": test, "Sig": found, "S2NS": lost, "NS2S": won, "changed %": share}
+    changed = 100 * (lost + won) / n_significant if n_significant else np.nan
+    return {"test": test, "Sig": n_significant, "S2NS": lost, "NS2S": won, "changed %": changed}

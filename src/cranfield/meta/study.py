@@ -19,7 +19,7 @@ STUDIES: Registry[type[Result]] = Registry(
     package="cranfield.meta",
     base=Result,
 )
-"""The studies: by name, the class of their result."""
+"""Classes of the results of studies, by name of the study."""
 
 OF_MEASURE = {"measure": Column("Text form of the measure.", key=True)}
 """The first column of tables that several measures can share."""
@@ -32,11 +32,10 @@ SYSTEM_PAIR = {
     "first": Column("First system of the pair.", key=True),
     "second": Column("Second system of the pair.", key=True),
 }
-"""Columns that say which two measures, or systems, a row compares."""
-
+"""Columns for the two measures, or systems, that a row compares."""
 
 WORK = ("jobs", "backend", "folder", "progress")
-"""Options that change no result."""
+"""Options that do not change results."""
 
 
 class Study(Result):
@@ -46,13 +45,13 @@ class Study(Result):
     and arguments in their canonical form. The class declares
 
     parts
-        Attributes, or methods, that are its tables, in the order of `columns`. One that lacks the
-        measure, which distinguishes those of several studies, gets it in front.
+        Attributes, or methods, that are its tables, in the order of `columns`. The measure, which
+        distinguishes the tables of several studies, becomes the first column where it is missing.
     titles
-        Titles of its tables for reading, in order, by name; the others are data frames only. By
-        default all tables are for reading, with their names as titles.
+        Titles of its readable tables, in order, by name; others are data frames only. By default
+        all tables are readable, with their names as titles.
     nulls
-        What tables for reading have instead of null, by column.
+        Text instead of null in readable tables, by column.
     """
 
     parts: ClassVar[Sequence[str]] = ()
@@ -93,7 +92,7 @@ class Study(Result):
 
     @classmethod
     def side_by_side(cls, results: Sequence[Self]) -> list[Table]:
-        """Return the tables for reading; those of one name are put together."""
+        """Return the readable tables; tables with the same name are concatenated."""
         import polars as pl
 
         if cls.tables is not Study.tables:
@@ -102,7 +101,7 @@ class Study(Result):
         titles = cls.titles or {name: name if len(frames[0]) > 1 else "" for name in frames[0]}
         tables = []
         for name, title in titles.items():
-            parts = [each[name] for each in frames if name in each]
+            parts = [by_name[name] for by_name in frames if name in by_name]
             if any(part.height for part in parts) or len(titles) == 1:
                 frame = pl.concat(parts).with_columns(
                     pl.col(column).cast(pl.String).fill_null(text)
@@ -113,45 +112,45 @@ class Study(Result):
         return tables
 
 
-def labelled(measure: str) -> str:
-    """Write the measure before a line, where it has a name."""
+def prefix(measure: str) -> str:
+    """Return the prefix of a line with the name of the measure, if it has one."""
     return f"{measure}: " if measure else ""
 
 
-def attaining(
+def names_with_value(
     frame: pl.DataFrame, column: str, value: Any, noun: str = "measure", name: str = ""
 ) -> list[str]:
-    """Return the names of all rows with a value, so that ties are named together."""
+    """Return the names of all rows with a value, ties included."""
     return [row[name or noun] for row in frame.iter_rows(named=True) if row[column] == value]
 
 
-def most_and_fewest(
+def describe_extremes(
     frame: pl.DataFrame,
     column: str,
-    what: str,
-    shown: Callable[[dict[str, Any]], tuple[str, str]],
+    quantity: str,
+    describe: Callable[[dict[str, Any]], tuple[str, str]],
     noun: str = "measure",
 ) -> str:
-    """Say which rows have the most of something, and which the fewest; ties are named together.
+    """Describe the rows with the highest and the lowest value of a column, ties included.
 
-    `shown` writes the number of a row, in full and in short.
+    `describe` returns the value of a row as a long and a short text.
     """
     rows = frame.sort(column, descending=True, maintain_order=True)
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
-    most, fewest = shown(first)[0], shown(last)[1]
-    best, worst = (attaining(frame, column, row[column], noun) for row in (first, last))
+    maximum, minimum = describe(first)[0], describe(last)[1]
+    top, bottom = (names_with_value(frame, column, row[column], noun) for row in (first, last))
     if len(rows) == 1:
-        return f"{capitalised(what)}: {best[0]}, {most}."
-    if len(best) == len(rows):
-        return f"All {len(rows)} {noun}s have equally many {what}: {most}."
-    each = " each" if len(best) > 1 else ""
+        return f"{capitalised(quantity)}: {top[0]}, {maximum}."
+    if len(top) == len(rows):
+        return f"All {len(rows)} {noun}s have equally many {quantity}: {maximum}."
+    suffix = " each" if len(top) > 1 else ""
     return (
-        f"Most {what}: {names_or_count(best, noun)}, {most}{each}; fewest:"
-        f" {names_or_count(worst, noun)}, {fewest}."
+        f"Most {quantity}: {names_or_count(top, noun)}, {maximum}{suffix}; fewest:"
+        f" {names_or_count(bottom, noun)}, {minimum}."
     )
 
 
-def percent(share: float | None) -> str:
+def percent(proportion: float | None) -> str:
     """Format a proportion in percent; empty for None."""
-    text = number(None if share is None else 100 * share, 1)
+    text = number(None if proportion is None else 100 * proportion, 1)
     return f"{text}%" if text else ""

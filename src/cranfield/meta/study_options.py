@@ -9,14 +9,13 @@ from typing import Annotated, Any
 from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.kinds import Numbers, Share, Whole
 from cranfield.collection.policies import DEEPEST
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 
 MOST_REPEATS = 10**6
-"""Largest number of repeats."""
-
+"""Maximum number of repeats."""
 
 Repeats = Annotated[int, Whole(1, MOST_REPEATS)]
-Resamples = Annotated[int, Whole(1, MOST_RESAMPLES)]
+Resamples = Annotated[int, Whole(1, MAX_RESAMPLES)]
 Seed = Annotated[int, Whole(0, called="the seed")]
 Rel = Annotated[int, Whole(1)]
 Proportion = Annotated[float, Share()]
@@ -25,14 +24,14 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
 def whole_numbers(
-    name: str, values: Any, highest: int | None = None, of: str = "", lowest: int = 1
+    name: str, values: Any, highest: int | None = None, suffix: str = "", lowest: int = 1
 ) -> tuple[int, ...]:
-    """Return a whole number or several, in order; one that is repeated is refused."""
+    """Return one or more integers, in order; raise an error for duplicates."""
     numbers = list(values) if isinstance(values, Iterable) else [values]
     if not numbers:
-        raise PolicyError(f"expected at least one {name}{of}, got none")
+        raise PolicyError(f"expected at least one {name}{suffix}, got none")
     for number in numbers:
-        check_whole(f"{name}{of}", number, lowest, highest)
+        check_whole(f"{name}{suffix}", number, lowest, highest)
         if numbers.count(number) > 1:
             raise PolicyError(f"{name} {number} is repeated")
     return tuple(map(int, numbers))
@@ -42,8 +41,8 @@ _COMMA = re.compile(r",(?![^(]*\))")
 
 
 def split_texts(name: str, texts: Any) -> list[Any]:
-    """Return several texts or specs, or those in one text with commas between them."""
-    several = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
-    if not several:
+    """Return texts or specs as a list; a single text is split at commas."""
+    parts = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
+    if not parts:
         raise PolicyError(f"expected at least one {name}, got none")
-    return [text.strip() if isinstance(text, str) else text for text in several]
+    return [text.strip() if isinstance(text, str) else text for text in parts]

@@ -1,4 +1,4 @@
-"""Repeated work of studies, kept in a results folder."""
+"""Repeated work of studies, stored in a results folder."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ _MARK = b'"sha256": "'
 _OPEN = "0" * 64
 
 
-def sealed(part: pl.DataFrame, study: str, name: str) -> bytes:
-    """Return a part as Parquet; its metadata hold its study, its name, and a hash of all of it."""
+def seal_part(part: pl.DataFrame, study: str, name: str) -> bytes:
+    """Return a part as Parquet; its metadata hold its study, its name, and a hash of its bytes."""
     about = json.dumps({"study": study, "part": name, "sha256": _OPEN})
     out = BytesIO()
     part.write_parquet(out, metadata={_KEY: about})
-    return _with_hash(out.getvalue())
+    return _insert_hash(out.getvalue())
 
 
-def unsealed(data: bytes, study: str, name: str) -> pl.DataFrame:
-    """Return the part that a file holds; anything else is an error."""
+def unseal_part(data: bytes, study: str, name: str) -> pl.DataFrame:
+    """Return the part in a file; raise an error if it is not that part."""
     if _MARK not in data:
         raise InputError("has no checksum, or a damaged one")
-    if _with_hash(data) != data:
+    if _insert_hash(data) != data:
         raise InputError("is damaged: its checksum does not match")
     about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_KEY])
     if about["study"] != study:
@@ -54,15 +54,15 @@ def unsealed(data: bytes, study: str, name: str) -> pl.DataFrame:
     return pl.read_parquet(BytesIO(data))
 
 
-def _with_hash(data: bytes) -> bytes:
-    """Put in the hash of the bytes in which the hash itself is zeros.
+def _insert_hash(data: bytes) -> bytes:
+    """Insert the hash of the bytes in which the hash itself is zeros.
 
-    Metadata stand at the end, behind all values.
+    Metadata are at the end, after all values.
     """
     start = data.rfind(_MARK) + len(_MARK)
-    before, behind = data[:start], data[start + len(_OPEN) :]
-    digest = hashlib.sha256(before + _OPEN.encode() + behind).hexdigest()
-    return before + digest.encode() + behind
+    before, after = data[:start], data[start + len(_OPEN) :]
+    digest = hashlib.sha256(before + _OPEN.encode() + after).hexdigest()
+    return before + digest.encode() + after
 
 
 def hash_of(*parts: Any) -> str:
@@ -87,12 +87,14 @@ def fingerprint(*scores: Scores) -> str:
     return hash_of(*parts)
 
 
-def judged_fingerprint(judged: JudgedRuns, *more: Ints) -> str:
-    """Return a hash of judged runs: all that scores of them depend on, besides measures."""
+def judged_fingerprint(judged: JudgedRuns, *arrays: Ints) -> str:
+    """Return a hash of the parts of judged runs that scores depend on."""
     rows, judgments = judged.documents, judged.judgments
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
     numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
-    return hash_of(labels, *(array.astype(np.int64) for array in (*numbers, *more)), judged.scored)
+    return hash_of(
+        labels, *(array.astype(np.int64) for array in (*numbers, *arrays)), judged.scored
+    )
 
 
 class ResultsFolder:
@@ -111,17 +113,17 @@ class ResultsFolder:
         self.damaged: list[str] = []
         expected = json.loads(json.dumps({"cranfield": __version__, **about}))
         self.study = hashlib.sha256(json.dumps(expected, sort_keys=True).encode()).hexdigest()
-        note = self.path / "study.json"
+        settings = self.path / "study.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            others = sorted(file.name for file in self.path.iterdir() if file.name[0] != ".")
-            # Another process may have begun, and be further, since nothing was there.
-            if not note.exists():
-                if others:
-                    raise PolicyError(f"{path} contains {quoted(others[0])}, but no study.json")
-                with whole_file(note, new=True) as out:
+            files = sorted(file.name for file in self.path.iterdir() if file.name[0] != ".")
+            # Another process may have created the file in the meantime.
+            if not settings.exists():
+                if files:
+                    raise PolicyError(f"{path} contains {quoted(files[0])}, but no study.json")
+                with whole_file(settings, new=True) as out:
                     out.write(json.dumps(expected, indent=1, ensure_ascii=False).encode() + b"\n")
-            content = note.read_bytes()
+            content = settings.read_bytes()
         except CranfieldError:
             raise
         except (OSError, ValueError) as error:
@@ -130,9 +132,11 @@ class ResultsFolder:
         try:
             recorded = json.loads(content.decode())
         except (ValueError, RecursionError) as error:
-            raise InputError("is not JSON, or is damaged", source=str(note)) from error
+            raise InputError("is not JSON, or is damaged", source=str(settings)) from error
         if recorded != expected:
-            raise PolicyError(f"{path} contains another study: {_difference(recorded, expected)}")
+            raise PolicyError(
+                f"{path} contains another study: {_describe_difference(recorded, expected)}"
+            )
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.parquet"
@@ -140,11 +144,11 @@ class ResultsFolder:
     def read(self, name: str) -> pl.DataFrame | None:
         """Return a finished part; None if it is missing, or differs from the written part.
 
-        The latter is kept for `say_damage`.
+        The latter is recorded for `warn_of_damage`.
         """
         path = self._file(name)
         try:
-            return unsealed(path.read_bytes(), self.study, name)
+            return unseal_part(path.read_bytes(), self.study, name)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -154,13 +158,13 @@ class ResultsFolder:
         self.damaged.append(f"{path.name} {reason}")
         return None
 
-    def say_damage(self) -> None:
+    def warn_of_damage(self) -> None:
         """Warn of parts that are computed again, and record them with reasons in the folder."""
         if not self.damaged:
             return
-        others = len(self.damaged) - 1
-        more = f", and {others} others that are damaged" if others else ""
-        warn(f"{quoted(self.path)}: computed again: {self.damaged[0]}{more}; see {_DAMAGED}")
+        n_others = len(self.damaged) - 1
+        others = f", and {n_others} others that are damaged" if n_others else ""
+        warn(f"{quoted(self.path)}: computed again: {self.damaged[0]}{others}; see {_DAMAGED}")
         with whole_file(self.path / _DAMAGED) as out:
             out.write(
                 "".join(f"{problem}; it was computed again\n" for problem in self.damaged).encode()
@@ -168,13 +172,13 @@ class ResultsFolder:
 
     def write(self, name: str, part: pl.DataFrame) -> None:
         with whole_file(self._file(name)) as out:
-            out.write(sealed(part, self.study, name))
+            out.write(seal_part(part, self.study, name))
 
     def tidy(self) -> None:
         """Remove files of writes that were interrupted before this study began."""
         for pattern in (".*.parquet.*", ".study.json.*", f".{_DAMAGED}.*"):
             for file in self.path.glob(pattern):
-                # Others are perhaps being written, by a process that does the same study.
+                # Newer files may be in use by another process of the same study.
                 with suppress(FileNotFoundError):
                     if file.stat().st_mtime < self.began:
                         file.unlink()
@@ -184,14 +188,14 @@ _DAMAGED = "damaged.txt"
 """File that lists the parts that were damaged and computed again."""
 
 
-def _difference(recorded: Any, expected: Mapping[str, Any]) -> str:
-    """Describe the first fact of two studies that differs."""
+def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
+    """Describe the first setting in which two studies differ."""
     if not isinstance(recorded, dict):
         return "its study.json is not an object"
 
     def text(values: Mapping[str, Any]) -> str:
-        written = json.dumps(values[name], ensure_ascii=False) if name in values else "not there"
-        return plain(written if len(written) <= 60 else f"{written[:57]}...")
+        value = json.dumps(values[name], ensure_ascii=False) if name in values else "not there"
+        return plain(value if len(value) <= 60 else f"{value[:57]}...")
 
     missing = object()
     name = next(
@@ -213,7 +217,7 @@ BLOCK = 10
 class Work(TypedDict, total=False):
     """Where and how the parts of a study are computed; options of :func:`run_parts`.
 
-    None of it changes a result.
+    They do not change results.
     """
 
     jobs: int
@@ -223,11 +227,11 @@ class Work(TypedDict, total=False):
 
 
 def with_work(function: Function) -> Function:
-    """Show the options of a study's work in its signature, which collects them as :class:`Work`."""
-    own = inspect.signature(function)
+    """Add the options of :class:`Work` to the signature of a study."""
+    signature = inspect.signature(function)
     work = [param for name, param in _PARAMETERS.items() if name in Work.__annotations__]
-    named_params = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = own.replace(parameters=[*named_params, *work])  # type: ignore[attr-defined]
+    named_params = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = signature.replace(parameters=[*named_params, *work])  # type: ignore[attr-defined]
     return function
 
 
@@ -237,11 +241,11 @@ def part_name(text: str) -> str:
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def repeated(
-    sizes: Iterable[int], repeats: int, each: int = BLOCK, form: str = "{:05d}-{:06d}-{:06d}"
+def split_repeats(
+    sizes: Iterable[int], repeats: int, step: int = BLOCK, form: str = "{:05d}-{:06d}-{:06d}"
 ) -> dict[str, tuple[int, int, int]]:
-    """Divide the repeats of several sizes into parts, such as (5, 0, 10), (5, 10, 20), by name."""
-    parts = [(size, k, min(k + each, repeats)) for size in sizes for k in range(0, repeats, each)]
+    """Split the repeats of several sizes into parts, such as (5, 0, 10), (5, 10, 20), by name."""
+    parts = [(size, k, min(k + step, repeats)) for size in sizes for k in range(0, repeats, step)]
     return {form.format(*part): part for part in parts}
 
 
@@ -273,23 +277,23 @@ def run_parts(
         Number of workers, 1 or more. It never changes a result.
     backend
         `serial`, or the name of a backend of joblib: `loky` (processes), `threading`, `dask`,
-        `ray`. By default processes where jobs is above 1, or what surrounds the call as
-        `joblib.parallel_config`. Parts of a worker that is killed are done again by others.
+        `ray`. By default processes if `jobs` is above 1, or the backend of a surrounding
+        `joblib.parallel_config`. Parts of a killed worker are recomputed by others.
     folder
-        Results folder: finished parts are written to it at once, and parts that are there already
-        are read instead of computed. A part that differs from the written one is computed again,
+        Results folder: finished parts are written to it at once, and existing parts are read
+        instead of computed. A part that differs from the written one is computed again,
         with a warning, and a line in `damaged.txt`.
     progress
-        Called with the number of parts done, and of all parts.
+        Called with the number of finished parts, and of all parts.
 
     Raises
     ------
     PolicyError
-        For no jobs, an unknown backend, or a folder that contains another study.
+        For less than one job, an unknown backend, or a folder that contains another study.
     MissingDependencyError
         When a backend is not installed.
     CranfieldError
-        When a part kills its workers each time.
+        If a part repeatedly crashes its worker.
 
     Examples
     --------
@@ -300,22 +304,22 @@ def run_parts(
     """
     check_whole("jobs", jobs, 1, MOST_JOBS)
     results = None if folder is None else ResultsFolder(folder, about)
-    done = {}
+    finished = {}
     if results is not None:
-        done = {n: part for n in tasks if (part := results.read(n)) is not None}
-        results.say_damage()
+        finished = {n: part for n in tasks if (part := results.read(n)) is not None}
+        results.warn_of_damage()
     if progress is not None:
-        progress(len(done), len(tasks))
-    todo = ((name, task) for name, task in tasks.items() if name not in done)
-    for name, part in computed(function, shared, todo, jobs=jobs, backend=backend):
+        progress(len(finished), len(tasks))
+    pending = ((name, task) for name, task in tasks.items() if name not in finished)
+    for name, part in computed(function, shared, pending, jobs=jobs, backend=backend):
         if results is not None:
             results.write(name, part)
-        done[name] = part
+        finished[name] = part
         if progress is not None:
-            progress(len(done), len(tasks))
+            progress(len(finished), len(tasks))
     if results is not None:
         results.tidy()
-    return pl.concat([done[name] for name in tasks])
+    return pl.concat([finished[name] for name in tasks])
 
 
 _PARAMETERS = inspect.signature(run_parts).parameters

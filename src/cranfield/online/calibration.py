@@ -23,7 +23,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.users.markov import MarkovPrecision
 from cranfield.measures.users.stopping import RankBiasedPrecision
 from cranfield.online.click_models.model import Model, Patterns, Values
-from cranfield.online.click_models.models import Cascade
+from cranfield.online.click_models.models import CascadeModel
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result
@@ -39,17 +39,17 @@ class ClickMoves(Result):
     Attributes
     ----------
     counts
-        Moves from each rank (row) to each rank (column); a second click on the same result in a row
-        is a move to where the user is. Shape (ranks, ranks).
+        Number of moves from each rank (row) to each rank (column); a repeated click on the same
+        result is a move to its own rank. Shape (ranks, ranks).
     stays
-        Data frame, a row a rank and a grade: `by`, `value`, `mean` (seconds), `clicks` of a known
-        dwell time, `censored` of them. Without rows if the log has no dwell times.
+        Data frame, one row per rank and per grade: `by`, `value`, `mean` (seconds), `clicks` with a
+        known dwell time, and the `censored` ones. Without rows if the log has no dwell times.
     pages
-        Pages with at least one move.
+        Number of pages with at least one move.
     excluded
-        Moves that are not counted, from or to a rank below the last one.
+        Number of excluded moves, from or to a rank below the last one.
     unknown
-        Clicks whose dwell time is not known.
+        Number of clicks with an unknown dwell time.
     """
 
     name: ClassVar[str] = "moves"
@@ -71,18 +71,18 @@ class ClickMoves(Result):
         Parameters
         ----------
         stays
-            None for discrete time; `rank` or `grade` for continuous time, where users stay at each
-            rank, or at each document of a grade, as long as in the log on the mean.
+            None for discrete time; `rank` or `grade` for continuous time, in which users stay at
+            each rank, or at each document of a grade, for its mean dwell time in the log.
         prior
-            Moves that are added to those counted between any two different ranks, above 0; with
-            `loops=True` also to those to the same rank.
+            Number that is added to the moves between any two different ranks, above 0; with
+            `loops=True` also to moves to the same rank.
         options
             Other parameters of `MP`, such as `states='relevant'` or `recall=True`.
 
         Returns
         -------
         Measure
-            Its text form has all moves and times, and reads back the same.
+            Its text form has all moves and times, and can be parsed.
 
         Raises
         ------
@@ -92,19 +92,19 @@ class ClickMoves(Result):
             If there are no dwell times.
         """
         check_number("prior", prior, above=0)
-        often = self.counts + prior
+        counts = self.counts + prior
         if not options.get("loops"):
-            np.fill_diagonal(often, 0.0)
+            np.fill_diagonal(counts, 0.0)
         if stays is not None:
             check_choice("stays", stays, STAYS)
-            known = self.stays.filter((pl.col("by") == stays) & (pl.col("mean") > 0))
-            if known.is_empty():
+            times = self.stays.filter((pl.col("by") == stays) & (pl.col("mean") > 0))
+            if times.is_empty():
                 raise InputError(f"the log has no dwell times by {stays}")
-            options["dwell"] = dict(known.select("value", "mean").iter_rows())
+            options["dwell"] = dict(times.select("value", "mean").iter_rows())
             options["dwell_by"] = stays
         moves = {
-            at: {to: float(count) for to, count in enumerate(row, 1) if count}
-            for at, row in enumerate(often.tolist(), 1)
+            start: {end: float(count) for end, count in enumerate(row, 1) if count}
+            for start, row in enumerate(counts.tolist(), 1)
         }
         return MarkovPrecision(moves=moves, **options)
 
@@ -116,22 +116,22 @@ class ClickMoves(Result):
 
     def heading(self) -> list[str]:
         numbers = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
-        sizes = [counted(int(number), what) for what, number in numbers.items()]
+        sizes = [counted(int(number), noun) for noun, number in numbers.items()]
         return [", ".join([*sizes, *([f"{self.excluded:,} excluded"] if self.excluded else [])])]
 
 
 def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
-    """Count how users move from click to click of a page, in order of time.
+    """Count the moves of users between successive clicks on a page.
 
-    Clicks on no result are ignored. The mean time at a rank or grade is that of an exponential
-    time, the seconds of all clicks over the number of those whose time is not censored.
+    Clicks on no result are ignored. The mean time at a rank or grade assumes an exponential
+    distribution: the seconds of all clicks divided by the number of uncensored clicks.
 
     Parameters
     ----------
     log
         Log with clicks.
     ranks
-        Last rank that counts, 2 to 100.
+        Last rank to include, 2 to 100.
 
     Raises
     ------
@@ -153,30 +153,30 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     """
     check_whole("ranks", ranks, 2, 100)
     log.require("clicks", purpose="a table of click moves")
-    on = log.clicks.filter(pl.col("rank") >= 1)
-    next_to = on.select("page", start="rank", end=pl.col("rank").shift(-1))
-    next_to = next_to.filter(pl.col("page") == pl.col("page").shift(-1))
-    near = next_to.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
+    clicks = log.clicks.filter(pl.col("rank") >= 1)
+    moves = clicks.select("page", start="rank", end=pl.col("rank").shift(-1))
+    moves = moves.filter(pl.col("page") == pl.col("page").shift(-1))
+    counted_moves = moves.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
     counts = np.zeros((ranks, ranks), dtype=np.int64)
-    np.add.at(counts, (near["start"] - 1, near["end"] - 1), 1)
-    stays, unknown = _stays(log, on.filter(pl.col("rank") <= ranks))
-    excluded = next_to.height - near.height
-    return ClickMoves(counts, stays, near["page"].n_unique(), excluded, unknown)
+    np.add.at(counts, (counted_moves["start"] - 1, counted_moves["end"] - 1), 1)
+    stays, unknown = _stays(log, clicks.filter(pl.col("rank") <= ranks))
+    excluded = moves.height - counted_moves.height
+    return ClickMoves(counts, stays, counted_moves["page"].n_unique(), excluded, unknown)
 
 
 def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Return mean dwell times by rank and grade, and the number of clicks without one."""
+    """Return mean dwell times by rank and grade, and the number of clicks without dwell."""
     for name, kind in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
         if name not in clicks.columns:
             clicks = clicks.with_columns(pl.lit(None, kind).alias(name))
     if "grade" in log.results.columns:
         grades = log.results.select("page", "rank", "grade")
         clicks = clicks.join(grades, on=["page", "rank"], how="left", maintain_order="left")
-    known = clicks.filter(pl.col("dwell") >= 0)
+    timed_clicks = clicks.filter(pl.col("dwell") >= 0)
     censored = pl.col("censored").fill_null(False)
     tables = [
-        known.drop_nulls(by)
-        .group_by(by=pl.lit(by), value=pl.col(by).cast(pl.Int64))
+        timed_clicks.drop_nulls(key)
+        .group_by(by=pl.lit(key), value=pl.col(key).cast(pl.Int64))
         .agg(
             mean=pl.col("dwell").sum() / (~censored).sum(),
             clicks=pl.len().cast(pl.Int64),
@@ -184,15 +184,15 @@ def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         )
         .filter(pl.col("clicks") > pl.col("censored"))
         .sort("value")
-        for by in STAYS
-        if by in clicks.columns
+        for key in STAYS
+        if key in clicks.columns
     ]
-    return pl.concat(tables), clicks.height - known.height
+    return pl.concat(tables), clicks.height - timed_clicks.height
 
 
 def examined(model: Model, values: Values, pages: Patterns) -> Floats:
-    """Return P(E = 1) of each result, by a model of users who go on from rank to rank."""
-    if not isinstance(model, Cascade):
+    """Return P(E = 1) of each result, by a model of users who read from rank to rank."""
+    if not isinstance(model, CascadeModel):
         raise PolicyError(f"model must have users who read from rank to rank, got {model}")
     return model.posterior(values, pages).examined
 
@@ -235,7 +235,7 @@ class Persistence(Result):
     excluded: int
 
     def measure(self, **options: Any) -> Measure:
-        """Return RBP with this persistence, and optional other parameters."""
+        """Return RBP with this persistence and other optional parameters."""
         return RankBiasedPrecision(p=self.p, **options)
 
     def _frame(self) -> pl.DataFrame:
@@ -245,9 +245,10 @@ class Persistence(Result):
         return {}
 
     def heading(self) -> list[str]:
-        limits = between(self.low, self.high)
+        interval = between(self.low, self.high)
         by_unit = "" if self.unit == "page" else f"by {self.unit}"
-        parts = f"p {number(self.p)}", limits, f"by {self.by}", counted(self.pages, "page"), by_unit
+        pages = counted(self.pages, "page")
+        parts = f"p {number(self.p)}", interval, f"by {self.by}", pages, by_unit
         return [", ".join(filter(None, parts))]
 
 
@@ -261,8 +262,8 @@ def rbp_persistence(
     r"""Estimate the persistence of RBP from a log.
 
     A user who continues with the probability p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a
-    page of n ranks D is known up to n: a user who read rank n may have continued. The likelihood is
-    highest at
+    page of n ranks D is censored at n: a user who read rank n may have continued. The maximum
+    likelihood estimate is
 
     .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
 
@@ -271,23 +272,23 @@ def rbp_persistence(
     Parameters
     ----------
     log
-        Pages with clicks, and best with all results: without them no page has an end.
+        Pages with clicks, and preferably all results, which give the lengths of pages.
     model
         By default users read down to their lowest click, and pages without a click, which carry
-        no information on depth, are excluded and counted. Users who read on and did not click make
-        that too low. With a trained model of users who read from rank to rank (CM, SDBN, DCM, DBN,
-        CCM) the probabilities that ranks were examined, given all clicks of the page, take the
-        place of d.
+        no information on depth, are excluded and counted. This underestimates p if users read on
+        without clicking. With a trained model of users who read from rank to rank (CM, SDBN, DCM,
+        DBN, CCM) the probabilities that ranks were examined, given all clicks of the page, replace
+        d.
     unit
         Independent unit of the standard error: `page`, `query`, `session` or `user`. The standard
-        error leaves out the uncertainty of the model's parameters.
+        error ignores the uncertainty of the model's parameters.
 
     Raises
     ------
     InputError
-        For a log without a click, or in which no user could go on.
+        For a log without a click, or in which no user could continue.
     PolicyError
-        For a model of other users.
+        For a model whose users do not read from rank to rank.
 
     References
     ----------
@@ -309,20 +310,20 @@ def rbp_persistence(
         frame = frame.group_by("unit", maintain_order=True).agg(
             pl.col("on", "could", "pages").sum()
         )
-    on, could = frame["on"].to_numpy(), frame["could"].to_numpy()
+    continued, possible = frame["on"].to_numpy(), frame["could"].to_numpy()
     pages = int(frame["pages"].sum())
-    if not could.sum() > 0:
+    if not possible.sum() > 0:
         raise InputError(
             "no page has a click above its last rank, so persistence cannot be estimated",
             source=log.source,
         )
-    p = float(on.sum() / could.sum())
+    p = float(continued.sum() / possible.sum())
     units = frame.height
     error = low = high = float("nan")
     if units > 1:
-        # Of a ratio of sums by unit, by the delta method.
-        squares = np.square(on - p * could).sum()
-        error = float(np.sqrt(units / (units - 1) * squares) / float(could.sum()))
+        # The standard error of a ratio of sums by unit, by the delta method.
+        squares = np.square(continued - p * possible).sum()
+        error = float(np.sqrt(units / (units - 1) * squares) / float(possible.sum()))
     if 0 < p < 1 and error > 0:
         half = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
         logit = np.log(p / (1 - p))
@@ -333,27 +334,28 @@ def rbp_persistence(
 
 
 def _by_lowest_click(log: QueryLog) -> pl.DataFrame:
-    """Times that users went on, and could have, of each page with a click on a result."""
+    """Return how often users continued, and could have, on each page with a click on a result."""
     log.require("clicks", purpose="a persistence")
-    last = pl.col("rank").max().cast(pl.Int64)
+    lowest = pl.col("rank").max().cast(pl.Int64)
     clicks = log.clicks.filter(pl.col("rank") >= 1)
-    depth = clicks.group_by("page", maintain_order=True).agg(depth=last)
-    length = log.results.group_by("page").agg(length=last)
+    depth = clicks.group_by("page", maintain_order=True).agg(depth=lowest)
+    length = log.results.group_by("page").agg(length=lowest)
     joined = depth.join(length, on="page", how="left", maintain_order="left")
     if log.results.is_empty():
         joined = joined.with_columns(length=pl.col("depth") + 1)
-    on, could = pl.col("depth") - 1, pl.min_horizontal("depth", pl.col("length") - 1)
-    columns = {name: one.cast(pl.Float64) for name, one in (("on", on), ("could", could))}
+    continued, possible = pl.col("depth") - 1, pl.min_horizontal("depth", pl.col("length") - 1)
+    columns = {"on": continued.cast(pl.Float64), "could": possible.cast(pl.Float64)}
     return joined.drop_nulls("length").select("page", **columns, pages=pl.lit(1))
 
 
 def _by_examined(log: QueryLog, model: ClickModel) -> pl.DataFrame:
     pages = model.patterns(log)
-    seen = examined(model.model, model.values, pages)
+    p = examined(model.model, model.values, pages)
     size = len(pages)
-    on = np.bincount(pages.pattern, seen * (pages.rank > 0), size)
-    could = np.bincount(pages.pattern, seen * (pages.rank < pages.lengths[pages.pattern] - 1), size)
+    continued = np.bincount(pages.pattern, p * (pages.rank > 0), size)
+    is_last = pages.rank == pages.lengths[pages.pattern] - 1
+    possible = np.bincount(pages.pattern, p * ~is_last, size)
     results = np.flatnonzero(pages.page >= 0)
-    kind = pages.page[results]
-    frame = pl.DataFrame({"page": results, "on": on[kind], "could": could[kind]})
+    pattern = pages.page[results]
+    frame = pl.DataFrame({"page": results, "on": continued[pattern], "could": possible[pattern]})
     return frame.with_columns(pages=pl.lit(1))

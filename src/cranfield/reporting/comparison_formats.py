@@ -307,7 +307,7 @@ def scale_text(facts: ScaleFacts) -> str:
 def _values(facts: ScaleFacts) -> list[str]:
     image = facts.image
     if image is None:
-        return [f"image: {facts.refused}"]
+        return [f"image: {facts.refusal}"]
     gaps = image.gaps()
     many = f"about 2^{image.size.bit_length() - 1}"
     count = f"{image.size:,}" if image.size < 2**62 else many
@@ -355,7 +355,7 @@ def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
         "tests": facts.tests,
     }
     if image is None:
-        content["refused"] = facts.refused
+        content["refused"] = facts.refusal
     else:
         names = ("lowest", "highest", "equispaced", "smallest", "largest", "unused")
         gaps = {name: getattr(image.gaps(), name) for name in names}

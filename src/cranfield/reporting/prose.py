@@ -17,7 +17,7 @@ from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import Entry, cited_in
 from cranfield.reporting.summary import listing
-from cranfield.scales.statements import MEANINGFUL, meaningfulness, measure_of, order_kept
+from cranfield.scales.statements import MEANINGFUL, describe_order, meaningfulness, measure_of
 from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.rank_sets import heading_of
@@ -568,7 +568,7 @@ def _rests_on(comparison: PairwiseComparison) -> Iterator[Sentence]:
             ".",
         ]
         if count := comparison.count():
-            order_sentence = order_kept(
+            order_sentence = describe_order(
                 count,
                 meaning.n_invariant,
                 "significantly different pair",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.text import counted
 from cranfield.reporting.page.html import label
-from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.tabular import shown_p
 
@@ -92,7 +92,7 @@ def group_letters(comparison: PairwiseComparison) -> list[str] | None:
     if comparison.baselines or comparison.alternative != "two-sided":
         return None
     groups = comparison.groups()
-    return [shortened(groups[name]) for name in comparison.systems]
+    return [shorten_letters(groups[name]) for name in comparison.systems]
 
 
 def lead(one: PairwiseComparison, name: str) -> str:

@@ -26,7 +26,7 @@ from cranfield.reporting.terminal import unit_table
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.compared_pairs import ALPHABET, letter, shortened
+from cranfield.significance.comparison.compared_pairs import ALPHABET, letter, shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.tabular import NO_VALUE, Cell, Table, from_frame
@@ -108,7 +108,7 @@ def beats(found: PairwiseComparison) -> NDArray[np.bool_]:
 def _beaten(found: PairwiseComparison, names: Sequence[str]) -> list[str]:
     between = "" if len(names) <= len(ALPHABET) else ","
     beaten = ([names[k] for k in np.flatnonzero(row).tolist()] for row in beats(found))
-    return [shortened(between.join(letters)) for letters in beaten]
+    return [shorten_letters(between.join(letters)) for letters in beaten]
 
 
 def evaluation_table(

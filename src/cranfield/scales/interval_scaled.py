@@ -15,45 +15,45 @@ from cranfield.base.spec import choice, flag, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.wrapping import Wrapping, wrapping
-from cranfield.scales.forms.form import HINT, beyond_length, lowest_relevant, of_documents
+from cranfield.scales.forms.form import HINT, beyond_length, inner_measure, lowest_relevant
 from cranfield.scales.images.values import TIES, Image, image, image_of_topic
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 Group = tuple[int | None, tuple[int, ...] | None]
-"""Relevant documents that runs may have, and the ideal ranking; None where they do not matter."""
+"""Maximum number of relevant documents of a run, and the ideal ranking; None if not relevant."""
 
 
-def groups(
+def group_cells(
     judged: JudgedRuns, length: int, limits: Ints | None, *, ideal: bool
 ) -> dict[Group, Ints]:
-    """Sort rankings, by their place among all cells, by what their images depend on.
+    """Group the cells of rankings by the limit and the ideal ranking of their images.
 
-    The limits are relevant documents of each topic, where no run may have more; shape (topics, 1)
-    or that of the judged runs. With `ideal` each topic's ideal ranking matters.
+    `limits` are the maximum numbers of relevant documents of runs, of shape (topics, 1) or that of
+    the judged runs. With `ideal` images depend on each topic's ideal ranking.
     """
     topics, systems = judged.shape
-    most = None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
-    places: dict[Group, list[int]] = {}
+    bounds = None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
+    cells: dict[Group, list[int]] = {}
     for topic in range(topics):
-        best = _ideal(judged, topic, length) if ideal else None
+        ideal_grades = _ideal_grades(judged, topic, length) if ideal else None
         for system in range(systems):
-            limit = None if most is None else int(most[topic, system])
-            places.setdefault((limit, best), []).append(topic * systems + system)
-    return {group: np.array(chosen) for group, chosen in places.items()}
+            limit = None if bounds is None else int(bounds[topic, system])
+            cells.setdefault((limit, ideal_grades), []).append(topic * systems + system)
+    return {group: np.array(group_members) for group, group_members in cells.items()}
 
 
-def _ideal(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:
-    """Grades of the ideal ranking of a topic, as far as runs go."""
+def _ideal_grades(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:
+    """Return the grades of the ideal ranking of a topic, down to the length of runs."""
     judgments = judged.judgments
-    mine = judgments.grade[(judgments.topic == topic) & (judgments.grade >= 0)]
-    return tuple(np.sort(mine)[::-1][:length].tolist())
+    grades = judgments.grade[(judgments.topic == topic) & (judgments.grade >= 0)]
+    return tuple(np.sort(grades)[::-1][:length].tolist())
 
 
 BINARY_GAINS = ("binary",)
-"""Gains by which all relevant grades count the same."""
+"""Kinds of gains that are equal for all relevant grades."""
 
 GRADED = ("betas", "thresholds")
-"""Parameters by which relevant grades count differently."""
+"""Parameters that make relevant grades count differently."""
 
 
 _FORMULA = (
@@ -79,8 +79,8 @@ class Interval(Wrapping):
     Raises
     ------
     MeasureError
-        For a measure without cutoff, or one that is not averaged; when it scores, for one whose
-        values are beyond reach at this length.
+        For a measure without cutoff, or one that is not averaged; on scoring, also if it has too
+        many values at this length.
 
     Notes
     -----
@@ -131,10 +131,10 @@ class Interval(Wrapping):
     def check(self, inner: Measure) -> None:
         if isinstance(inner, Interval):
             raise MeasureError(f"{inner} already is interval-scaled")
-        why = beyond_length(inner)
-        if why:
+        reason = beyond_length(inner)
+        if reason:
             raise MeasureError(
-                f"interval: {inner} depends on more than the grades by rank ({why}),"
+                f"interval: {inner} depends on more than the grades by rank ({reason}),"
                 f" so it has no interval-scaled version; {HINT}"
             )
         if inner.info.aggregate != "mean":
@@ -156,22 +156,22 @@ class Interval(Wrapping):
             parameter_sources={},
             range=(1.0, float("inf")) if self.raw else (0.0, 1.0),
             scale=Scale.INTERVAL if self.ties == "unique" else inner.info.scale,
-            scale_note=self._note(),
+            scale_note=self._scale_note(),
             elsewhere={},
             monotone=False,
             counts=False,
         )
 
-    def _note(self) -> str:
+    def _scale_note(self) -> str:
         if self.ties != "unique":
             return "ranks of ties other than unique ones are not equispaced (section 5 there)"
         if self.feasible:
             return "each recall base has its own scale, so topics do not share one"
         if self.cutoff is None or not depends_on_recall_base(self.inner):
             return ""
-        what = "ideal ranking" if self.inner.needs_ideal else "recall base"
+        varying_part = "ideal ranking" if self.inner.needs_ideal else "recall base"
         return (
-            f"a surrogate: the scales of topics with different {what} are treated as"
+            f"a surrogate: the scales of topics with different {varying_part} are treated as"
             " one (section 5.2.2 there)"
         )
 
@@ -179,86 +179,88 @@ class Interval(Wrapping):
         """Rank the scores of all rankings, padded to the cutoff with documents not relevant."""
         assert self.cutoff is not None
         self._check_gains()
-        # Before a table of so many ranks is made.
+        # Checked before a table with so many ranks is allocated.
         check_size(self.cutoff, max(self._highest(judged), 1))
-        binary, own = self._is_binary(), self.inner.needs_ideal
+        is_binary, needs_ideal = self._is_binary(), self.inner.needs_ideal
         rel = lowest_relevant(self.inner)
-        rows = judged.grades_by_rank(self.cutoff, rel if binary else None)
+        rows = judged.grades_by_rank(self.cutoff, rel if is_binary else None)
         rows = rows.reshape(-1, self.cutoff)
         highest = int(max(rows.max(initial=0), self._highest(judged), 1))
         out = np.zeros(judged.shape)
         flat = out.reshape(-1)
         limits = judged.recall_base(rel) if self.feasible else None
-        for (limit, ideal), chosen in groups(judged, self.cutoff, limits, ideal=own).items():
+        for (limit, ideal), cells in group_cells(
+            judged, self.cutoff, limits, ideal=needs_ideal
+        ).items():
             if limit == 0:
                 # Without relevant documents there is one run, and nothing to rank.
-                flat[chosen] = 1.0 if self.raw else 0.0
+                flat[cells] = 1.0 if self.raw else 0.0
                 continue
-            distinct, back = np.unique(rows[chosen], axis=0, return_inverse=True)
-            of = self._image(highest, limit, ideal)
+            distinct, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
+            inner_image = self._image(highest, limit, ideal)
             if self.raw or self.ties != "unique":
-                ranks = of.rank_runs(distinct, ties=self.ties).astype(np.float64)
-                found = ranks if self.raw else self._divided(ranks, of)
+                ranks = inner_image.rank_runs(distinct, ties=self.ties).astype(np.float64)
+                scores = ranks if self.raw else self._normalise(ranks, inner_image)
             else:
-                found = of.relative_ranks(distinct)
-                if of.is_approximate:
-                    self._warn(of)
-            flat[chosen] = found[back.ravel()]
+                scores = inner_image.relative_ranks(distinct)
+                if inner_image.is_approximate:
+                    self._warn(inner_image)
+            flat[cells] = scores[inverse.ravel()]
         if depends_on_recall_base(self.inner):
-            # Where the measure is undefined it counts as its lowest value.
-            nothing = np.broadcast_to(judged.recall_base(rel) == 0, out.shape)
-            out[nothing] = 1.0 if self.raw else 0.0
+            # An undefined score counts as the lowest value of the measure.
+            is_undefined = np.broadcast_to(judged.recall_base(rel) == 0, out.shape)
+            out[is_undefined] = 1.0 if self.raw else 0.0
         return out
 
     def require(self, grades: int, runs: int) -> None:
-        """Refuse so many rankings if their scores are beyond reach, before any is computed.
+        """Raise an error, before scoring, if so many rankings cannot be ranked.
 
-        Not with `feasible`, where each topic decides.
+        With `feasible` the images of single topics may still be too large.
         """
         self.require_complete()
         self._check_gains()
-        of = self._image(1 if self._is_binary() else max(grades, 1), None)
+        inner_image = self._image(1 if self._is_binary() else max(grades, 1), None)
         if self.raw or self.ties != "unique":
-            of.require(runs, self.ties)
+            inner_image.require(runs, self.ties)
 
     def _image(
         self, grades: int, at_most: int | None, ideal: tuple[int, ...] | None = None
     ) -> Image:
         assert self.cutoff is not None
-        # Grades are 0 and 1 by then, whatever the lowest relevant one was.
-        ranked = self.inner(rel=1) if self._is_binary() else self.inner
-        if ranked.needs_ideal:
-            return image_of_topic(ranked, self.cutoff, grades, ideal, at_most)
-        return image(ranked, self.cutoff, grades, at_most=at_most)
+        # Grades have been mapped to 0 and 1, whatever the lowest relevant grade was.
+        measure = self.inner(rel=1) if self._is_binary() else self.inner
+        if measure.needs_ideal:
+            return image_of_topic(measure, self.cutoff, grades, ideal, at_most)
+        return image(measure, self.cutoff, grades, at_most=at_most)
 
-    def _warn(self, of: Image) -> None:
+    def _warn(self, inner_image: Image) -> None:
         warnings.warn(
             f"{self}: too many values for exact ranks; scores are accurate to"
-            f" {of.error:.1g}, and closer ones may be tied",
+            f" {inner_image.error:.1g}, and closer ones may be tied",
             CranfieldWarning,
             stacklevel=2,
         )
 
-    def _divided(self, ranks: Floats, of: Image) -> Floats:
-        """Bring ranks of runs into [0, 1]: that of the lowest run to 0, of the highest to 1."""
-        gains = getattr(of.measure, "gains", None)
-        alone = np.arange(of.grades + 1)
-        worth = alone if gains is None or isinstance(gains.kind, str) else gains.of(alone)
-        ends = np.full((2, of.length), int(np.argmin(worth)))
+    def _normalise(self, ranks: Floats, inner_image: Image) -> Floats:
+        """Normalise ranks of runs to [0, 1], from the lowest to the highest run."""
+        gains = getattr(inner_image.measure, "gains", None)
+        grades = np.arange(inner_image.grades + 1)
+        worth = grades if gains is None or isinstance(gains.kind, str) else gains.of(grades)
+        ends = np.full((2, inner_image.length), int(np.argmin(worth)))
         ends[1] = 0
-        ends[1, : of.at_most] = int(np.argmax(worth))
-        low, high = of.rank_runs(ends, ties=self.ties).astype(np.float64)
-        return np.asarray((ranks - low) / max(high - low, 1.0))
+        ends[1, : inner_image.at_most] = int(np.argmax(worth))
+        lowest, highest = inner_image.rank_runs(ends, ties=self.ties).astype(np.float64)
+        return np.asarray((ranks - lowest) / max(highest - lowest, 1.0))
 
     def _check_gains(self) -> None:
-        """Refuse gains for documents that are not relevant, which unjudged ones do not have."""
-        kind = getattr(getattr(of_documents(self.inner), "gains", None), "kind", None)
+        """Refuse gains of non-relevant documents, as unjudged documents have none."""
+        kind = getattr(getattr(inner_measure(self.inner), "gains", None), "kind", None)
         if isinstance(kind, tuple) and any(grade <= 0 and worth for grade, worth in kind):
             raise MeasureError(f"{self}: gains of grades up to 0 must be 0 in an image")
 
     def _is_binary(self) -> bool:
         """True if all relevant grades have the same weight."""
-        inner = of_documents(self.inner)
+        inner = inner_measure(self.inner)
         if "rel" not in inner.parameters or any(name in inner.parameters for name in GRADED):
             return False
         gains = getattr(inner, "gains", None)
@@ -272,7 +274,7 @@ class Interval(Wrapping):
         return 1 if self._is_binary() else judged.judgments.max_grade
 
     def require_complete(self) -> None:
-        """Refuse a measure without a cutoff: the run length decides on the scale."""
+        """Refuse a measure without a cutoff, as the scale depends on the run length."""
         super().require_complete()
         if self.cutoff is None:
             raise MeasureError(

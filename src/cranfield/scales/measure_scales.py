@@ -48,15 +48,15 @@ from cranfield.scales.runs import (
     depends_on_recall_base,
 )
 from cranfield.scales.verdicts import (
-    LISTED,
+    MOST_LISTED,
     Run,
     RunSet,
     ScaleReport,
     TopicsReport,
     Verdict,
     Witness,
-    completed,
     run_set,
+    with_required_cutoff,
 )
 
 BLOCK = 512
@@ -66,52 +66,52 @@ Step = tuple[Run, Run]
 
 
 def rank_based_steps(length: int, top: int) -> Iterator[Step]:
-    """Neighbours in the rank-based total order, a pair for each difference that these can have.
+    """Yield neighbours in the rank-based total order, a pair for each possible difference.
 
-    The next run is that with the first possible grade from the end raised by one and all behind it
-    from c to 0; what is before is the same and cancels out.
+    The next run has the last grade below c raised by one and all grades after it set from c to 0;
+    grades before it are the same and cancel out.
     """
     for k in reversed(range(length)):
-        behind = length - 1 - k
+        n_after = length - 1 - k
         for grade in range(top):
-            yield (*[0] * k, grade, *[top] * behind), (*[0] * k, grade + 1, *[0] * behind)
+            yield (*[0] * k, grade, *[top] * n_after), (*[0] * k, grade + 1, *[0] * n_after)
 
 
 def set_based_steps(length: int, top: int) -> Iterator[Step]:
-    """Neighbours in the set-based total order, as needed for a measure of equal weights.
+    """Yield neighbours in the set-based total order, as needed for a measure of equal weights.
 
-    The next set is that with one of its m documents of the lowest grade g raised by one, and the
-    others of grade g, all lower places, from g to 0.
+    The next set has one of its documents of the lowest grade g raised by one, and the others of
+    grade g set to 0.
     """
     yield (0,) * length, (1, *[0] * (length - 1))
     for grade in range(1, top):
         for others in range(length):
-            # What stands before is the same in both, here of the highest grade.
+            # Documents before are the same in both, here of the highest grade.
             same = (top,) * (length - 1 - others)
             yield (*same, *[grade] * (others + 1)), (*same, grade + 1, *[0] * others)
 
 
 def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason: str) -> Verdict:
     """Decide a total order from all differences of neighbours."""
-    waiting = iter(steps)
+    remaining = iter(steps)
     first: tuple[Step, Any] | None = None
     uneven: tuple[Run, ...] = ()
-    while block := list(islice(waiting, BLOCK)):
+    while block := list(islice(remaining, BLOCK)):
         values = values_of(form, np.array(block).reshape(2 * len(block), -1))
         lower, upper = values.place.reshape(-1, 2).T
-        wrong = np.flatnonzero(sign * (upper - lower) <= 0)
-        if wrong.size:
-            at = int(wrong[0])
-            kind = "inverted" if upper[at] != lower[at] else "tied"
-            return Verdict(order, None, True, _witness_of_form(kind, block[at], form), reason)
-        gained = values.keys[upper] - values.keys[lower]
+        violations = np.flatnonzero(sign * (upper - lower) <= 0)
+        if violations.size:
+            index = int(violations[0])
+            kind = "inverted" if upper[index] != lower[index] else "tied"
+            return Verdict(order, None, True, _make_form_witness(kind, block[index], form), reason)
+        gains = values.keys[upper] - values.keys[lower]
         # Keys of all blocks are over the same denominator, that of the form.
-        first = first or (block[0], gained[0])
-        differs = np.flatnonzero((gained != first[1]).any(axis=1))
-        if differs.size and not uneven:
-            uneven = (*first[0], *block[int(differs[0])])
+        first = first or (block[0], gains[0])
+        differing = np.flatnonzero((gains != first[1]).any(axis=1))
+        if differing.size and not uneven:
+            uneven = (*first[0], *block[int(differing[0])])
     if uneven:
-        return Verdict(order, Scale.ORDINAL, True, _witness_of_form("gaps", uneven, form), reason)
+        return Verdict(order, Scale.ORDINAL, True, _make_form_witness("gaps", uneven, form), reason)
     return Verdict(order, Scale.INTERVAL, True, None, reason)
 
 
@@ -123,26 +123,26 @@ def prove_rank_based(order: str, form: Form, sign: int) -> Verdict:
 def prove_set_based(order: str, form: Form, sign: int) -> Verdict:
     length, top = form.shape.length, form.shape.grades
     assert isinstance(form.shape, Additive)
-    gained = [_gained(form, rank) for rank in range(length)]
+    gains = [_gains_of_grades(form, rank) for rank in range(length)]
     for k, grade in np.ndindex(length, top + 1):
-        if gained[k][grade] != gained[0][grade]:
+        if gains[k][grade] != gains[0][grade]:
             runs = ((grade, *[0] * (length - 1)), (*[0] * k, grade, *[0] * (length - k - 1)))
-            return Verdict(order, None, True, _witness_of_form("distinguished", runs, form))
+            return Verdict(order, None, True, _make_form_witness("distinguished", runs, form))
     steps = set_based_steps(length, top)
     return judge_steps(order, steps, form, sign, "from all steps between neighbours")
 
 
-def _gained(form: Form, rank: int) -> list[tuple[Fraction, Fraction] | None]:
+def _gains_of_grades(form: Form, rank: int) -> list[tuple[Fraction, Fraction] | None]:
     """Return the gain of each grade over grade 0 at a rank, as coefficient and base, or None."""
     assert isinstance(form.shape, Additive)
-    if not form.below:
+    if not form.divisor:
         return [None] * (form.shape.grades + 1)
     row, base = form.shape.coefficients[rank], form.shape.bases[rank]
     return [(coefficient - row[0], base) if coefficient != row[0] else None for coefficient in row]
 
 
-def bottom_runs(length: int, grades: int) -> Ints:
-    """The empty run, and those with one document, of any grade, at either of the last two ranks."""
+def lowest_runs(length: int, grades: int) -> Ints:
+    """Return the empty run, and the runs with one document at one of the last two ranks."""
     rows = np.zeros((1 + grades * min(length, 2), length), dtype=np.int64)
     levels = np.arange(1, grades + 1)
     rows[levels, -1] = levels
@@ -151,12 +151,12 @@ def bottom_runs(length: int, grades: int) -> Ints:
     return rows
 
 
-def uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
-    """Two unequal steps among the lowest values of a monotone measure, if it has such.
+def find_uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
+    """Return two unequal steps among the lowest values of a monotone measure; None if equal.
 
-    Let h be the lowest grade that is worth anything. All runs with more than the last rank are at
-    or above that with one h at the last rank but one, so that no others have values below its
-    value; those below it are neighbours.
+    Let h be the lowest grade with a gain. The run with one h at the last rank but one bounds all
+    runs that retrieve more than the last rank from below, so that the values below its value, all
+    of `runs`, are neighbours.
     """
     grades = (len(runs) - 1) // 2
     place = values.place if sign > 0 else values.size - 1 - values.place
@@ -165,60 +165,64 @@ def uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
         return None
     ranks, first = np.unique(place[: grades + 1], return_index=True)
     bound = 1 + grades + int(worth[0])
-    lowest = [int(at) for at in first[ranks < place[bound]]] + [bound]
+    lowest = [int(index) for index in first[ranks < place[bound]]] + [bound]
     if len(lowest) < 3:
         return None
-    scores = [values.value(int(values.place[at])) for at in lowest]
-    if (steps := unequal_steps(scores)) is None:
+    scores = [values.value(int(values.place[index])) for index in lowest]
+    if (steps := find_unequal_steps(scores)) is None:
         return None
-    return _witness("gaps", values, runs, [lowest[place] for place in steps])
+    return _make_witness("gaps", values, runs, [lowest[place] for place in steps])
 
 
-def unequal_steps(values: Sequence[Any], slack: float = 0.0) -> tuple[int, int, int, int] | None:
-    """Return places of the first step between neighbours and of one that differs from it."""
+def find_unequal_steps(
+    values: Sequence[Any], slack: float = 0.0
+) -> tuple[int, int, int, int] | None:
+    """Return the indices of the first step between neighbours and of one that differs from it."""
     steps = [abs(upper - lower) for lower, upper in pairwise(values)]
-    other = (i for i, step in enumerate(steps) if step != steps[0] and abs(step - steps[0]) > slack)
-    place = next(other, None)
-    return None if place is None else (0, 1, place, place + 1)
+    uneven = (
+        i for i, step in enumerate(steps) if step != steps[0] and abs(step - steps[0]) > slack
+    )
+    index = next(uneven, None)
+    return None if index is None else (0, 1, index, index + 1)
 
 
-def evenly_spaced(form: Form) -> bool | None:
-    """Whether an additive measure's values are equally spaced; None if too many runs tie to say."""
+def is_evenly_spaced(form: Form) -> bool | None:
+    """Return True if the values of an additive measure are equally spaced; None if undecidable."""
     shape = form.shape
     assert isinstance(shape, Additive)
-    if not form.below or _contiguous(shape):
+    if not form.divisor or _is_contiguous(shape):
         return True
     try:
-        # No grade is relevant: how many documents are so does not matter here.
+        # No grade counts as relevant, as the number of relevant documents does not matter here.
         return Sums(split(shape, shape.grades + 1), None, 2**30, None).gaps().equispaced
     except TooManySumsError:
         return None
 
 
-def _contiguous(shape: Additive) -> bool:
-    """Whether each rank fills the holes between the values of another, so that none is left.
+def _is_contiguous(shape: Additive) -> bool:
+    """Return True if the sums of weights are all multiples of a unit up to the highest.
 
-    If the ranks so far have all multiples of a unit from 0 to T, one more rank leaves no hole if no
-    two neighbouring weights of it are more than T + 1 units apart.
+    If the ranks so far have all multiples from 0 to T, one more rank leaves no gap if no two of its
+    neighbouring weights are more than T + 1 units apart.
     """
     if shape.stateful() is None:
         return False  # weights of several bases have no common unit
     weights = [sorted(set(row)) for row in shape.coefficients]
     steps = [[b - a for a, b in pairwise(row)] for row in weights]
-    below = lcm(*(step.denominator for row in steps for step in row))
-    whole = [[int(step * below) for step in row] for row in steps if row]
-    unit = gcd(*(step for row in whole for step in row))
+    denominator = lcm(*(step.denominator for row in steps for step in row))
+    integers = [[int(step * denominator) for step in row] for row in steps if row]
+    unit = gcd(*(step for row in integers for step in row))
     total = 0
-    for row in sorted(whole, key=max):
+    for row in sorted(integers, key=max):
         if max(row) > total + unit:
             return False
         total += sum(row)
     return True
 
 
-def _witness_of_form(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:
+def _make_form_witness(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:
     rows = np.array(runs)
-    return _witness(kind, values_of(form, rows), rows, range(len(runs)))
+    return _make_witness(kind, values_of(form, rows), rows, range(len(runs)))
 
 
 OWN = "its own order"
@@ -226,79 +230,79 @@ SET_BASED = "set-based total order"
 RANK_BASED = "rank-based total order"
 
 
-def own_verdict(values: Values, runs: Ints) -> Verdict:
-    """Judge a measure for its own order: whether its values are equally spaced."""
-    place = values.uneven()
+def judge_own_order(values: Values, runs: Ints) -> Verdict:
+    """Judge a measure for its own order, by the spacing of its values."""
+    place = values.find_uneven_gap()
     if place is None:
         return Verdict(OWN, Scale.INTERVAL)
-    return Verdict(OWN, Scale.ORDINAL, True, _gaps(values, runs, place))
+    return Verdict(OWN, Scale.ORDINAL, True, _make_gap_witness(values, runs, place))
 
 
-def against(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sign: int) -> Verdict:
-    """Judge a measure for a weak order of runs, given as the rank of each in it."""
-    place = values.place if sign > 0 else values.size - 1 - values.place
+def judge_order(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sign: int) -> Verdict:
+    """Judge a measure for a weak order of runs, from the rank of each run."""
+    indices = values.place if sign > 0 else values.size - 1 - values.place
     classes = np.unique(ranks, return_inverse=True)[1].ravel()
-    by_class = np.lexsort((place, classes))
-    ordered, sorted_place = classes[by_class], place[by_class]
+    by_class = np.lexsort((indices, classes))
+    ordered, sorted_place = classes[by_class], indices[by_class]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     ends = np.append(starts[1:], len(ordered)) - 1
-    # Within a class the values ascend, so that its least stands first and its greatest last.
+    # Within a class values ascend: the first is the lowest, the last the highest.
     low, high = sorted_place[starts], sorted_place[ends]
     before = np.maximum.accumulate(high)
-    for kind, broken in (
+    for kind, violations in (
         ("inverted", np.flatnonzero(before[:-1] > low[1:])),
         ("distinguished", np.flatnonzero(high > low)),
         ("tied", np.flatnonzero(before[:-1] == low[1:])),
     ):
-        if broken.size:
-            at = int(broken[0])
+        if violations.size:
+            index = int(violations[0])
             if kind == "distinguished":
-                pair = by_class[[starts[at], ends[at]]]
+                pair = by_class[[starts[index], ends[index]]]
             else:
-                greatest = int(np.argmax(high[: at + 1] == before[at]))
-                pair = by_class[[ends[greatest], starts[at + 1]]]
-            return Verdict(order, None, True, _witness(kind, values, runs, pair))
-    uneven = values.uneven()
-    if uneven is None:
+                highest = int(np.argmax(high[: index + 1] == before[index]))
+                pair = by_class[[ends[highest], starts[index + 1]]]
+            return Verdict(order, None, True, _make_witness(kind, values, runs, pair))
+    gap = values.find_uneven_gap()
+    if gap is None:
         return Verdict(order, Scale.INTERVAL)
-    return Verdict(order, Scale.ORDINAL, True, _gaps(values, runs, uneven))
+    return Verdict(order, Scale.ORDINAL, True, _make_gap_witness(values, runs, gap))
 
 
-def against_total_orders(candidates: RunSet, values: Values, runs: Ints) -> list[Verdict]:
+def judge_total_orders(candidates: RunSet, values: Values, runs: Ints) -> list[Verdict]:
     """Judge a measure for the set-based and for the rank-based total order."""
     orders = ((SET_BASED, sbto), (RANK_BASED, rbto))
     return [
-        against(order, ranks(runs, candidates.grades), values, runs, candidates.sign)
+        judge_order(order, ranks(runs, candidates.grades), values, runs, candidates.sign)
         for order, ranks in orders
     ]
 
 
-def _gaps(values: Values, runs: Ints, place: int) -> Witness:
-    """Runs that show that the first gap and the one after `place` are not equal."""
+def _make_gap_witness(values: Values, runs: Ints, place: int) -> Witness:
+    """Return runs that show that the gap at 0 and the gap at `place` are not equal."""
     pairs = [int(np.argmax(values.place == p)) for p in (0, 1, place, place + 1)]
-    return _witness("gaps", values, runs, pairs)
+    return _make_witness("gaps", values, runs, pairs)
 
 
-def _witness(kind: str, values: Values, runs: Ints, places: Any) -> Witness:
+def _make_witness(kind: str, values: Values, runs: Ints, places: Any) -> Witness:
     numbers: tuple[Number, ...] = tuple(values.value(int(values.place[i])) for i in places)
     return Witness(kind, tuple(tuple(map(int, runs[i])) for i in places), numbers)
 
 
 SEARCHED = 2**10
-"""Runs among which a witness is looked for when there are too many to look at all."""
+"""Number of runs among which a witness is searched if there are too many runs."""
 
 
-def searched_verdicts(candidates: RunSet, exact: Form | None) -> list[Verdict]:
+def search_verdicts(candidates: RunSet, exact: Form | None) -> list[Verdict]:
     """Return verdicts for the measure's own order, the set-based and the rank-based order.
 
-    An additive measure, where any run can be, is decided by the differences of neighbours; against
-    others a witness is looked for.
+    Additive measures are decided by the differences of neighbours if every run is possible; for
+    others a witness is searched.
     """
-    own = _own(candidates)
-    if candidates.stated is not None or exact is None or not isinstance(exact.shape, Additive):
-        return [own, *_witnesses(candidates)]
-    if not own.decided and (even := evenly_spaced(exact)) is not None:
-        scale = Scale.INTERVAL if even else Scale.ORDINAL
+    own = _search_own(candidates)
+    if candidates.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
+        return [own, *_search_witnesses(candidates)]
+    if not own.decided and (is_even := is_evenly_spaced(exact)) is not None:
+        scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own = Verdict(OWN, scale, True, None, "from its weights and gains")
     return [
         own,
@@ -307,35 +311,35 @@ def searched_verdicts(candidates: RunSet, exact: Form | None) -> list[Verdict]:
     ]
 
 
-def _own(candidates: RunSet) -> Verdict:
-    """Look at the ranks that count only, and there at all runs or at the bottom of their order."""
+def _search_own(candidates: RunSet) -> Verdict:
+    """Judge the own order from all runs of the ranks that count, or from the lowest runs."""
     measure, length, grades = candidates.measure, candidates.length, candidates.grades
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if candidates.can_be_listed(depth):
-        runs = candidates.listed(depth)
-        return own_verdict(candidates.values(runs), runs)
-    if measure.info.monotone and _rising(candidates) and depth > 1 and not candidates.graded:
-        runs = np.pad(bottom_runs(depth, grades), ((0, 0), (0, length - depth)))
-        witness = uneven_bottom(candidates.values(runs), runs, candidates.sign)
+        runs = candidates.list_runs(depth)
+        return judge_own_order(candidates.values(runs), runs)
+    if measure.info.monotone and _is_rising(candidates) and depth > 1 and not candidates.has_grades:
+        runs = np.pad(lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
+        witness = find_uneven_bottom(candidates.values(runs), runs, candidates.sign)
         if witness is not None:
             return Verdict(OWN, Scale.ORDINAL, True, witness, "its lowest values")
-    return Verdict(OWN, Scale.ORDINAL, False, None, _reach(grades))
+    return Verdict(OWN, Scale.ORDINAL, False, None, _describe_reach(grades))
 
 
-def _witnesses(candidates: RunSet) -> list[Verdict]:
-    """Look for witnesses against the total orders among short runs padded with grade 0."""
-    short = min(candidates.length, int(np.log(SEARCHED) / np.log(candidates.grades + 1) + 1e-9))
-    runs = candidates.listed(max(short, 1))
-    verdicts = against_total_orders(candidates, candidates.values(runs), runs)
-    reach = _reach(candidates.grades)
+def _search_witnesses(candidates: RunSet) -> list[Verdict]:
+    """Search witnesses against the total orders among short runs padded with grade 0."""
+    depth = min(candidates.length, int(np.log(SEARCHED) / np.log(candidates.grades + 1) + 1e-9))
+    runs = candidates.list_runs(max(depth, 1))
+    verdicts = judge_total_orders(candidates, candidates.values(runs), runs)
+    reach = _describe_reach(candidates.grades)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
         for verdict in verdicts
     ]
 
 
-def _rising(candidates: RunSet) -> bool:
-    """Whether a better grade is never worse for a measure with gains."""
+def _is_rising(candidates: RunSet) -> bool:
+    """Return True if a higher grade never lowers the gain."""
     gains = getattr(candidates.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
@@ -343,8 +347,8 @@ def _rising(candidates: RunSet) -> bool:
     return exact is not None and exact.shape.rises
 
 
-def _reach(grades: int) -> str:
-    longest = int(np.log(LISTED) / np.log(grades + 1) + 1e-9)
+def _describe_reach(grades: int) -> str:
+    longest = int(np.log(MOST_LISTED) / np.log(grades + 1) + 1e-9)
     return f"all runs are enumerated up to N = {longest}"
 
 
@@ -367,8 +371,8 @@ def scale_of(
         Highest grade of the scale from 0; 1 is binary.
     judgments
         The topic's documents: their grades, or the number of relevant ones. Only runs that can be
-        retrieved from them are looked at, and they are the set whose neighbours are compared. By
-        default N documents of the highest grade are judged and every run can be.
+        retrieved from them are considered, and neighbours are those among these runs. By default N
+        documents of the highest grade are judged and every run is possible.
 
     Returns
     -------
@@ -382,15 +386,15 @@ def scale_of(
     Raises
     ------
     PolicyError
-        Without a length, or with a length, a grade or a recall base below 1 or out of reach.
+        Without a length, or with a length, a grade or a recall base below 1 or too large.
     MeasureError
         For a measure that cannot score such runs.
 
     Notes
     -----
-    All runs are looked at while there are up to 2^18 of them. Beyond that additive measures (P, R,
-    F, gP, gR, RBP, DCG, nDCG) are decided by the differences of neighbours, other known ones by the
-    bottom of the partial order and by witnesses; undecided orders are reported as such.
+    Up to 2^18 runs are enumerated. Beyond that additive measures (P, R, F, gP, gR, RBP, DCG, nDCG)
+    are decided by the differences of neighbours, other measures with a form by the lowest runs of
+    the partial order and by witnesses; undecided orders are reported as such.
 
     Examples
     --------
@@ -402,32 +406,32 @@ def scale_of(
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
     candidates = run_set(measure, length, grades, judgments)
-    about = (candidates.measure.label, candidates.length, candidates.grades, candidates.stated)
+    facts = (candidates.measure.label, candidates.length, candidates.grades, candidates.judgments)
     if candidates.can_be_listed(candidates.length):
-        runs = candidates.listed(candidates.length)
+        runs = candidates.list_runs(candidates.length)
         values = candidates.values(runs)
-        set_based, rank_based = against_total_orders(candidates, values, runs)
-        own, count, exact = own_verdict(values, runs), len(runs), values.exact
+        set_based, rank_based = judge_total_orders(candidates, values, runs)
+        own, count, exact = judge_own_order(values, runs), len(runs), values.exact
     else:
         form = candidates.form()
-        own, set_based, rank_based = searched_verdicts(candidates, form)
+        own, set_based, rank_based = search_verdicts(candidates, form)
         count, exact = candidates.count(), form is not None
-    return ScaleReport(*about, count, own, set_based, rank_based, exact)
+    return ScaleReport(*facts, count, own, set_based, rank_based, exact)
 
 
 @dataclass(frozen=True, eq=False)
 class ScaleFacts:
     """Scale, image and admitted statistics of a measure.
 
-    There is no image where it is beyond reach, and `refused` says why. With `by_topic` values
-    depend on the recall base, so that each topic has a scale of its own. If scores of runs of other
-    lengths depend on more than grades, `beyond_length` says on what: image and scale hold for runs
-    of exactly this length, and there is no interval-scaled version of the measure.
+    If there is no image, `refusal` says why. With `by_topic` values depend on the recall base, so
+    that each topic has a scale of its own. If scores of shorter runs depend on more than grades,
+    `beyond_length` describes it: image and scale hold for runs of exactly this length, and the
+    measure has no interval-scaled version.
     """
 
     report: ScaleReport
     image: Image | None
-    refused: str
+    refusal: str
     by_topic: bool
     beyond_length: str
     statistics: list[str]
@@ -446,19 +450,19 @@ def about_scale(
     *,
     judgments: int | None = None,
 ) -> ScaleFacts:
-    """Find the image and the scale of a measure; of an image beyond reach the reason why."""
+    """Find the image and the scale of a measure, or the reason why there is no image."""
     measure = as_measure(measure, length)
     report = scale_of(measure, length, grades, judgments=judgments)
-    measure_image, refused = None, ""
+    measure_image, refusal = None, ""
     try:
         measure_image = image(measure, length, grades, judgments=judgments, at_most=judgments)
         _ = measure_image.size
     except CranfieldError as error:
-        measure_image, refused = None, str(error)
+        measure_image, refusal = None, str(error)
     return ScaleFacts(
         report,
         measure_image,
-        refused,
+        refusal,
         depends_on_recall_base(measure),
         beyond_length(measure),
         admitted_statistics(report.scale),
@@ -467,7 +471,7 @@ def about_scale(
 
 
 MOST_TOPICS = 2_500
-"""Pairs of a length and a recall base."""
+"""Maximum number of pairs of a length and a recall base."""
 
 Example = tuple[Run, int]
 """A run and the recall base of its topic."""
@@ -497,14 +501,14 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     Raises
     ------
     PolicyError
-        For N or K below 1, for N K above 2,500, or too many runs to look at all.
+        For N or K below 1, for N K above 2,500, or too many runs to enumerate.
 
     Notes
     -----
-    Values are compared exactly, but for those of measures whose divisor is another irrational
-    number on each topic, such as nDCG, whose ideal DCG depends on the recall base. Of such
-    quotients of sums of logarithms it is not known when two are equal; they are floats, and those
-    within 2^-40 of the largest count as equal. `exact` and the text report which it is.
+    Values are compared exactly, except for measures whose divisor is an irrational number that
+    depends on the topic, such as nDCG, whose ideal DCG depends on the recall base. It is not known
+    when two such quotients of sums of logarithms are equal; they are compared as floats, and those
+    within 2^-40 of the largest count as equal. `exact` and the text report the comparison used.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval for N up to 2 only,
     recall for K up to 2 only, and F1 for N = K = 1 only. Where that section's summary names S[2, 2]
@@ -529,41 +533,41 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             f"S[{longest}, {largest_base}] has {longest * largest_base:,} pairs of a length and a"
             f" recall base; up to {MOST_TOPICS:,} are feasible"
         )
-    counted = deepest.info.counts and (deepest.cutoff or longest) >= longest
-    if not counted and 2 ** (longest + 1) * largest_base > LISTED:
+    by_count = deepest.info.counts and (deepest.cutoff or longest) >= longest
+    if not by_count and 2 ** (longest + 1) * largest_base > MOST_LISTED:
         raise PolicyError(
             f"S[{longest}, {largest_base}] has too many runs to enumerate; for"
-            f" {measure} up to {LISTED:,} are feasible"
+            f" {measure} up to {MOST_LISTED:,} are feasible"
         )
     values: dict[Any, Example] = {}
     exact = True
     for length in range(1, longest + 1):
-        whole = completed(as_measure(measure, length), length)
+        complete_measure = with_required_cutoff(as_measure(measure, length), length)
         for base in range(1, largest_base + 1):
-            runs = _runs(length, base, counted=counted)
-            scored = exact_values(whole, runs, 1, base)
-            exact &= scored.exact and scored.factor == 1.0
-            places, first = np.unique(scored.place, return_index=True)
-            for place, at in zip(places.tolist(), first.tolist(), strict=True):
-                example = (tuple(map(int, runs[at])), base)
-                values.setdefault(scored.value(place), example)
-    divisors = {value.below for value in values if isinstance(value, Irrational)}
+            runs = _list_runs(length, base, by_count=by_count)
+            run_values = exact_values(complete_measure, runs, 1, base)
+            exact &= run_values.exact and run_values.factor == 1.0
+            places, first = np.unique(run_values.place, return_index=True)
+            for position, index in zip(places.tolist(), first.tolist(), strict=True):
+                example = (tuple(map(int, runs[index])), base)
+                values.setdefault(run_values.value(position), example)
+    divisors = {value.divisor for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
-        # Of sums of logarithms over different ideal ones it is not known when they are equal.
+        # It is not known when sums of logarithms over different divisors are equal.
         exact = False
-        # Of values that are the same float the first example stays.
+        # The first example of equal floats stays.
         values = {float(value): values[value] for value in reversed(values)}
     ordered = sorted(values)
     slack = 0.0 if exact else TOLERANCE * max(abs(float(value)) for value in ordered)
     if not exact:
         distinct = [0]
-        for place, value in enumerate(ordered):
+        for position, value in enumerate(ordered):
             if value - ordered[distinct[-1]] > slack:
-                distinct.append(place)
-        ordered = [ordered[place] for place in distinct]
+                distinct.append(position)
+        ordered = [ordered[position] for position in distinct]
     witness = None
-    if (steps := unequal_steps(ordered, 4 * slack)) is not None:
-        witnesses = [ordered[place] for place in steps]
+    if (steps := find_unequal_steps(ordered, 4 * slack)) is not None:
+        witnesses = [ordered[position] for position in steps]
         examples = [values[value] for value in witnesses]
         labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in examples)
         witness = Witness("gaps", tuple(run for run, _ in examples), tuple(witnesses), labels)
@@ -571,9 +575,9 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
 
 
-def _runs(length: int, base: int, *, counted: bool) -> Ints:
-    """Runs of a length with at most so many relevant documents, or one of each number of them."""
-    if counted:
+def _list_runs(length: int, base: int, *, by_count: bool) -> Ints:
+    """Return the runs of a length on a topic, or one for each number of relevant documents."""
+    if by_count:
         numbers = np.arange(min(length, base) + 1)
         return np.asarray((np.arange(length) < numbers[:, None]).astype(np.int64))
     runs = all_runs(length)

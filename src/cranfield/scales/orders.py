@@ -1,4 +1,4 @@
-"""Orders on judged runs: total, partial, by differences.
+"""Orders of judged runs: total and partial orders, and difference structures.
 
 Source: Ferrante, Ferro and Pontarollo (2019), equations (1) to (6). Equation (2) is followed with
 the grades of a run in *descending* order: in the ascending one that is printed below it, (0, 2) and
@@ -8,14 +8,14 @@ Source: Ferrante, Ferro and Pontarollo (2019), definition 1 and theorem 1: where
 runs satisfy the four axioms, there is an interval scale of the runs that represents them.
 
 A run gets better when a document is replaced with a more relevant one, or when it changes places
-with a more relevant one below it. What follows from these two steps is a partial order, and
-measures that reward both of them agree, up to ties, on all runs that it compares (Ferrante, Ferro
-and Fuhr, 2021, section 3.2 and figure 1). The papers state it for binary relevance; with more
-grades it is the same two steps here.
+with a more relevant one below it. These two steps generate a partial order, and measures that
+reward both of them agree, up to ties, on all runs that it compares (Ferrante, Ferro and Fuhr, 2021,
+section 3.2 and figure 1). The papers state it for binary relevance; with more grades the two steps
+are the same here.
 
-It can be seen without looking for steps: r is at or below s exactly when, for each rank k and each
-grade a, r has no more documents of grade a or higher in its first k than s has. The tests enumerate
-both.
+It can be decided without searching for steps: r is at or below s exactly when, for each rank k and
+each grade a, r has no more documents of grade a or higher in its first k than s has. The tests
+enumerate both.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import TOLERANCE, exact_values
-from cranfield.scales.runs import all_runs, as_measure, check_size, checked_runs, more_than, width
+from cranfield.scales.runs import all_runs, as_measure, check_size, checked_runs, exceeds, width
 
 Ranks = NDArray[Any]
-"""Whole numbers: int64 where all of them fit, else Python's own in an array of objects."""
+"""Integers: int64 where all of them fit, else an array of Python integers."""
 
 FITS = 2**62
-"""Ranks up to here are held in int64."""
+"""Ranks up to here are stored in int64."""
 
 
 def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
-    r"""Rank of runs in the set-based total order.
+    r"""Rank runs in the set-based total order.
 
-    Of two runs that is higher which has more documents of the highest grade of which they have
-    not the same number. Runs with the same documents in another order have the same rank.
+    The higher of two runs has more documents of the highest grade for which their numbers of
+    documents differ. Runs with the same documents in another order have the same rank.
 
     .. math:: \rho(r) = \sum_{j=1}^{N} \binom{r_{[j]} + N - j}{N - j + 1},
        \quad r_{[1]} \ge r_{[2]} \ge \dots
@@ -81,17 +81,17 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     >>> sbto([[0, 0], [1, 0], [1, 1], [0, 2], [2, 1], [2, 2]], grades=2).tolist()
     [0, 1, 2, 3, 4, 5]
     """
-    table = _prepared(runs, grades, length)
+    table = _prepare_runs(runs, grades, length)
     ordered = np.sort(table, axis=1)[:, ::-1]
-    steps = _set_steps(table.shape[1], grades)
+    steps = _compute_set_steps(table.shape[1], grades)
     return np.asarray(sum(steps[j][ordered[:, j]] for j in range(table.shape[1])))
 
 
 def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
-    r"""Rank of runs in the rank-based total order: the number that their grades spell.
+    r"""Rank runs in the rank-based total order: the number that their grades spell.
 
-    Of two runs that is higher which has the higher grade at the first rank where they differ
-    (strong top-heaviness).
+    The higher of two runs has the higher grade at the first rank where they differ (strong
+    top-heaviness).
 
     .. math:: \rho(r) = \sum_{i=1}^{N} r_i \, (c + 1)^{N - i}
 
@@ -113,20 +113,22 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     >>> rbto([[0, 0, 1], [1, 0, 0], [1, 1, 1]]).tolist()
     [1, 4, 7]
     """
-    table = _prepared(runs, grades, length)
+    table = _prepare_runs(runs, grades, length)
     size = table.shape[1]
     powers = [(int(grades) + 1) ** (size - 1 - i) for i in range(size)]
-    return np.asarray(table.astype(_kind(rbto_top(size, grades))) @ _array(powers, powers[0]))
+    return np.asarray(
+        table.astype(_rank_dtype(rbto_top(size, grades))) @ _rank_array(powers, powers[0])
+    )
 
 
 def sbto_top(length: int, grades: int = 1) -> int:
-    """Highest rank in the set-based total order, C(N + c, N) - 1."""
+    """Return the highest rank in the set-based total order, C(N + c, N) - 1."""
     check_size(length, grades)
     return comb(int(length) + int(grades), int(length)) - 1
 
 
 def rbto_top(length: int, grades: int = 1) -> int:
-    """Highest rank in the rank-based total order, (c + 1)^N - 1."""
+    """Return the highest rank in the rank-based total order, (c + 1)^N - 1."""
     check_size(length, grades)
     return int((int(grades) + 1) ** int(length) - 1)
 
@@ -144,12 +146,12 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     >>> sbto_runs([2, 3], 2, 2).tolist()
     [[1, 1], [2, 0]]
     """
-    left = _checked_ranks(ranks, sbto_top(length, grades))
-    out = np.empty((len(left), length), dtype=np.int64)
-    for j, step in enumerate(_set_steps(length, grades)):
-        # The highest grade whose step still fits in what is left of the rank.
-        out[:, j] = np.searchsorted(step, left, side="right") - 1
-        left = left - step[out[:, j]]
+    remaining = _check_ranks(ranks, sbto_top(length, grades))
+    out = np.empty((len(remaining), length), dtype=np.int64)
+    for j, step in enumerate(_compute_set_steps(length, grades)):
+        # The highest grade whose step still fits into the remaining rank.
+        out[:, j] = np.searchsorted(step, remaining, side="right") - 1
+        remaining = remaining - step[out[:, j]]
     return out
 
 
@@ -166,16 +168,16 @@ def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     >>> rbto_runs([4, 7], 3).tolist()
     [[1, 0, 0], [1, 1, 1]]
     """
-    left = _checked_ranks(ranks, rbto_top(length, grades))
-    out = np.empty((len(left), length), dtype=np.int64)
+    remaining = _check_ranks(ranks, rbto_top(length, grades))
+    out = np.empty((len(remaining), length), dtype=np.int64)
     for i in reversed(range(length)):
-        out[:, i] = left % (grades + 1)
-        left = left // (grades + 1)
+        out[:, i] = remaining % (grades + 1)
+        remaining = remaining // (grades + 1)
     return out
 
 
 def natural_distance(ranks: Ranks) -> Ranks:
-    r"""Differences between runs in a total order, from their ranks.
+    r"""Compute the differences between runs in a total order from their ranks.
 
     .. math:: \Delta_{rs} = \rho(s) - \rho(r)
 
@@ -196,17 +198,17 @@ def natural_distance(ranks: Ranks) -> Ranks:
     >>> natural_distance(rbto([[0, 1], [1, 1]])).tolist()
     [[0, 2], [-2, 0]]
     """
-    wrong = "ranks must be a list of numbers, one for each run"
-    found = as_array(ranks, wrong)
-    if found.ndim != 1 or not has_numbers(found):
-        raise PolicyError(wrong)
-    if found.dtype.kind in "biu":
-        # Differences of small or unsigned types would go round.
-        wide = found.size and max(abs(int(found.min())), abs(int(found.max()))) >= 1 << 62
-        found = found.astype(object if wide else np.int64)
-    elif found.dtype.kind == "f" and not np.isfinite(found).all():
+    message = "ranks must be a list of numbers, one for each run"
+    array = as_array(ranks, message)
+    if array.ndim != 1 or not has_numbers(array):
+        raise PolicyError(message)
+    if array.dtype.kind in "biu":
+        # Differences of small or unsigned types would overflow.
+        is_wide = array.size and max(abs(int(array.min())), abs(int(array.max()))) >= 1 << 62
+        array = array.astype(object if is_wide else np.int64)
+    elif array.dtype.kind == "f" and not np.isfinite(array).all():
         raise PolicyError("ranks must be finite numbers")
-    return np.asarray(found[None, :] - found[:, None])
+    return np.asarray(array[None, :] - array[:, None])
 
 
 def induced_order(
@@ -216,21 +218,21 @@ def induced_order(
     *,
     judgments: Sequence[int] | int | None = None,
 ) -> Ranks:
-    """Rank of runs in the weak order that a measure induces on them; runs of one value are equal.
+    """Rank runs in the weak order that a measure induces; runs with the same value are equal.
 
     Parameters
     ----------
     measure
-        The measure or its text; the order of one for which low is good goes from high to low.
+        The measure or its text; if lower is better, values are ordered from high to low.
     runs, grades
         Grades by rank, shape (runs, ranks), and the highest grade.
     judgments
-        As for :func:`cranfield.scales.runs.judged_runs`.
+        As for :func:`cranfield.scales.score_runs`.
 
     Returns
     -------
     array
-        Shape (runs,), from 0: how many distinct values of these runs are worse.
+        Shape (runs,), from 0: the number of distinct worse values of these runs.
 
     Notes
     -----
@@ -242,7 +244,7 @@ def induced_order(
     >>> induced_order(RR, [[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
     [0, 1, 2, 2]
     """
-    table = _prepared(runs, grades, None)
+    table = _prepare_runs(runs, grades, None)
     measure = as_measure(measure, table.shape[1])
     values = exact_values(measure, table, grades, judgments)
     if measure.info.lower_is_better:
@@ -250,45 +252,45 @@ def induced_order(
     return values.place
 
 
-def _prepared(runs: Any, grades: int, length: int | None) -> Ints:
+def _prepare_runs(runs: Any, grades: int, length: int | None) -> Ints:
     length = width(runs) if length is None else length
     check_size(length, grades)
     return checked_runs(runs, length, grades)
 
 
-def _kind(largest: int) -> Any:
+def _rank_dtype(largest: int) -> Any:
     return np.int64 if largest < FITS else object
 
 
-def _array(values: list[int], largest: int) -> Ranks:
-    return np.array(values, dtype=_kind(largest))
+def _rank_array(values: list[int], largest: int) -> Ranks:
+    return np.array(values, dtype=_rank_dtype(largest))
 
 
-def _set_steps(length: int, grades: int) -> list[Ranks]:
-    """C(g + N - j, N - j + 1) by grade g, for each place j of a descending run."""
+def _compute_set_steps(length: int, grades: int) -> list[Ranks]:
+    """Return C(g + N - j, N - j + 1) by grade g, for each position j of a descending run."""
     top = sbto_top(length, grades)
     return [
-        _array([comb(g + length - j, length - j + 1) for g in range(grades + 1)], top)
+        _rank_array([comb(g + length - j, length - j + 1) for g in range(grades + 1)], top)
         for j in range(1, length + 1)
     ]
 
 
-def _checked_ranks(ranks: Any, top: int) -> Ranks:
-    listed = np.ravel(as_array(ranks, "ranks must be a list of integers", object)).tolist()
-    for one in listed:
-        whole = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
-        if not whole or not 0 <= one <= top:
-            raise PolicyError(f"ranks must be integers from 0 to {top}, got {one!r}")
-    return np.array([int(one) for one in listed], dtype=_kind(top))
+def _check_ranks(ranks: Any, top: int) -> Ranks:
+    values = np.ravel(as_array(ranks, "ranks must be a list of integers", object)).tolist()
+    for rank in values:
+        is_integer = isinstance(rank, (int, np.integer)) and not isinstance(rank, bool)
+        if not is_integer or not 0 <= rank <= top:
+            raise PolicyError(f"ranks must be integers from 0 to {top}, got {rank!r}")
+    return np.array([int(rank) for rank in values], dtype=_rank_dtype(top))
 
 
 MOST_OBJECTS = 32
-"""Objects that the axioms are checked for: the third one asks for all sets of six."""
+"""Maximum number of objects; the third axiom concerns all sets of six."""
 
 
 @dataclass(frozen=True)
 class Axiom:
-    """One axiom of the paper, and the places of objects that break it, by the paper's letters."""
+    """An axiom of the paper, and the indices of objects that violate it, by the paper's letters."""
 
     number: str
     name: str
@@ -298,13 +300,13 @@ class Axiom:
     def __str__(self) -> str:
         if self.holds:
             return f"{self.number} {self.name}: holds"
-        where = ", ".join(f"{letter} = {place}" for letter, place in self.witness.items())
-        return f"{self.number} {self.name}: fails for {where}"
+        objects = ", ".join(f"{letter} = {index}" for letter, index in self.witness.items())
+        return f"{self.number} {self.name}: fails for {objects}"
 
 
 @dataclass(frozen=True)
 class DifferenceReport:
-    """Which of the four axioms of a difference structure hold for so many objects."""
+    """The four axioms of a difference structure, checked for a number of objects."""
 
     axioms: tuple[Axiom, ...]
     objects: int
@@ -320,23 +322,23 @@ class DifferenceReport:
         return "\n".join([*lines, *(f"  {axiom}" for axiom in self.axioms)])
 
 
-def difference_axioms(given: Any) -> DifferenceReport:
+def difference_axioms(values: Any) -> DifferenceReport:
     r"""Check the axioms of a difference structure.
 
     Parameters
     ----------
-    given
+    values
         Shape (objects,): a value of each object, such as its rank in a total order or a measure of
         it; the difference of a and b is value b - value a. Shape (objects, objects): the
         differences themselves, row a and column b. Shape (objects, objects, objects, objects), of
-        bool: the relation itself, [a, b, c, d] telling whether the difference of a and b is at
-        most that of c and d. Numbers are taken exactly when they are whole or fractions; of
-        floats, differences within 2^-40 of the largest are equal.
+        bool: the relation itself, [a, b, c, d] is True if the difference of a and b is at most
+        that of c and d. Integers and fractions are compared exactly; differences of floats within
+        2^-40 of the largest are equal.
 
     Raises
     ------
     PolicyError
-        For more objects than are enumerated, and arrays of another shape.
+        For too many objects to enumerate, and arrays of another shape.
 
     Notes
     -----
@@ -351,7 +353,7 @@ def difference_axioms(given: Any) -> DifferenceReport:
       \exists d', d'': \Delta_{ad'} \sim \Delta_{cd} \sim \Delta_{d''b}`.
 
     Differences of values always satisfy the first three. The fourth is where most measures fail:
-    on a finite set it asks for values that are equally spaced.
+    on a finite set it requires equally spaced values.
 
     Examples
     --------
@@ -366,111 +368,113 @@ def difference_axioms(given: Any) -> DifferenceReport:
       iii weak monotonicity: holds
       iv solvability: fails for a = 0, b = 2, c = 0, d = 1
     """
-    relation = _relation(given)
+    relation = _make_relation(values)
     n = int(np.sqrt(len(relation)))
     axioms = (
-        _axiom("i", "weak order", _weak_order(relation), n, ("ab", "cd", "ef")),
-        _axiom("ii", "sign reversal", _sign_reversal(relation, n), n, ("ab", "cd")),
-        _axiom("iii", "weak monotonicity", _monotonicity(relation, n), n, ("ab", "ca'", "b'c'")),
-        _axiom("iv", "solvability", _solvability(relation, n), n, ("ab", "cd")),
+        _make_axiom("i", "weak order", _check_weak_order(relation), n, ("ab", "cd", "ef")),
+        _make_axiom("ii", "sign reversal", _check_sign_reversal(relation, n), n, ("ab", "cd")),
+        _make_axiom(
+            "iii", "weak monotonicity", _check_monotonicity(relation, n), n, ("ab", "ca'", "b'c'")
+        ),
+        _make_axiom("iv", "solvability", _check_solvability(relation, n), n, ("ab", "cd")),
     )
     return DifferenceReport(axioms, n)
 
 
-def _relation(given: Any) -> Bools:
-    """Relation of all pairs to all pairs; the pair (a, b) is number a * objects + b."""
-    wrong = (
+def _make_relation(values: Any) -> Bools:
+    """Return the relation of all pairs to all pairs; the pair (a, b) has index a * objects + b."""
+    message = (
         "expected one value per object, a square matrix of differences, or a boolean array"
-        " with four equal dimensions (whether difference ab is at least difference cd)"
+        " with four equal dimensions (whether difference ab is at most difference cd)"
     )
-    found = as_array(given, f"{wrong}")
-    square = found.ndim in {1, 2, 4} and len(set(found.shape)) == 1 and found.size
-    if not square or (found.ndim == 4 and found.dtype != bool):
-        raise PolicyError(f"{wrong}, got shape {found.shape}")
-    if not has_numbers(found):
+    array = as_array(values, f"{message}")
+    is_square = array.ndim in {1, 2, 4} and len(set(array.shape)) == 1 and array.size
+    if not is_square or (array.ndim == 4 and array.dtype != bool):
+        raise PolicyError(f"{message}, got shape {array.shape}")
+    if not has_numbers(array):
         raise PolicyError("values and differences must be numbers")
-    n = len(found)
+    n = len(array)
     if n > MOST_OBJECTS:
         raise PolicyError(
             f"the axioms are checked by enumeration for up to {MOST_OBJECTS} objects, got {n}"
         )
-    if found.ndim == 4:
-        return np.asarray(found.reshape(n * n, n * n))
-    differences = (natural_distance(found) if found.ndim == 1 else found).ravel()
+    if array.ndim == 4:
+        return np.asarray(array.reshape(n * n, n * n))
+    differences = (natural_distance(array) if array.ndim == 1 else array).ravel()
     codes = np.unique(differences, return_inverse=True)[1].ravel()
     if differences.dtype.kind == "f":
         order = np.sort(differences)
-        apart = np.diff(order) > TOLERANCE * np.abs(order).max()
-        group = np.concatenate([[0], np.cumsum(apart)])
+        is_new = np.diff(order) > TOLERANCE * np.abs(order).max()
+        group = np.concatenate([[0], np.cumsum(is_new)])
         codes = group[np.searchsorted(order, differences)]
     return np.asarray(codes[:, None] <= codes[None, :])
 
 
-def _axiom(
-    number: str, name: str, broken: tuple[int, ...] | None, n: int, letters: tuple[str, ...]
+def _make_axiom(
+    number: str, name: str, pairs: tuple[int, ...] | None, n: int, letters: tuple[str, ...]
 ) -> Axiom:
-    """Name the objects of the pairs that break an axiom."""
-    if broken is None:
+    """Name the objects of the pairs that violate an axiom."""
+    if pairs is None:
         return Axiom(number, name, True, {})
     witness: dict[str, int] = {}
-    for pair, names in zip(broken, letters, strict=False):
+    for pair, names in zip(pairs, letters, strict=False):
         first, second = re.findall(r"\w'?", names)
         witness |= {first: pair // n, second: pair % n}
     return Axiom(number, name, False, witness)
 
 
-def _first(broken: Bools) -> tuple[int, ...] | None:
-    where = np.argwhere(broken)
-    return tuple(map(int, where[0])) if len(where) else None
+def _first_violation(is_violated: Bools) -> tuple[int, ...] | None:
+    indices = np.argwhere(is_violated)
+    return tuple(map(int, indices[0])) if len(indices) else None
 
 
-def _weak_order(relation: Bools) -> tuple[int, ...] | None:
-    """Pairs x, y that are not related either way, or x <= y <= z with x not at most z."""
-    incomplete = _first(~(relation | relation.T))
+def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
+    """Return pairs x, y that are not related, or x <= y <= z without x <= z; None if all hold."""
+    incomplete = _first_violation(~(relation | relation.T))
     if incomplete is not None:
         return incomplete
     numbers = relation.astype(np.float32)
-    broken = _first(((numbers @ numbers) > 0) & ~relation)
-    if broken is None:
+    violation = _first_violation(((numbers @ numbers) > 0) & ~relation)
+    if violation is None:
         return None
-    x, z = broken
+    x, z = violation
     return x, int(np.flatnonzero(relation[x] & relation[:, z])[0]), z
 
 
-def _sign_reversal(relation: Bools, n: int) -> tuple[int, ...] | None:
-    turned = np.arange(n * n).reshape(n, n).T.ravel()
-    # relation[cd, ab] with both pairs turned round is: dc at most ba.
-    return _first(relation & ~relation.T[np.ix_(turned, turned)])
+def _check_sign_reversal(relation: Bools, n: int) -> tuple[int, ...] | None:
+    mirrored = np.arange(n * n).reshape(n, n).T.ravel()
+    # relation[cd, ab] with both pairs reversed is: dc at most ba.
+    return _first_violation(relation & ~relation.T[np.ix_(mirrored, mirrored)])
 
 
-def _monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
-    """Pairs (a, b), (c, a') and (b', c') that break it."""
+def _check_monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
+    """Return pairs (a, b), (c, a') and (b', c') that violate the axiom; None if it holds."""
     table = relation.reshape(n, n, n, n)
     for a in range(n):
         for other in range(n):
-            # Axes b, b', c, c'; the premise of the first pair does not know c and c'.
+            # Axes b, b', c, c'; the premise of the first pair has no c and c'.
             first = table[a, :, other, :][:, :, None, None]
             second = table.transpose(0, 2, 1, 3)
-            broken = (first & second) & ~table[a, :, other, :][None, None, :, :]
-            if broken.any():
-                b, b_, c, c_ = map(int, np.argwhere(broken)[0])
+            is_violated = (first & second) & ~table[a, :, other, :][None, None, :, :]
+            if is_violated.any():
+                b, b_, c, c_ = map(int, np.argwhere(is_violated)[0])
                 return a * n + b, c * n + other, b_ * n + c_
     return None
 
 
-def _solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
-    same = np.asarray(relation & relation.T)
+def _check_solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
+    is_equal = np.asarray(relation & relation.T)
     # Whether some pair that starts with a, or ends with b, is as long as the pair (c, d).
-    starts = np.asarray(same.reshape(n, n, n * n).any(axis=1))
-    ends = np.asarray(same.reshape(n, n, n * n).any(axis=0))
-    null = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
-    premise = null[:, None, :] & relation.T.reshape(n, n, n * n)
-    broken = np.asarray(premise & ~(starts[:, None, :] & ends[None, :, :]))
-    return _first(broken.reshape(n * n, n * n))
+    starts = np.asarray(is_equal.reshape(n, n, n * n).any(axis=1))
+    ends = np.asarray(is_equal.reshape(n, n, n * n).any(axis=0))
+    is_nonnegative = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
+    premise = is_nonnegative[:, None, :] & relation.T.reshape(n, n, n * n)
+    is_violated = np.asarray(premise & ~(starts[:, None, :] & ends[None, :, :]))
+    return _first_violation(is_violated.reshape(n * n, n * n))
 
 
 MOST_COMPARED = 4096
-"""Runs whose order is written out as a table of all pairs."""
+"""Maximum number of runs whose pairs are all compared."""
 
 
 def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
@@ -497,9 +501,11 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
     >>> at_or_below([[1, 0, 1, 1], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 0, 1, 1]]).tolist()
     [True, False]
     """
-    size = max(width(one) for one in (lower, upper))
+    size = max(width(runs) for runs in (lower, upper))
     check_size(size, grades)
-    first, second = (_counts(checked_runs(one, size, grades), grades) for one in (lower, upper))
+    first, second = (
+        _count_documents(checked_runs(runs, size, grades), grades) for runs in (lower, upper)
+    )
     return np.asarray((first <= second).all(axis=1))
 
 
@@ -515,7 +521,7 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     Raises
     ------
     PolicyError
-        For more runs than a table of all pairs is made of.
+        For too many runs to compare all pairs.
 
     Examples
     --------
@@ -528,9 +534,9 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     if len(table) > MOST_COMPARED:
         raise PolicyError(
             f"up to {MOST_COMPARED:,} runs are compared in all pairs, got"
-            f" {len(table):,}; compare chosen pairs with at_or_below()"
+            f" {len(table):,}; compare single pairs with at_or_below()"
         )
-    counts = _counts(table, grades)
+    counts = _count_documents(table, grades)
     out = np.ones((len(table), len(table)), dtype=bool)
     for column in counts.T:
         out &= column[:, None] <= column[None, :]
@@ -560,14 +566,14 @@ def covers(length: int, grades: int = 1) -> Ints:
     >>> [(int(a), int(b)) for a, b in covers(2)]  # 00 - 01 - 10 - 11
     [(0, 1), (1, 2), (2, 3)]
     """
-    strictly = _strictly(length, grades)
+    is_below = _compare_strictly(length, grades)
     # Products of 0 and 1 in float32 are counts, exactly: of the runs between two.
-    numbers = strictly.astype(np.float32)
-    return np.argwhere(strictly & ((numbers @ numbers) == 0))
+    numbers = is_below.astype(np.float32)
+    return np.argwhere(is_below & ((numbers @ numbers) == 0))
 
 
 def levels(length: int, grades: int = 1) -> Ints:
-    """Height of each run of a length in the Hasse diagram: steps on the longest way from the worst.
+    """Return the height of each run of a length in the Hasse diagram: its longest path from below.
 
     Returns
     -------
@@ -587,29 +593,29 @@ def levels(length: int, grades: int = 1) -> Ints:
     >>> levels(3).tolist()
     [0, 1, 2, 3, 3, 4, 5, 6]
     """
-    strictly = _strictly(length, grades)
-    height = np.zeros(len(strictly), dtype=np.int64)
-    # Ascending codes are a linear extension: what is below a run has a lower number.
-    for one in range(1, len(strictly)):
-        height[one] = height[:one][strictly[:one, one]].max() + 1
+    is_below = _compare_strictly(length, grades)
+    height = np.zeros(len(is_below), dtype=np.int64)
+    # Ascending codes are a linear extension: runs below a run have lower numbers.
+    for run in range(1, len(is_below)):
+        height[run] = height[:run][is_below[:run, run]].max() + 1
     return height
 
 
-def _counts(runs: Ints, grades: int) -> Ints:
-    """Documents of each grade or higher in the first k, for all k; shape (runs, ranks * grades)."""
+def _count_documents(runs: Ints, grades: int) -> Ints:
+    """Count documents of each grade or higher in the first k; shape (runs, ranks * grades)."""
     levels = np.arange(1, grades + 1)
-    at_least = runs[:, None, :] >= levels[None, :, None]
-    return np.asarray(np.cumsum(at_least, axis=2).reshape(len(runs), -1))
+    is_at_least = runs[:, None, :] >= levels[None, :, None]
+    return np.asarray(np.cumsum(is_at_least, axis=2).reshape(len(runs), -1))
 
 
-def _strictly(length: int, grades: int) -> Bools:
+def _compare_strictly(length: int, grades: int) -> Bools:
     check_size(length, grades)
-    if more_than(MOST_COMPARED, length, grades):
+    if exceeds(MOST_COMPARED, length, grades):
         raise PolicyError(
             f"there are {grades + 1}^{length} runs of length {length}; diagrams are made of up to"
             f" {MOST_COMPARED:,}, that is up to length"
             f" {int(np.log(MOST_COMPARED) / np.log(grades + 1) + 1e-9)}"
         )
-    below = order_matrix(all_runs(length, grades), grades)
-    np.fill_diagonal(below, False)
-    return below
+    is_below = order_matrix(all_runs(length, grades), grades)
+    np.fill_diagonal(is_below, False)
+    return is_below

@@ -1,8 +1,8 @@
-"""Judged runs that no system has to have made: grades by rank, for any measure to score.
+"""Synthetic judged runs: grades by rank, for any measure to score.
 
 A judged run of length N over the grades 0..c is a vector of N grades; the set of all of them is
 REL^N in Ferrante, Ferro and Fuhr (2021), section 5, and R(N) in Ferrante, Ferro and Pontarollo
-(2019), section 3. Their topic need not exist, either: its judgments are a list of grades.
+(2019), section 3. Topics are synthetic, too: their judgments are a list of grades.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.ranked.average_precision import GradedAveragePrecision
-from cranfield.scales.forms.form import lowest_relevant, of_documents
+from cranfield.scales.forms.form import inner_measure, lowest_relevant
 
 ROUNDING = 1e-12
 """Scores that differ by at most this are equal."""
@@ -36,7 +36,7 @@ MOST_JUDGED = 100_000
 
 
 def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tuple[int, ...]:
-    """Check judgments, a number of documents or a list of grades; return them as grades, falling.
+    """Check judgments, grades or a number of documents; return their grades in descending order.
 
     >>> pool(2, 3, 4), pool([0, 2, 1], 3, 2)
     ((4, 4), (2, 1, 0))
@@ -54,10 +54,10 @@ def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tup
                 f" got {int(judgments):,}"
             )
         return (grades,) * int(judgments)
-    wrong = "judgments must be the number of relevant documents, or the list of their grades"
-    judged = as_array(judgments, wrong)
+    message = "judgments must be the number of relevant documents, or the list of their grades"
+    judged = as_array(judgments, message)
     if judged.ndim != 1 or (judged.size and not np.issubdtype(judged.dtype, np.integer)):
-        raise PolicyError(wrong)
+        raise PolicyError(message)
     if judged.size and (judged.min() < 0 or judged.max() > grades):
         bad = judged.min() if judged.min() < 0 else judged.max()
         raise PolicyError(f"grades must be from 0 to {grades}, got judgments with grade {bad}")
@@ -70,13 +70,13 @@ def check_base(base: Any) -> None:
 
 
 MOST_RUNS = 2**22
-"""Runs that are enumerated one by one."""
+"""Maximum number of runs that are enumerated."""
 MOST_RANKS = 2_000
-"""Ranks of a run; what there is to say of longer ones takes minutes."""
+"""Maximum length of a run; longer ones take minutes."""
 MOST_GRADES = 1_000
-"""Highest grade."""
+"""Maximum of the highest grade."""
 MOST_WEIGHTS = 2**15
-"""Weights of all grades at all ranks."""
+"""Maximum number of weights: one for each grade at each rank."""
 
 ROWS = "runs must be rows of integer grades, such as [[1, 0, 1]]"
 
@@ -107,7 +107,7 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     check_whole("the length of a run", length, 1)
     check_whole("the highest grade", grades, 1)
     base = int(grades) + 1
-    if more_than(MOST_RUNS, length, grades):
+    if exceeds(MOST_RUNS, length, grades):
         longest = int(np.log(MOST_RUNS) / np.log(base))
         raise PolicyError(
             f"there are {base}^{length} runs of length {length} with {base} grades,"
@@ -118,9 +118,9 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     return np.asarray(codes[:, None] // powers % base)
 
 
-def more_than(most: int, length: int, grades: int) -> bool:
-    """Return True if there are more runs of a length, without computing a huge number."""
-    return bool(length >= most.bit_length() or (int(grades) + 1) ** int(length) > most)
+def exceeds(limit: int, length: int, grades: int) -> bool:
+    """Return True if there are more than `limit` runs of a length, without huge powers."""
+    return bool(length >= limit.bit_length() or (int(grades) + 1) ** int(length) > limit)
 
 
 def check_size(length: Any, grades: Any) -> None:
@@ -140,8 +140,8 @@ def check_size(length: Any, grades: Any) -> None:
 
 
 def checked_runs(runs: Any, length: int, grades: int) -> Ints:
-    """Return runs as an array of grades, padded with 0 to the length; refuse others."""
-    table = _rows(runs)
+    """Return runs as an array of grades, padded with 0 to the length; raise if invalid."""
+    table = _as_rows(runs)
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
         raise PolicyError(ROWS)
     if table.shape[1] > length:
@@ -150,34 +150,34 @@ def checked_runs(runs: Any, length: int, grades: int) -> Ints:
             f" {table.shape[1]}"
         )
     if table.min() < 0 or table.max() > grades:
-        wrong = int(table.min()) if table.min() < 0 else int(table.max())
-        raise PolicyError(f"grades must be from 0 to {grades}, got {wrong}")
+        grade = int(table.min()) if table.min() < 0 else int(table.max())
+        raise PolicyError(f"grades must be from 0 to {grades}, got {grade}")
     padded = np.zeros((len(table), length), dtype=np.int64)
     padded[:, : table.shape[1]] = table
     return padded
 
 
 def width(runs: Any) -> int:
-    """Ranks of the longest run."""
-    return int(_rows(runs).shape[1])
+    """Return the number of ranks of the longest run."""
+    return int(_as_rows(runs).shape[1])
 
 
-def _rows(runs: Any) -> NDArray[Any]:
-    return np.atleast_2d(as_array(_padded(runs), ROWS))
+def _as_rows(runs: Any) -> NDArray[Any]:
+    return np.atleast_2d(as_array(_pad_rows(runs), ROWS))
 
 
-def _padded(runs: Any) -> Any:
+def _pad_rows(runs: Any) -> Any:
     if isinstance(runs, np.ndarray) or not isinstance(runs, Sequence):
         return runs
     rows = [row for row in runs if isinstance(row, Sequence) and not isinstance(row, (str, bytes))]
     if len(rows) < len(runs) or len({len(row) for row in rows}) < 2:
         return runs
-    most = max(map(len, rows))
-    return [[*row, *([0] * (most - len(row)))] for row in rows]
+    longest = max(map(len, rows))
+    return [[*row, *([0] * (longest - len(row)))] for row in rows]
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
-    """Read a measure; one that needs a cutoff and has none gets the length of the runs."""
+    """Parse a measure; the length of the runs becomes its cutoff if it needs one and has none."""
     if length is not None:
         check_size(length, 1)
     if isinstance(measure, Measure):
@@ -213,14 +213,14 @@ def score_runs(
     judgments
         Grades of the topic's relevant documents, or the number of documents of the highest grade:
         recall base and ideal ranking come from them. By default as many as the runs are long, so
-        that every run could be.
+        that every run is possible.
 
     Raises
     ------
     PolicyError
         For runs that are not rows of grades 0..c, and invalid judgments.
     MeasureError
-        For a wrong measure.
+        For an invalid measure.
 
     Examples
     --------
@@ -230,56 +230,55 @@ def score_runs(
     length = width(runs)
     check_whole("the highest grade", grades, 1, np.iinfo(np.int64).max)
     table = checked_runs(runs, length, int(grades))
-    chosen = as_measure(measure, length)
-    by_threshold = grades > 1 and isinstance(of_documents(chosen), GradedAveragePrecision)
+    measure = as_measure(measure, length)
+    by_threshold = grades > 1 and isinstance(inner_measure(measure), GradedAveragePrecision)
     judged = of_grades(
         table, np.array(pool(judgments, length, grades)), int(grades), every_grade=by_threshold
     )
-    return np.asarray(chosen.score(judged)[0], dtype=np.float64)
+    return np.asarray(measure.score(judged)[0], dtype=np.float64)
 
 
 def depends_on_recall_base(measure: Measure) -> bool:
     """Return True if scores depend on the number of relevant documents of the topic.
 
-    A measure that reads more than grades is tried on documents with everything that a measure can
-    read. If it still cannot be computed, the answer is True.
+    A measure that reads more than grades is computed on documents with all inputs that a measure
+    can read. If that fails, the result is True.
     """
-    # What there are so many of is beyond any cutoff that is looked at. In the runs there is one
-    # relevant document, at the first rank and at the last.
+    # The large recall base exceeds the cutoff; the relevant document is at the first or last rank.
     length = min(measure.cutoff or 3, 1000)
     runs = np.zeros((2, length), dtype=np.int64)
     runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
     highest = int(runs.max())
     try:
-        few, many = (
+        small_base, large_base = (
             score_runs(measure, runs, grades=highest, judgments=count)
             for count in (1, 2 * length + 1)
         )
     except CranfieldError:
-        return _changes_with_more_relevant(measure)
-    return bool((few != many).any())
+        return _depends_on_relevant(measure)
+    return bool((small_base != large_base).any())
 
 
-def _changes_with_more_relevant(measure: Measure) -> bool:
+def _depends_on_relevant(measure: Measure) -> bool:
     try:
-        scores = measure.score(_with_all_inputs())
+        scores = measure.score(_judge_all_inputs())
     except CranfieldError:
         return True
-    fewer, more = scores[::2], scores[1::2]
-    return bool((np.abs(more - fewer) > ROUNDING).any())
+    small_base, large_base = scores[::2], scores[1::2]
+    return bool((np.abs(large_base - small_base) > ROUNDING).any())
 
 
 @cache
-def _with_all_inputs() -> JudgedRuns:
+def _judge_all_inputs() -> JudgedRuns:
     """Judge rankings for pairs of topics; the second has more relevant documents, not retrieved.
 
-    Documents have grades for the intents a and b, and all else that a measure can read but clicks.
+    Documents have grades for the intents a and b, and all other inputs of measures but clicks.
     """
-    one = {"d1": (3, 3), "d2": (0, 0)}
-    two = {**one, "d3": (1, 0)}
-    more = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
-    docs = [*two, *more]
-    topics = {"1": one, "2": one | more, "3": two, "4": two | more}
+    two_docs = {"d1": (3, 3), "d2": (0, 0)}
+    three_docs = {**two_docs, "d3": (1, 0)}
+    extra = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
+    docs = [*three_docs, *extra]
+    topics = {"1": two_docs, "2": two_docs | extra, "3": three_docs, "4": three_docs | extra}
     qrels = pl.DataFrame(
         [
             (topic, doc, grade, intent)
@@ -291,14 +290,14 @@ def _with_all_inputs() -> JudgedRuns:
         orient="row",
     )
     rankings = [
-        {doc: float(-rank) for rank, doc in enumerate(order)} for order in permutations(two)
+        {doc: float(-rank) for rank, doc in enumerate(order)} for order in permutations(three_docs)
     ]
     judged = judge(
         {f"{i}": dict.fromkeys(topics, ranking) for i, ranking in enumerate(rankings)},
         qrels,
         intents={topic: {"a": 0.6, "b": 0.4} for topic in topics},
         lengths=dict.fromkeys(docs, 1000),
-        groups={doc: "xy"[place // 2 % 2] for place, doc in enumerate(docs)},
+        groups={doc: "xy"[index // 2 % 2] for index, doc in enumerate(docs)},
         aspects={"understandability": qrels, "credibility": qrels},
     )
     size = judged.judgments.grade.size
@@ -321,16 +320,16 @@ def _with_all_inputs() -> JudgedRuns:
 def depends_on_topic(measure: Measure) -> bool:
     """Return True if scores depend on other judgments of the topic: their number or grades.
 
-    Where relevant documents are equally good nDCG@1 is 0 or 1 whatever their number; its step is
-    another on a topic with better ones than are retrieved.
+    With equal grades nDCG@1 is 0 or 1 whatever the recall base; its step changes on a topic with
+    higher grades than those retrieved.
     """
     grade = max(1, lowest_relevant(measure))
     run = [[grade] + [0] * (min(measure.cutoff or 3, 3) - 1)]
     with suppress(CranfieldError):
-        good, better = (
-            score_runs(measure, run, grades=grade + 1, judgments=judged)
-            for judged in ([grade], [grade + 1, grade])
+        same_grade, higher_grade = (
+            score_runs(measure, run, grades=grade + 1, judgments=judgments)
+            for judgments in ([grade], [grade + 1, grade])
         )
-        if good[0] != better[0]:
+        if same_grade[0] != higher_grade[0]:
             return True
     return depends_on_recall_base(measure)

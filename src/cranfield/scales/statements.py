@@ -23,7 +23,7 @@ from cranfield.significance.registry import CORRECTIONS, TESTS
 from cranfield.tabular import text_table
 
 POWERS = (0.1, 0.5, 2.0, 10.0)
-"""Exponents that are tried: the lower draw high scores together, the higher low ones."""
+"""Exponents of scores: low ones draw high scores together, high ones low scores."""
 
 
 def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] = POWERS) -> Bools:
@@ -32,7 +32,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     Parameters
     ----------
     comparison
-        What :func:`cranfield.compare` returns.
+        Result of :func:`cranfield.compare`.
     powers
         Exponents p above 0. Each score x becomes
 
@@ -44,7 +44,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     -------
     array
         Shape (powers, pairs): True if the decision on the pair is the same, and in the same
-        direction; False also if the test cannot be done with such scores.
+        direction; False also if the test cannot be computed with such scores.
 
     Raises
     ------
@@ -67,39 +67,44 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     --------
     >>> import cranfield as cf
     >>> a = [0.1, 0.2, 0.3, 0.4, 0.9, 0.5, 0.7]
-    >>> found = cf.compare({"a": a, "b": [x - 0.05 for x in a]}, test="t")
-    >>> found.is_significant().tolist(), invariant_decisions(found, [1, 2, 10])[:, 0].tolist()
-    ([True], [True, True, False])
+    >>> comparison = cf.compare({"a": a, "b": [x - 0.05 for x in a]}, test="t")
+    >>> comparison.is_significant().tolist()
+    [True]
+    >>> invariant_decisions(comparison, [1, 2, 10])[:, 0].tolist()
+    [True, True, False]
     """
     check_several("powers", powers)
     if not isinstance(comparison, PairwiseComparison):
         kind = type(comparison).__name__
         raise PolicyError(f"invariant_decisions: expected the result of compare(), got {kind}")
-    wrong = "powers must be numbers above 0, such as [0.5, 2]"
-    exponents = np.atleast_1d(as_array(powers, wrong))
+    message = "powers must be numbers above 0, such as [0.5, 2]"
+    exponents = np.atleast_1d(as_array(powers, message))
     if exponents.dtype.kind not in "iuf" or exponents.ndim != 1 or not (exponents > 0).all():
-        raise PolicyError(wrong)
+        raise PolicyError(message)
     if comparison.info.scale <= Scale.ORDINAL:
         return np.ones((exponents.size, len(comparison)), dtype=np.bool_)
-    before = _decided(comparison)
+    decisions = _decide_pairs(comparison)
     values = comparison.scores.values
-    shifted = values - min(np.nanmin(values, initial=0.0), 0.0)
+    nonnegative = values - min(np.nanmin(values, initial=0.0), 0.0)
     # The unit does not matter; without it, powers of large scores could overflow.
-    unit = np.nanmax(shifted, initial=0.0) or 1.0
-    again = [_again(comparison, (shifted / unit) ** power) for power in exponents.tolist()]
-    return np.array([one == before for one in again]).reshape(exponents.size, len(comparison))
+    unit = np.nanmax(nonnegative, initial=0.0) or 1.0
+    is_same = [
+        _decide_again(comparison, (nonnegative / unit) ** power) == decisions
+        for power in exponents.tolist()
+    ]
+    return np.array(is_same).reshape(exponents.size, len(comparison))
 
 
-def _decided(comparison: PairwiseComparison) -> Floats:
-    """1 or -1 for a pair that differs, by the higher one, and 0 for others."""
+def _decide_pairs(comparison: PairwiseComparison) -> Floats:
+    """Return the sign of the difference of significant pairs, and 0 for others."""
     sign = np.where(comparison.is_significant(), np.sign(comparison.difference), 0.0)
-    # Different without a difference of means is a decision, too.
+    # A significant pair with equal means is a decision, too.
     return np.asarray(np.where(comparison.is_significant() & (sign == 0), 2.0, sign))
 
 
-def _again(comparison: PairwiseComparison, values: Floats) -> Floats:
+def _decide_again(comparison: PairwiseComparison, values: Floats) -> Floats:
     try:
-        found = compare(
+        repeated = compare(
             replace(comparison.scores, values=values),
             test=comparison.test,
             correction=comparison.correction,
@@ -109,15 +114,15 @@ def _again(comparison: PairwiseComparison, values: Floats) -> Floats:
         )
     except CranfieldError:
         return np.full(len(comparison), np.nan)
-    return _decided(found)
+    return _decide_pairs(repeated)
 
 
 MEANINGFUL = "meaningful"
 NOT_INVARIANT = "not invariant"
 UNKNOWN = "unknown"
 
-SOON = 2_000_000
-"""Random samples times pairs that are drawn again for a line of text; some 0.1 s a power."""
+MAX_SAMPLES = 2_000_000
+"""Maximum random samples times pairs for the sensitivity line; about 0.1 s for each power."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,8 +173,9 @@ class Meaningfulness:
         See :func:`cranfield.scales.invariant_decisions`, which is slow for randomised tests, as
         they are repeated for each power.
         """
-        star = self.comparison.is_significant()
-        return dict(zip(POWERS, invariant_decisions(self.comparison) & star, strict=True))
+        is_significant = self.comparison.is_significant()
+        masks = invariant_decisions(self.comparison) & is_significant
+        return dict(zip(POWERS, masks, strict=True))
 
     @property
     def first_line(self) -> str:
@@ -204,9 +210,9 @@ class Meaningfulness:
 
     def lines(self) -> list[str]:
         """Return the verdict, and the statements that need no assumption on the scale."""
-        lines, found = [self.first_line], self.comparison.count()
-        if found and self.verdict != MEANINGFUL:
-            lines.append(order_kept(found, self.n_invariant))
+        lines, n_significant = [self.first_line], self.comparison.count()
+        if n_significant and self.verdict != MEANINGFUL:
+            lines.append(describe_order(n_significant, self.n_invariant))
             lines.append(self._sensitivity())
             if example := self._example():
                 lines.append(example)
@@ -221,83 +227,95 @@ class Meaningfulness:
                 " transformation of all scores, as it depends only on their order"
             )
         random = comparison.info.random or CORRECTIONS[comparison.correction].random
-        if random and comparison.options["resamples"] * len(comparison) > SOON:
+        if random and comparison.options["resamples"] * len(comparison) > MAX_SAMPLES:
             return (
                 "sensitivity: decisions with transformed scores need many random samples; call"
                 " invariant_decisions() to compute them"
             )
-        start = "sensitivity: with scores x^p the test still rejects"
+        opening = "sensitivity: with scores x^p the test still rejects"
         if count == 1:
             powers: dict[bool, list[str]] = {True: [], False: []}
             for power, significant in self.still_significant.items():
                 powers[bool(significant.any())].append(f"{power:g}")
-            rejects, does_not = (f"for p = {', '.join(some)}" for some in powers.values())
+            rejected, not_rejected = (f"for p = {', '.join(values)}" for values in powers.values())
             if not powers[True]:
-                return f"sensitivity: with scores x^p the test does not reject this pair {does_not}"
-            return f"{start} this pair {rejects}" + (f", not {does_not}" if powers[False] else "")
+                return (
+                    "sensitivity: with scores x^p the test does not reject this pair"
+                    f" {not_rejected}"
+                )
+            return f"{opening} this pair {rejected}" + (
+                f", not {not_rejected}" if powers[False] else ""
+            )
         counts = [
-            f"{kept.sum():,} (p = {power:g})" for power, kept in self.still_significant.items()
+            f"{mask.sum():,} (p = {power:g})" for power, mask in self.still_significant.items()
         ]
-        every = np.logical_and.reduce(list(self.still_significant.values())).sum()
-        return f"{start} {', '.join(counts)} of these {count:,} pairs, and {every:,} for all four p"
+        n_all = np.logical_and.reduce(list(self.still_significant.values())).sum()
+        return (
+            f"{opening} {', '.join(counts)} of these {count:,} pairs, and {n_all:,} for all four p"
+        )
 
     def _example(self) -> str:
-        """Show the largest difference that a transformation reverses.
+        """Describe the largest difference that a transformation reverses.
 
-        The better system comes first; where lower is better, scores count up to the threshold.
+        The better system is first; if lower is better, scores up to the threshold count.
         """
-        one = self.comparison
-        turned = np.flatnonzero(one.is_significant() & self.dominance.reversed)
-        if not turned.size:
+        comparison = self.comparison
+        reversed_pairs = np.flatnonzero(comparison.is_significant() & self.dominance.reversed)
+        if not reversed_pairs.size:
             return ""
-        # The order of means, which is not that of mean ranks where a test goes by these.
-        means = one.scores.grand_mean()
-        apart = means[one.first] - means[one.second]
-        k = int(turned[np.argmax(np.abs(apart[turned]))])
-        low, (of_first, of_second) = one.scores.lower_is_better, self._good
-        pair = [(one.first[k], of_first[k]), (one.second[k], of_second[k])]
-        if (-apart[k] if low else apart[k]) < 0:
+        # The order of means may not be that of mean ranks, which some tests compare.
+        means = comparison.scores.grand_mean()
+        difference = means[comparison.first] - means[comparison.second]
+        k = int(reversed_pairs[np.argmax(np.abs(difference[reversed_pairs]))])
+        lower_is_better = comparison.scores.lower_is_better
+        first_counts, second_counts = self._good_counts
+        pair = [(comparison.first[k], first_counts[k]), (comparison.second[k], second_counts[k])]
+        if (-difference[k] if lower_is_better else difference[k]) < 0:
             pair.reverse()
-        a, b = (plain(one.systems[system]) for system, _ in pair)
-        scored = [int(self._scored[system]) for system, _ in pair]
-        on, numbers = "on more topics", [str(number) for _, number in pair]
-        if scored[0] != scored[1]:
-            on = "on a larger proportion of topics"
+        a, b = (plain(comparison.systems[system]) for system, _ in pair)
+        n_scored = [int(self._n_scored[system]) for system, _ in pair]
+        phrase, numbers = "on more topics", [str(number) for _, number in pair]
+        if n_scored[0] != n_scored[1]:
+            phrase = "on a larger proportion of topics"
             numbers = [
-                f"{number} of {n_topics}" for number, n_topics in zip(numbers, scored, strict=True)
+                f"{number} of {n_topics}"
+                for number, n_topics in zip(numbers, n_scored, strict=True)
             ]
+        side = "up to" if lower_is_better else "above"
         return (
-            f"for example: {a} has the {'lower, better' if low else 'higher'} mean, but {b} has"
-            f" scores {'up to' if low else 'above'} {self.dominance.threshold[k]:.4g} {on}"
+            f"for example: {a} has the {'lower, better' if lower_is_better else 'higher'} mean, but"
+            f" {b} has scores {side} {self.dominance.threshold[k]:.4g} {phrase}"
             f" ({numbers[1]}, {a}: {numbers[0]})"
         )
 
     @cached_property
-    def _scored(self) -> Indices:
-        """Topics on which each system has a score."""
-        one = self.comparison
-        values = one.scores.values.reshape(len(one.scores.topics), len(one.systems), -1)
+    def _n_scored(self) -> Indices:
+        """Number of topics on which each system has a score."""
+        comparison = self.comparison
+        values = comparison.scores.values.reshape(
+            len(comparison.scores.topics), len(comparison.systems), -1
+        )
         return np.asarray((~np.isnan(values)).any(axis=2).sum(axis=0), dtype=np.intp)
 
     @property
-    def _good(self) -> tuple[Indices, Indices]:
-        """Topics on which both systems of each pair are on the good side of the threshold."""
-        one, above = self.comparison, self.dominance
-        if not one.scores.lower_is_better:
-            return above.above_first, above.above_second
-        first, second = self._scored[one.first], self._scored[one.second]
-        return first - above.above_first, second - above.above_second
+    def _good_counts(self) -> tuple[Indices, Indices]:
+        """For both systems of each pair the number of topics on the good side of the threshold."""
+        comparison, pairs = self.comparison, self.dominance
+        if not comparison.scores.lower_is_better:
+            return pairs.above_first, pairs.above_second
+        first, second = self._n_scored[comparison.first], self._n_scored[comparison.second]
+        return first - pairs.above_first, second - pairs.above_second
 
     def alternatives(self) -> list[str]:
         """Return the names of tests that the scale of the measure admits, on the same topics."""
         if self.scale is None:
             return []
         paired = self.comparison.info.paired
-        most = Scale.ORDINAL if self.depends_on_size else self.scale
+        highest = Scale.ORDINAL if self.depends_on_size else self.scale
         return [
             name
             for name, test in TESTS.items()
-            if test.info.scale <= most
+            if test.info.scale <= highest
             and test.info.paired == paired
             and (test.info.within_topics or not self.depends_on_topic)
             and not (test.info.bound or test.info.shards == "needed")
@@ -308,42 +326,42 @@ class Meaningfulness:
         if self.verdict == MEANINGFUL:
             return
         name = plain(self.comparison.measure) or "the measure"
-        cures = []
+        advice = []
         if tests := self.alternatives():
-            cures.append(f"take {' or '.join(tests)}")
-        uneven = self.scale is None or self.scale < Scale.INTERVAL
+            advice.append(f"take {' or '.join(tests)}")
+        not_interval = self.scale is None or self.scale < Scale.INTERVAL
         measure = measure_of(self.comparison.measure)
-        if uneven and not self.depends_on_topic and _can_be_scaled(measure):
-            cures.append(f"or the interval-scaled interval({name}), with a cutoff")
-        raise PolicyError("; ".join([self.first_line, *([", ".join(cures)] if cures else [])]))
+        if not_interval and not self.depends_on_topic and _can_be_scaled(measure):
+            advice.append(f"or the interval-scaled interval({name}), with a cutoff")
+        raise PolicyError("; ".join([self.first_line, *([", ".join(advice)] if advice else [])]))
 
     def to_text(self, limit: int = 20) -> str:
         """Write the verdict and the significant pairs, first those whose order may be reversed."""
-        one = self.comparison
-        star = one.is_significant()
-        order = np.argsort(self.dominance.holds[star], kind="stable")
-        chosen = np.flatnonzero(star)[order][:limit]
-        found, good = self.dominance, self._good
+        comparison = self.comparison
+        is_significant = comparison.is_significant()
+        order = np.argsort(self.dominance.holds[is_significant], kind="stable")
+        pairs = np.flatnonzero(is_significant)[order][:limit]
+        pair_orders, good_counts = self.dominance, self._good_counts
 
         def row(k: int) -> list[str]:
-            turned = bool(found.reversed[k])
+            is_reversed = bool(pair_orders.reversed[k])
             return [
-                one.systems[one.first[k]],
-                one.systems[one.second[k]],
-                f"{one.difference[k]:.4f}",
-                "reversed" if turned else "invariant",
-                f"{found.threshold[k]:.4g}" if turned else "",
-                *(str(of_side[k]) if turned else "" for of_side in good),
+                comparison.systems[comparison.first[k]],
+                comparison.systems[comparison.second[k]],
+                f"{comparison.difference[k]:.4f}",
+                "reversed" if is_reversed else "invariant",
+                f"{pair_orders.threshold[k]:.4g}" if is_reversed else "",
+                *(str(counts[k]) if is_reversed else "" for counts in good_counts),
             ]
 
-        rows = [row(k) for k in chosen]
-        bar = f"by scores {'up to' if one.scores.lower_is_better else 'above'}"
-        head = ["first", "second", "difference", "order of means", bar, "first", "second"]
+        rows = [row(k) for k in pairs]
+        column = f"by scores {'up to' if comparison.scores.lower_is_better else 'above'}"
+        head = ["first", "second", "difference", "order of means", column, "first", "second"]
         parts = ["\n".join(self.lines())]
         if rows:
             parts.append(text_table(head, rows, left=(0, 1, 3)))
-        if int(star.sum()) > len(rows):
-            parts[-1] += f"\n… {int(star.sum()) - len(rows):,} more"
+        if int(is_significant.sum()) > len(rows):
+            parts[-1] += f"\n… {int(is_significant.sum()) - len(rows):,} more"
         return "\n\n".join(parts)
 
     def __str__(self) -> str:
@@ -353,16 +371,19 @@ class Meaningfulness:
         return f"Meaningfulness({self.first_line})"
 
 
-def order_kept(
-    found: int, holds: int, singular: str = "significant pair", plural: str = "significant pairs"
+def describe_order(
+    n_significant: int,
+    n_invariant: int,
+    singular: str = "significant pair",
+    plural: str = "significant pairs",
 ) -> str:
-    """Report how many significant pairs keep their order of means on any scale."""
-    if found == 1:
-        start = f"the {singular} {'keeps' if holds else 'does not keep'} its order"
+    """Describe how many significant pairs keep their order of means on any scale."""
+    if n_significant == 1:
+        opening = f"the {singular} {'keeps' if n_invariant else 'does not keep'} its order"
     else:
-        start = f"{holds:,} of {found:,} {plural} keep their order"
+        opening = f"{n_invariant:,} of {n_significant:,} {plural} keep their order"
     return (
-        f"{start} of means under every increasing transformation of the scores (stochastic"
+        f"{opening} of means under every increasing transformation of the scores (stochastic"
         " dominance)"
     )
 
@@ -395,7 +416,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     Parameters
     ----------
     comparison
-        What :func:`cranfield.compare` returns.
+        Result of :func:`cranfield.compare`.
 
     Raises
     ------
@@ -425,34 +446,34 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
         raise PolicyError(
             f"meaningfulness: expected the result of compare(), got {type(comparison).__name__}"
         )
-    needs = comparison.info.scale
-    has = comparison.measure_scale
+    required = comparison.info.scale
+    scale = comparison.measure_scale
     measure = measure_of(comparison.measure)
-    if has is None and measure is not None:
-        has = measure.scale
+    if scale is None and measure is not None:
+        scale = measure.scale
     by_user = comparison.scores.scale_source == "user"
     by_topic = not by_user and measure is not None and differs_by_topic(measure)
     by_size = not by_user and measure is not None and measure.needs_one_size
-    apart = by_topic and not comparison.info.within_topics
+    combines_scales = by_topic and not comparison.info.within_topics
     verdict = MEANINGFUL
-    if has is None:
+    if scale is None:
         verdict = UNKNOWN
-    elif has < needs or apart or (by_size and needs > Scale.ORDINAL):
+    elif scale < required or combines_scales or (by_size and required > Scale.ORDINAL):
         verdict = NOT_INVARIANT
-    found = dominance(comparison.scores, comparison.first, comparison.second)
-    return Meaningfulness(comparison, needs, has, by_topic, by_size, verdict, found)
+    pair_orders = dominance(comparison.scores, comparison.first, comparison.second)
+    return Meaningfulness(comparison, required, scale, by_topic, by_size, verdict, pair_orders)
 
 
 def differs_by_topic(measure: Measure) -> bool:
     """Return True if the scale depends on the recall base or the ideal ranking of the topic."""
-    # Ranks are the same on all topics; what they are ranks of is not. Risk is a difference.
+    # Ranks are the same on all topics, but not the values ranked. Risk is a difference.
     while isinstance(measure, Interval) or measure.info.family == "risk":
         if getattr(measure, "feasible", False):
-            # Ranks among the runs that a topic has enough relevant documents for.
+            # Ranks are among the runs that are possible for the topic.
             return True
         measure = getattr(measure, "inner")  # noqa: B009
     try:
         return depends_on_topic(measure)
     except CranfieldError:
-        # What it needs besides judgments, such as intents and lengths, each topic has its own.
+        # Other inputs, such as intents and lengths, differ by topic.
         return True

@@ -25,18 +25,18 @@ from cranfield.scales.runs import (
     check_base,
     check_size,
     checked_runs,
-    more_than,
+    exceeds,
     pool,
 )
 
 Run = tuple[int, ...]
-WRITTEN_OUT = 12
+MAX_WRITTEN = 12
 """Runs up to this length are written rank by rank."""
 
 AS_FLOATS = "values are floats; differences below 2^-40 of the largest are treated as ties"
-"""Note where values are not compared exactly."""
+"""Note for values that are not compared exactly."""
 
-KINDS = {
+MESSAGES = {
     "inverted": "{0} is below {1} in that order, but scores better: {2} against {3}",
     "tied": "{0} is below {1} in that order, but both score {2}",
     "distinguished": "{0} and {1} are equal in that order, but score {2} and {3}",
@@ -57,9 +57,9 @@ class Witness:
     runs
         Grades by rank of the two or four runs.
     values
-        Their scores: exact numbers, or floats for a measure that is only known so.
+        Their scores: exact numbers, or floats for a measure without an exact form.
     labels
-        What the runs are called, if not by their grades.
+        Labels of the runs, if not their grades.
     """
 
     kind: str
@@ -71,15 +71,15 @@ class Witness:
         return f"Witness({self})"
 
     def __str__(self) -> str:
-        runs = self.labels or tuple(map(written, self.runs))
-        values = tuple(map(shown, self.values))
+        runs = self.labels or tuple(map(format_run, self.runs))
+        values = tuple(map(format_value, self.values))
         if self.kind != "gaps":
-            return KINDS[self.kind].format(*runs, *values)
-        found: tuple[Any, ...] = self.values
-        steps = (abs(found[1] - found[0]), abs(found[3] - found[2]))
+            return MESSAGES[self.kind].format(*runs, *values)
+        numbers: tuple[Any, ...] = self.values
+        steps = (abs(numbers[1] - numbers[0]), abs(numbers[3] - numbers[2]))
         return "; ".join(
             f"the step from {values[i]} to {values[i + 1]}, for {runs[i]} and {runs[i + 1]},"
-            f" is {shown(step)}"
+            f" is {format_value(step)}"
             for i, step in zip((0, 2), steps, strict=True)
         )
 
@@ -93,11 +93,11 @@ class Verdict:
     order, scale
         The order, and interval or ordinal; None if it is neither, or if nothing is known.
     decided
-        Whether that is the last word. If not, the scale is what is known at least.
+        Whether the verdict is final. If not, the scale is a lower bound.
     witness
-        Why it is no more than that.
+        Counterexample to a higher scale.
     reason
-        How it is known, where not by looking at all runs.
+        How the verdict was derived, if not by enumerating all runs.
     """
 
     order: str
@@ -111,8 +111,8 @@ class Verdict:
         """The verdict in a word or two."""
         if self.decided:
             return str(self.scale) if self.scale is not None else "neither ordinal nor interval"
-        more = "" if self.scale is None else f"at least {self.scale}; interval or not is "
-        return f"{more}not decided at this length"
+        start = "" if self.scale is None else f"at least {self.scale}; interval or not is "
+        return f"{start}not decided at this length"
 
     def __repr__(self) -> str:
         return f"Verdict({self.order}: {self.word})"
@@ -134,13 +134,13 @@ class ScaleReport:
     measure, length, grades
         The measure, the length N of the runs, and the highest grade c.
     judgments
-        The topic's judgments as they were given; None if any run of that length can be.
+        The topic's judgments as passed; None if every run of that length is possible.
     runs
-        Their number.
+        Number of runs.
     own
-        For the order that the measure induces itself: ordinal at least.
+        Verdict for the order that the measure itself induces: at least ordinal.
     set_based, rank_based
-        For the total orders of Ferrante, Ferro and Pontarollo (2019).
+        Verdicts for the total orders of Ferrante, Ferro and Pontarollo (2019).
     exact
         Whether values were compared exactly.
     """
@@ -157,7 +157,7 @@ class ScaleReport:
 
     @property
     def scale(self) -> Scale:
-        """Scale for its own order, the most that can be claimed."""
+        """Scale for the measure's own order, the highest that can be claimed."""
         return self.own.scale or Scale.ORDINAL
 
     def __repr__(self) -> str:
@@ -166,11 +166,11 @@ class ScaleReport:
 
     def __str__(self) -> str:
         base = "" if self.judgments is None else f", recall base {self.judgments}"
-        head = (
+        title = (
             f"{self.measure} on runs of length {self.length} with grades 0 to {self.grades}{base}"
-            f" ({many(self.runs)})"
+            f" ({format_n_runs(self.runs)})"
         )
-        lines = [head, *(f"  {one}" for one in (self.own, self.set_based, self.rank_based))]
+        lines = [title, *(f"  {v}" for v in (self.own, self.set_based, self.rank_based))]
         if not self.exact:
             lines.append(f"  {AS_FLOATS}")
         return "\n".join(lines)
@@ -204,41 +204,41 @@ class TopicsReport:
     exact: bool
 
     def __repr__(self) -> str:
-        found = f"{self.scale}, {counted(len(self.values), 'value')}"
-        return f"TopicsReport({self.measure}, S[{self.longest}, {self.largest_base}]: {found})"
+        summary = f"{self.scale}, {counted(len(self.values), 'value')}"
+        return f"TopicsReport({self.measure}, S[{self.longest}, {self.largest_base}]: {summary})"
 
     def __str__(self) -> str:
-        where = f"{self.measure} on S[{self.longest}, {self.largest_base}]"
-        text = f"{where}: {self.scale}, with {counted(len(self.values), 'value')}"
+        title = f"{self.measure} on S[{self.longest}, {self.largest_base}]"
+        text = f"{title}: {self.scale}, with {counted(len(self.values), 'value')}"
         if self.witness is not None:
             text = f"{text}; not interval: {self.witness}"
         return text if self.exact else f"{text}\n  {AS_FLOATS}"
 
 
-def shown(value: Number) -> str:
-    """Write a value: fractions as such while they are short."""
+def format_value(value: Number) -> str:
+    """Write a value, short fractions as fractions."""
     if isinstance(value, Fraction) and value.denominator < 10**5:
         return str(value)
     return f"{float(value):.6g}"
 
 
-def written(run: Sequence[int]) -> str:
-    """Write a run, a long one with the number of times that a grade stands in a row.
+def format_run(run: Sequence[int]) -> str:
+    """Write a run; repeated grades of a long one are counted.
 
-    >>> written((1, 0, 1)), written((1, *[0] * 39))
+    >>> format_run((1, 0, 1)), format_run((1, *[0] * 39))
     ('(1, 0, 1)', '(1, 39 x 0)')
     """
-    if len(run) <= WRITTEN_OUT:
+    if len(run) <= MAX_WRITTEN:
         return f"({', '.join(map(str, run))})"
     groups = [(grade, len(list(group))) for grade, group in groupby(run)]
     parts = [f"{times} x {grade}" if times > 1 else str(grade) for grade, times in groups]
     return f"({', '.join(parts)})"
 
 
-def many(runs: int) -> str:
-    """Number of runs, in digits while they can be read.
+def format_n_runs(runs: int) -> str:
+    """Write a number of runs, rounded if it is huge.
 
-    >>> many(1000), many(2**100), many(2**2000)
+    >>> format_n_runs(1000), format_n_runs(2**100), format_n_runs(2**2000)
     ('1,000 runs', '1.3e+30 runs', 'about 2^2000 runs')
     """
     if runs < 10**9:
@@ -247,23 +247,22 @@ def many(runs: int) -> str:
     return f"{float(runs):.2g} runs" if bits < 1000 else f"about 2^{bits} runs"
 
 
-LISTED = 2**18
-"""Runs that are all looked at; beyond that, proofs and witnesses are looked for."""
+MOST_LISTED = 2**18
+"""Maximum number of runs that are enumerated; beyond that, proofs and witnesses are used."""
 
 
 @dataclass(frozen=True)
 class RunSet:
     """Runs of one length that can be retrieved from a topic's documents, and a measure of them.
 
-    `documents` has the grades of the topic's documents, and `stated` is what was said of them:
-    their grades, the number of relevant ones, which leaves their grades open, or None, where every
-    run can be.
+    `documents` has the grades of the topic's documents. `judgments` are those that were passed:
+    grades, a number of relevant documents, whose grades are open, or None if every run is possible.
     """
 
     measure: Measure
     length: int
     grades: int
-    stated: int | tuple[int, ...] | None
+    judgments: int | tuple[int, ...] | None
     documents: tuple[int, ...]
 
     @property
@@ -272,36 +271,36 @@ class RunSet:
         return -1 if self.measure.info.lower_is_better else 1
 
     @property
-    def graded(self) -> bool:
-        """True if the grade of each document is known; otherwise only their number."""
-        return isinstance(self.stated, tuple)
+    def has_grades(self) -> bool:
+        """True if the grades of the documents are known, not only their number."""
+        return isinstance(self.judgments, tuple)
 
     def can_be_listed(self, depth: int) -> bool:
-        return not more_than(LISTED, depth, self.grades)
+        return not exceeds(MOST_LISTED, depth, self.grades)
 
-    def listed(self, depth: int) -> Ints:
+    def list_runs(self, depth: int) -> Ints:
         """Return all runs with grades above 0 down to a depth only; shape (runs, ranks)."""
         runs = checked_runs(all_runs(depth, self.grades), self.length, self.grades)
-        if not self.graded:
+        if not self.has_grades:
             return np.asarray(runs[(runs > 0).sum(axis=1) <= len(self.documents)])
-        kept = np.ones(len(runs), dtype=bool)
+        is_possible = np.ones(len(runs), dtype=bool)
         for grade in range(1, self.grades + 1):
-            kept &= (runs == grade).sum(axis=1) <= self.documents.count(grade)
-        return np.asarray(runs[kept])
+            is_possible &= (runs == grade).sum(axis=1) <= self.documents.count(grade)
+        return np.asarray(runs[is_possible])
 
     def count(self) -> int:
         """Number of the runs, without listing them."""
-        if self.stated is None:
+        if self.judgments is None:
             return int((self.grades + 1) ** self.length)
-        if not self.graded:
-            most = min(self.length, len(self.documents))
-            return sum(comb(self.length, n) * self.grades**n for n in range(most + 1))
-        # Ways to place the documents of the grades so far at any of the ranks, by how many.
+        if not self.has_grades:
+            max_relevant = min(self.length, len(self.documents))
+            return sum(comb(self.length, n) * self.grades**n for n in range(max_relevant + 1))
+        # Ways to place the documents of the grades so far at any of the ranks, by their number.
         ways: list[int] = [1] + [0] * self.length
         for grade in range(1, self.grades + 1):
-            have = self.documents.count(grade)
+            size = self.documents.count(grade)
             ways = [
-                sum(ways[n - k] * comb(self.length - n + k, k) for k in range(min(n, have) + 1))
+                sum(ways[n - k] * comb(self.length - n + k, k) for k in range(min(n, size) + 1))
                 for n in range(self.length + 1)
             ]
         return sum(ways)
@@ -313,8 +312,8 @@ class RunSet:
         return form(self.measure, self.length, self.grades, self.documents)
 
 
-def completed(measure: Measure, length: int) -> Measure:
-    """Return the measure with the length for a cutoff, if it needs one and has none."""
+def with_required_cutoff(measure: Measure, length: int) -> Measure:
+    """Return the measure with the length as its cutoff, if it needs one and has none."""
     if measure.info.at == "cutoff" and measure.info.at_wanted == "required":
         return measure if measure.cutoff is not None else measure @ length
     return measure
@@ -326,20 +325,20 @@ def run_set(
     grades: int,
     judgments: Sequence[int] | int | None,
 ) -> RunSet:
-    """Check what :func:`cranfield.scale_of` is asked."""
+    """Check the arguments of :func:`cranfield.scale_of` and return its set of runs."""
     measure = as_measure(measure, length)
     check_grades_decide(measure)
     size = measure.cutoff if length is None else length
     if size is None:
         raise PolicyError("length is required, such as length=10")
     check_size(size, grades)
-    whole = completed(measure, size)
-    stated: int | tuple[int, ...] | None = None
+    complete_measure = with_required_cutoff(measure, size)
+    known_judgments: int | tuple[int, ...] | None = None
     if isinstance(judgments, (int, np.integer)):
         check_base(judgments)
-        stated = int(judgments)
+        known_judgments = int(judgments)
     documents = pool(judgments, size, grades)
     check_whole("the recall base", len(documents), 1)
-    if stated is None and judgments is not None:
-        stated = tuple(int(grade) for grade in judgments)  # type: ignore[union-attr]
-    return RunSet(whole, size, grades, stated, documents)
+    if known_judgments is None and judgments is not None:
+        known_judgments = tuple(int(grade) for grade in judgments)  # type: ignore[union-attr]
+    return RunSet(complete_measure, size, grades, known_judgments, documents)

@@ -26,11 +26,11 @@ class Averages:
     def _over_topics(self, function: Callable[..., Floats]) -> Floats:
         """Apply a function to each system's scores; NaN for a system without any."""
         out = np.full(self.values.shape[1:], np.nan)
-        scored = ~np.isnan(self.values).all(axis=0)
-        if scored.any():
+        has_scores = ~np.isnan(self.values).all(axis=0)
+        if has_scores.any():
             # A sum too large for floats is infinite.
             with np.errstate(over="ignore"):
-                out[scored] = function(self.values[:, scored], axis=0)
+                out[has_scores] = function(self.values[:, has_scores], axis=0)
         return out
 
     def counts(self) -> Ints:
@@ -78,35 +78,35 @@ MISSING = ("error", "drop", "zero")
 """Policies for missing scores: refuse, exclude topics that lack any, or count 0."""
 
 
-def filled(
+def fill_missing(
     tables: Sequence[Floats],
     missing: str,
     cell: Callable[[int, Indices], str],
     hint: str = "",
-    by: str = "",
+    suffix: str = "",
 ) -> tuple[list[Floats], Bools, tuple[str, ...]]:
     """Apply a policy to all tables; return them, the mask of their topics, and notes.
 
-    `cell` describes a cell of a table, `hint` ends the message on a missing score, and `by` that on
-    topics without scores.
+    `cell` describes a cell of a table, `hint` ends the message on a missing score, and `suffix`
+    that on topics without scores.
     """
     check_choice("missing", missing, MISSING)
-    absent = [np.isnan(table) for table in tables]
-    number = sum(int(gaps.sum()) for gaps in absent)
+    gaps_of = [np.isnan(table) for table in tables]
+    total = sum(int(gaps.sum()) for gaps in gaps_of)
     all_topics = np.ones(len(tables[0]), dtype=bool)
-    if not number:
+    if not total:
         return list(tables), all_topics, ()
     if missing == "error":
-        first = next(k for k, gaps in enumerate(absent) if gaps.any())
+        first = next(k for k, gaps in enumerate(gaps_of) if gaps.any())
         raise CranfieldError(
-            f"{cell(first, np.argwhere(absent[first])[0])} ({counted(number, 'score')} missing);"
+            f"{cell(first, np.argwhere(gaps_of[first])[0])} ({counted(total, 'score')} missing);"
             f" missing='drop' excludes topics that lack one, missing='zero' counts 0{hint}"
         )
     if missing == "zero":
-        zeros = [np.where(gaps, 0.0, table) for gaps, table in zip(absent, tables, strict=True)]
-        return zeros, all_topics, (f"{counted(number, 'missing score')} counted as 0",)
-    complete = ~np.any([gaps.reshape(len(gaps), -1).any(axis=1) for gaps in absent], axis=0)
-    if not complete.any():
-        raise CranfieldError(f"no topic has a score of every system{by}")
-    note = f"{counted(int((~complete).sum()), 'topic')} excluded: no score"
-    return [table[complete] for table in tables], complete, (note,)
+        zeros = [np.where(gaps, 0.0, table) for gaps, table in zip(gaps_of, tables, strict=True)]
+        return zeros, all_topics, (f"{counted(total, 'missing score')} counted as 0",)
+    is_complete = ~np.any([gaps.reshape(len(gaps), -1).any(axis=1) for gaps in gaps_of], axis=0)
+    if not is_complete.any():
+        raise CranfieldError(f"no topic has a score of every system{suffix}")
+    note = f"{counted(int((~is_complete).sum()), 'topic')} excluded: no score"
+    return [table[is_complete] for table in tables], is_complete, (note,)

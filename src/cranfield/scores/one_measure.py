@@ -25,7 +25,7 @@ from cranfield.base.errors import (
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, did_you_mean, html, plain
-from cranfield.scores.averages import Averages, filled
+from cranfield.scores.averages import Averages, fill_missing
 from cranfield.tabular import Framed, frame_html
 
 if TYPE_CHECKING:
@@ -65,34 +65,34 @@ def direction_note(name: str) -> str:
     )
 
 
-def place_of(name: object, labels: Sequence[str], what: str = "system", role: str = "") -> int:
-    """Return the index of a label; refuse an unknown one, with the nearest ones."""
+def place_of(name: object, labels: Sequence[str], kind: str = "system", role: str = "") -> int:
+    """Return the index of a label; the error for an unknown label suggests similar ones."""
     if name in labels:
         return labels.index(str(name))
     hint = did_you_mean(name, labels, shown=quoted)
-    raise PolicyError(f"unknown {what} {quoted(name)}{role}{hint}")
+    raise PolicyError(f"unknown {kind} {quoted(name)}{role}{hint}")
 
 
-def places_of(chosen: Any, labels: Sequence[str], what: str = "system") -> Indices:
-    """Return the indices of labels, of a mask, or of None for all; indices stay."""
-    if chosen is None:
+def places_of(selection: Any, labels: Sequence[str], kind: str = "system") -> Indices:
+    """Return the indices of labels or of a mask, indices unchanged, and all for None."""
+    if selection is None:
         return np.arange(len(labels))
-    if isinstance(chosen, np.ndarray) and chosen.dtype.kind in "bui":
-        return np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-    names = [chosen] if isinstance(chosen, str) else list(chosen)
+    if isinstance(selection, np.ndarray) and selection.dtype.kind in "bui":
+        return np.flatnonzero(selection) if selection.dtype == bool else selection
+    names = [selection] if isinstance(selection, str) else list(selection)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
         return np.array(names, dtype=np.intp)
     places = {label: place for place, label in enumerate(labels)}
     return np.array(
-        [places[name] if name in places else place_of(name, labels, what) for name in names],
+        [places[name] if name in places else place_of(name, labels, kind) for name in names],
         dtype=np.intp,
     )
 
 
-def lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
+def first_lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
     """Return the first label that the others lack, or None."""
-    known = set(others)
-    return next((label for label in labels if label not in known), None)
+    present = set(others)
+    return next((label for label in labels if label not in present), None)
 
 
 AGGREGATES = ("mean", "sum", "geometric")
@@ -240,11 +240,11 @@ class Scores(Averages, Framed, Plotted):
         return replace(self, lower_is_better=bool(lower_is_better), has_direction=True)
 
     def direction_notes(self) -> list[str]:
-        """Return a note if lower is better, or if the name suggests so and nobody stated it."""
+        """Return a note if lower is better, or if only the name suggests so."""
         if self.lower_is_better:
             return [f"lower scores of {self.measure or 'the measure'} are better"]
-        unknown = not self.has_direction and suggests_lower(self.measure)
-        return [direction_note(self.measure)] if unknown else []
+        is_unclear = not self.has_direction and suggests_lower(self.measure)
+        return [direction_note(self.measure)] if is_unclear else []
 
     def __getitem__(self, system: str) -> dict[str, float]:
         """Return the scores of a system by topic, without topics that have no score.
@@ -252,7 +252,7 @@ class Scores(Averages, Framed, Plotted):
         Raises
         ------
         PolicyError
-            For an unknown system, with the nearest ones; for scores by shard.
+            For an unknown system, with similar names; for scores by shard.
 
         Examples
         --------
@@ -264,8 +264,8 @@ class Scores(Averages, Framed, Plotted):
             name = quoted(system)
             raise PolicyError(f"{name} is a topic, not a system; use select(topics={name})")
         column = self.flat(NO_TABLE)[:, place_of(system, self.systems)]
-        known = ~np.isnan(column)
-        return dict(zip(compress(self.topics, known), column[known].tolist(), strict=True))
+        has_score = ~np.isnan(column)
+        return dict(zip(compress(self.topics, has_score), column[has_score].tolist(), strict=True))
 
     __iter__: ClassVar[None] = None
     """Iterate over `topics` or `systems`: both are labels."""
@@ -286,12 +286,12 @@ class Scores(Averages, Framed, Plotted):
         Raises
         ------
         PolicyError
-            For an unknown label, with the nearest ones; for shards of scores without shards.
+            For an unknown label, with similar ones; for shards of scores without shards.
         """
         if shards is not None and not self.shards:
             raise PolicyError(f"shards require scores by shard, got {self!r}")
         axes = zip((topics, systems, shards), self.labels.items(), strict=False)
-        places = [places_of(chosen, labels, axis) for chosen, (axis, labels) in axes]
+        places = [places_of(selection, labels, axis) for selection, (axis, labels) in axes]
         names = [
             tuple(labels[place] for place in indices.tolist())
             for indices, labels in zip(places, self.labels.values(), strict=True)
@@ -332,11 +332,11 @@ class Scores(Averages, Framed, Plotted):
         names
             Names of these scores and the others in messages.
         """
-        for what in ("topic", "system"):
-            both = zip(names, (self.labels[what], like.labels[what]), strict=True)
-            for (lacks, here), (has, there) in permutations(both):
-                if (label := lacking(there, here)) is not None:
-                    raise CranfieldError(f"{lacks} lacks {what} {quoted(label)}, which {has} has")
+        for axis in ("topic", "system"):
+            labels_of = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
+            for (name, labels), (other, other_labels) in permutations(labels_of):
+                if (label := first_lacking(other_labels, labels)) is not None:
+                    raise CranfieldError(f"{name} lacks {axis} {quoted(label)}, which {other} has")
         if (self.topics, self.systems) == (like.topics, like.systems):
             return self
         return self.select(like.topics, like.systems)
@@ -351,25 +351,25 @@ class Scores(Averages, Framed, Plotted):
         hint
             End of the error message.
         """
-        [values], kept, notes = filled(
+        [values], is_complete, notes = fill_missing(
             [self.values], missing, lambda _, place: f"{self.cell(place)} has no score", hint
         )
-        topics = tuple(compress(self.topics, kept))
+        topics = tuple(compress(self.topics, is_complete))
         if missing == "zero" and notes and self.lower_is_better:
             notes = (*notes, "0 is a good score here, as lower scores are better")
         return replace(self, values=values, topics=topics), notes
 
-    def flat(self, why: str = "scores by shard are not supported here") -> Floats:
-        """Return the values by topic and system; refuse scores by shard, with the reason `why`."""
+    def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
+        """Return the values by topic and system; refuse scores by shard, for a reason."""
         if self.shards:
-            raise PolicyError(f"{why}: average them over shards first")
+            raise PolicyError(f"{reason}: average them over shards first")
         return self.values
 
-    def finite(self, why: str = "") -> Scores:
-        """Return the scores; refuse infinite ones. The message has `why` behind the cell."""
+    def finite(self, suffix: str = "") -> Scores:
+        """Return the scores; refuse infinite ones, with `suffix` after the cell in the message."""
         infinite = np.argwhere(np.isinf(self.values))
         if infinite.size:
-            raise CranfieldError(f"{self.cell(infinite[0])}{why} has an infinite score")
+            raise CranfieldError(f"{self.cell(infinite[0])}{suffix} has an infinite score")
         return self
 
     def cell(self, place: Sequence[int] | Ints) -> str:
@@ -381,8 +381,8 @@ class Scores(Averages, Framed, Plotted):
             )
         except (IndexError, ValueError):
             raise PolicyError(f"{quoted(place)} is not a cell of {self!r}") from None
-        where = f" in shard {plain(shard[0])}" if shard else ""
-        return f"system {quoted(system)} on topic {quoted(topic)}{where}"
+        in_shard = f" in shard {plain(shard[0])}" if shard else ""
+        return f"system {quoted(system)} on topic {quoted(topic)}{in_shard}"
 
     def overall(self) -> Floats:
         """Return the mean, sum or geometric mean of each system, as the measure defines."""
@@ -410,15 +410,15 @@ class Scores(Averages, Framed, Plotted):
         table = np.moveaxis(self.values, axis, -1)
         table = table.reshape(math.prod(table.shape[:-1]), table.shape[-1])
         number = "scores" if self.shards else {"system": "topics", "topic": "systems"}[by]
-        of = Averages(table)
+        averages = Averages(table)
         return pl.DataFrame(
             {
                 by: self.labels[by],
-                number: of.counts(),
-                "mean": of.mean(),
-                "median": of.median(),
-                "geometric mean": of.geometric_mean(),
-                "std": of.std(),
+                number: averages.counts(),
+                "mean": averages.mean(),
+                "median": averages.median(),
+                "geometric mean": averages.geometric_mean(),
+                "std": averages.std(),
             }
         )
 
@@ -449,8 +449,8 @@ class Scores(Averages, Framed, Plotted):
         return pl.DataFrame(
             {
                 **{
-                    what: pl.Series(labels, dtype=pl.String).gather(place)
-                    for (what, labels), place in zip(self.labels.items(), places, strict=True)
+                    axis: pl.Series(labels, dtype=pl.String).gather(place)
+                    for (axis, labels), place in zip(self.labels.items(), places, strict=True)
                 },
                 "score": pl.Series(self.values.ravel(order)).fill_nan(None),
             }
@@ -470,7 +470,7 @@ class Scores(Averages, Framed, Plotted):
         return optional_module("xarray").DataArray(  # type: ignore[no-any-return]
             self.values,
             dims=tuple(self.labels),
-            coords={what: list(labels) for what, labels in self.labels.items()},
+            coords={axis: list(labels) for axis, labels in self.labels.items()},
             name=self.measure or None,
         )
 
@@ -481,11 +481,11 @@ class Scores(Averages, Framed, Plotted):
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""
-        sizes = (counted(len(labels), what) for what, labels in self.labels.items())
+        sizes = (counted(len(labels), axis) for axis, labels in self.labels.items())
         return f"Scores({label}{', '.join(sizes)})"
 
 
-def side_by_side(of: Mapping[str, Scores]) -> Scores:
+def side_by_side(scores_of: Mapping[str, Scores]) -> Scores:
     """Combine systems that were scored separately, by their new names.
 
     Missing scores are NaN; topics are in order of appearance. The measure is that of the first, and
@@ -498,67 +498,68 @@ def side_by_side(of: Mapping[str, Scores]) -> Scores:
     >>> side_by_side({"a": a, "b": b}).values.tolist()
     [[0.5, nan], [1.0, 0.25]]
     """
-    parts = list(of.values())
-    first = parts[0]
-    if any(one.shards != first.shards for one in parts):
+    tables = list(scores_of.values())
+    first = tables[0]
+    if any(table.shards != first.shards for table in tables):
         raise CranfieldError("expected scores on the same shards")
-    place = {topic: k for k, topic in enumerate(dict.fromkeys(t for p in parts for t in p.topics))}
-    values = np.full((len(place), len(parts), *first.values.shape[2:]), np.nan)
-    for k, one in enumerate(parts):
-        values[[place[topic] for topic in one.topics], k] = one.values[:, 0]
-    if any(one.lower_is_better != first.lower_is_better for one in parts):
+    topics = tuple(dict.fromkeys(topic for table in tables for topic in table.topics))
+    place = {topic: k for k, topic in enumerate(topics)}
+    values = np.full((len(topics), len(tables), *first.values.shape[2:]), np.nan)
+    for k, table in enumerate(tables):
+        values[[place[topic] for topic in table.topics], k] = table.values[:, 0]
+    if any(table.lower_is_better != first.lower_is_better for table in tables):
         raise CranfieldError("expected scores of one direction, got lower and higher is better")
     common = {
         name: value
         for name, value in first.settings.items()
-        if all(one.settings.get(name) == value for one in parts)
+        if all(table.settings.get(name) == value for table in tables)
     }
-    return replace(first, values=values, topics=tuple(place), systems=tuple(of), settings=common)
+    return replace(first, values=values, topics=topics, systems=tuple(scores_of), settings=common)
 
 
-def aligned(
+def align_scores(
     scores: Mapping[Any, Scores], *, shards: bool = False, called: Callable[[Any], str] = quoted
 ) -> dict[Any, Scores]:
     """Align finite scores with the topics and systems of the first measure."""
     (first, like), *_ = scores.items()
     out = {}
-    for name, one in scores.items():
+    for name, table in scores.items():
         if not shards:
-            one.flat(f"{called(name)} has scores by shard")
-        finite = one.finite(f" by {called(name)}")
+            table.flat(f"{called(name)} has scores by shard")
+        finite = table.finite(f" by {called(name)}")
         out[name] = finite.aligned(like, (called(name), called(first)))
     return out
 
 
-def complete(
+def complete_scores(
     scores: Mapping[str, Scores], missing: str
 ) -> tuple[dict[str, Scores], tuple[str, ...]]:
     """Apply a policy for missing scores to aligned scores, so that all have the same topics."""
     names = list(scores)
-    tables, kept, notes = filled(
-        [one.values for one in scores.values()],
+    filled_values, is_complete, notes = fill_missing(
+        [table.values for table in scores.values()],
         missing,
         cell=lambda k, place: f"{scores[names[k]].cell(place)} has no score by {quoted(names[k])}",
-        by=" by every measure",
+        suffix=" by every measure",
     )
     return {
-        name: replace(one, values=values, topics=tuple(compress(one.topics, kept)))
-        for (name, one), values in zip(scores.items(), tables, strict=True)
+        name: replace(table, values=values, topics=tuple(compress(table.topics, is_complete)))
+        for (name, table), values in zip(scores.items(), filled_values, strict=True)
     }, notes
 
 
 def by_system(scores: Mapping[str, Scores]) -> pl.DataFrame:
     """Return overall values: a row for each system, a column for each measure."""
     systems = next(iter(scores.values())).systems
-    for one in scores.values():
-        one.flat("a table of systems does not take scores by shard")
-    columns = {name: pl.Series(one.overall()).fill_nan(None) for name, one in scores.items()}
+    for table in scores.values():
+        table.flat("a table of systems does not take scores by shard")
+    columns = {name: pl.Series(table.overall()).fill_nan(None) for name, table in scores.items()}
     return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns})
 
 
 def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """Return all scores: measure, topic, system, perhaps shard, score, null without one."""
+    """Return all scores: measure, topic, system, shard if any, score or null."""
     return pl.concat(
-        one.to_long().select(pl.lit(name).alias("measure"), pl.all())
-        for name, one in scores.items()
+        table.to_long().select(pl.lit(name).alias("measure"), pl.all())
+        for name, table in scores.items()
     )

@@ -20,7 +20,7 @@ from cranfield.significance.differences import ROUNDING, TINY
 from cranfield.significance.effects import noncentrality
 from cranfield.tabular import Table
 
-MISSING = ("error", "drop")  # what to do with topics that lack a score
+MISSING = ("error", "drop")  # policies for topics without a score
 
 
 def compare_bayes(
@@ -98,14 +98,14 @@ def compare_bayes(
     difference, rounding, excluded = _differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())
     if np.ptp(difference) <= rounding:
-        # The posterior would be a point: certainty, from however few topics.
+        # The posterior would be a point, which is certainty even from two topics.
         raise CranfieldError(
             f"expected differences that vary, got {difference[0]:g} on all {n} topics"
         )
     error = float(difference.std(ddof=1) / np.sqrt(n))
     below = float(stdtr(n - 1, (-rope - mean) / error))
     above = float(stdtr(n - 1, (mean - rope) / error))
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    half_width = float(stdtrit(n - 1, (1 + level) / 2)) * error
     worse, better = (above, below) if scores.lower_is_better else (below, above)
     t, root = mean / error, np.sqrt(n)
     # P(effect > x | data) = P(T <= t), where T is a noncentral t with noncentrality x * sqrt(n).
@@ -121,7 +121,7 @@ def compare_bayes(
         p_equivalent=max(0.0, 1 - below - above),
         p_better=better,
         rope=rope,
-        interval=(mean - half, mean + half),
+        interval=(mean - half_width, mean + half_width),
         effect=float(effect),
         effect_interval=(float(low / root), float(high / root)),
         level=level,
@@ -134,27 +134,26 @@ def _differences(
 ) -> tuple[Floats, float, int]:
     """Return first minus second by topic, its rounding error, and the number of excluded topics."""
     values = scores.flat("a Bayesian comparison does not take scores by shard")
-    columns = [values[:, place_of(system, scores.systems)] for system in (first, second)]
+    x, y = (values[:, place_of(system, scores.systems)] for system in (first, second))
     if first == second:
         raise PolicyError(f"system {quoted(first)} cannot be compared with itself")
-    one, other = columns
-    if np.isinf(one).any() or np.isinf(other).any():
+    if np.isinf(x).any() or np.isinf(y).any():
         raise CranfieldError("scores must be finite, got an infinite score")
-    lacking = np.isnan(one) | np.isnan(other)
-    if missing == "error" and lacking.any():
-        topic = int(np.flatnonzero(lacking)[0])
-        system = first if np.isnan(one[topic]) else second
+    is_missing = np.isnan(x) | np.isnan(y)
+    if missing == "error" and is_missing.any():
+        topic = int(np.flatnonzero(is_missing)[0])
+        system = first if np.isnan(x[topic]) else second
         raise CranfieldError(
             f"system {quoted(system)} on topic {quoted(scores.topics[topic])} has no score;"
             " missing='drop' excludes such topics"
         )
-    one, other = one[~lacking], other[~lacking]
-    if one.size < 2:
-        raise CranfieldError(f"a comparison needs at least two topics, got {one.size}")
-    rounding = max(TINY, float(ROUNDING * max(np.abs(one).max(), np.abs(other).max())))
-    difference = one - other
+    x, y = x[~is_missing], y[~is_missing]
+    if x.size < 2:
+        raise CranfieldError(f"a comparison requires at least two topics, got {x.size}")
+    rounding = max(TINY, float(ROUNDING * max(np.abs(x).max(), np.abs(y).max())))
+    difference = x - y
     difference[np.abs(difference) <= rounding] = 0.0
-    return difference, rounding, int(lacking.sum())
+    return difference, rounding, int(is_missing.sum())
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,14 +241,14 @@ class BayesianComparison(Result):
     def heading(self) -> list[str]:
         """Return systems, sizes and posterior probabilities, a line each."""
         first, second = self.systems
-        start = f"{self.measure}: " if self.measure else ""
+        measure = f"{self.measure}: " if self.measure else ""
         excluded = f" ({self.excluded:,} excluded: no score)" if self.excluded else ""
         return [
-            f"{start}Bayesian paired t-test of {first} and {second},"
+            f"{measure}Bayesian paired t-test of {first} and {second},"
             f" {counted(self.n, 'topic')}{excluded}",
-            f"P({first} is worse) {_shown(self.p_worse)}",
-            f"P(practically equivalent, within {self.rope:g}) {_shown(self.p_equivalent)}",
-            f"P({first} is better) {_shown(self.p_better)}",
+            f"P({first} is worse) {_format_p(self.p_worse)}",
+            f"P(practically equivalent, within {self.rope:g}) {_format_p(self.p_equivalent)}",
+            f"P({first} is better) {_format_p(self.p_better)}",
         ]
 
     def tables(self) -> list[Table]:
@@ -263,12 +262,12 @@ class BayesianComparison(Result):
         return [Table("", ["", "mean", "low", "high"], rows, notes=[legend])]
 
 
-def _shown(probability: float) -> str:
-    """Write a probability after its name; one that only rounds to 0 or 1 is not called certain.
+def _format_p(probability: float) -> str:
+    """Format a probability with `=`, or with `<` or `>` if it would round to 0 or 1.
 
     Examples
     --------
-    >>> _shown(0.5), _shown(1e-9), _shown(1 - 1e-9)
+    >>> _format_p(0.5), _format_p(1e-9), _format_p(1 - 1e-9)
     ('= 0.5000', '< 0.0001', '> 0.9999')
     """
     if probability < 0.00005:

@@ -1,4 +1,4 @@
-"""Cost beside effect: systems for which no other one is at least as good and as cheap."""
+"""Pareto fronts of the effectiveness and the costs of systems."""
 
 from __future__ import annotations
 
@@ -16,27 +16,18 @@ from cranfield.base.kinds import Whole, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.prepare import as_scores, squarable
-from cranfield.significance.registry import MOST_RESAMPLES, RESAMPLES
-from cranfield.significance.resampling import as_integers, drawn_counts
-from cranfield.sources.columns import Table, columns_of_mapping, read_columns
-from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import Schema
-from cranfield.sources.values import ID, NO_GRADE, NUMBER, absent, finite
+from cranfield.significance.prepare import as_scores, check_squarable
+from cranfield.significance.registry import MAX_RESAMPLES, RESAMPLES
+from cranfield.significance.resampling import as_integers, draw_counts
+from cranfield.significance.system_table import read_system_table
+from cranfield.sources.columns import Table
+from cranfield.sources.values import NO_GRADE, NUMBER, Cells, absent, finite
 
 _AMOUNT = replace(NUMBER, missing=lambda cell: absent(cell, NO_GRADE))
-"""A cost, and nothing where it was not measured."""
-
-_COSTS = Schema(
-    "table of costs",
-    (FileColumn("system", ID),),
-    mapping=columns_of_mapping("table of costs"),
-    asked=True,
-)
-"""All other columns are costs, with names of the user."""
+"""Kind of values of costs, which are missing where they were not measured."""
 
 _ENERGY = re.compile(r"joule|energy|kwh|\bwh\b|\bj\b", re.IGNORECASE)
-"""Names of costs whose counters show 0 when they could not measure."""
+"""Names of costs whose counters show 0 for a failed measurement."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,16 +75,16 @@ class CostEffectiveness(TableResult):
 
     def heading(self) -> list[str]:
         """Return the measure and its direction; and samples, seed and Monte Carlo error."""
-        better = "lower" if self.lower_is_better else "higher"
-        first = (
+        direction = "lower" if self.lower_is_better else "higher"
+        title = (
             f"{self.measure or 'scores'} and cost: Pareto fronts over"
-            f" {counted(self.topics, 'topic')}; {better} scores and lower costs are better"
+            f" {counted(self.topics, 'topic')}; {direction} scores and lower costs are better"
         )
         if self.topics < 2:
-            return [first, "front proportions require at least two topics"]
+            return [title, "front proportions require at least two topics"]
         error = 0.5 / np.sqrt(self.resamples)
         return [
-            first,
+            title,
             f"{self.resamples:,} bootstrap samples of topics, seed {self.seed}; standard"
             f" error of proportions at most {error:.2g}",
         ]
@@ -103,7 +94,7 @@ def cost_effectiveness(
     scores: Any,
     costs: Any,
     *,
-    resamples: Annotated[int, Whole(1, MOST_RESAMPLES)] = RESAMPLES,
+    resamples: Annotated[int, Whole(1, MAX_RESAMPLES)] = RESAMPLES,
     seed: Annotated[int, Whole(0)] = 0,
 ) -> CostEffectiveness:
     r"""Find the systems on the Pareto front of effectiveness and cost, for each cost.
@@ -113,20 +104,20 @@ def cost_effectiveness(
     .. math:: e_b \ge e_a, \quad c_b \le c_a, \quad (e_b, c_b) \ne (e_a, c_a)
 
     or :math:`e_b \le e_a` for a measure of which lower scores are better. The front is the systems
-    that no other one dominates; two with equal mean and cost are both on it. As means vary with the
-    sample of topics, so does the front: topics are drawn with replacement, the same for all
-    systems, and the proportion of samples with a system on the front is reported. Costs are taken
-    as they are, without error.
+    that no other system dominates; two with equal mean and cost are both on it. As means vary with
+    the sample of topics, so does the front: topics are drawn with replacement, the same for all
+    systems, and the proportion of samples with a system on the front is reported. Costs are treated
+    as known, without error.
 
     Parameters
     ----------
     scores
-        Scores of one measure: :class:`Scores`, or what can be read as such.
+        Scores of one measure: :class:`Scores`, or any input that can be read as such.
     costs
         Costs by system, at least 0: a file or data frame with a column `system` and a column of
         numbers for each cost, such as seconds or joules, or a mapping `{system: cost}` or
         `{system: {name: cost}}`. Empty values are missing, and so is 0 in a column of energy
-        (joules, energy, kWh): counters show it for what they did not measure.
+        (joules, energy, kWh): counters show it for a failed measurement.
     resamples, seed
         Number of bootstrap samples of topics, and the seed.
 
@@ -161,30 +152,30 @@ def cost_effectiveness(
     cost  slow    0.4333  95.0000  no        dense                    0.291
     """
     check_arguments(cost_effectiveness, locals())
-    ready = squarable(as_scores(scores)).over_shards()
-    amounts, notes = _amounts_by_system(costs, ready.systems)
+    table = check_squarable(as_scores(scores)).over_shards()
+    amounts, notes = _amounts_by_system(costs, table.systems)
     matrix = np.array(list(amounts.values()))
-    measured = ~np.isnan(matrix).all(axis=0)
-    if not measured.any():
+    has_cost = ~np.isnan(matrix).all(axis=0)
+    if not has_cost.any():
         raise CranfieldError(
-            f"expected a cost of a system with scores, such as {quoted(ready.systems[0])}, got none"
+            f"expected a cost of a system with scores, such as {quoted(table.systems[0])}, got none"
         )
     for name, row in zip(amounts, matrix, strict=True):
         if np.isnan(row).any():
-            listed = some_of([quoted(ready.systems[k]) for k in np.flatnonzero(np.isnan(row))], 10)
+            listed = some_of([quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))], 10)
             number = counted(int(np.isnan(row).sum()), "system")
             notes.append(f"{number} without {name} excluded from its front: {listed}")
-    values = ready.values[:, measured]
-    complete = ~np.isnan(values).any(axis=1)
-    if missing := int((~complete).sum()):
-        notes.append(f"{counted(missing, 'topic')} without a score of every system excluded")
-    if not complete.any():
+    values = table.values[:, has_cost]
+    is_complete = ~np.isnan(values).any(axis=1)
+    if n_incomplete := int((~is_complete).sum()):
+        notes.append(f"{counted(n_incomplete, 'topic')} without a score of every system excluded")
+    if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
-    if ready.aggregate != "mean":
-        notes.append(f"{ready.measure} is averaged by its {ready.aggregate}; this uses means")
-    effects = values[complete]
-    names = pl.Series([ready.systems[k] for k in np.flatnonzero(measured)], dtype=pl.String)
-    fronts = _Fronts(-effects if ready.lower_is_better else effects, matrix[:, measured])
+    if table.aggregate != "mean":
+        notes.append(f"{table.measure} is averaged by its {table.aggregate}; this uses means")
+    effects = values[is_complete]
+    names = pl.Series([table.systems[k] for k in np.flatnonzero(has_cost)], dtype=pl.String)
+    fronts = _Fronts(-effects if table.lower_is_better else effects, matrix[:, has_cost])
     proportions = fronts.proportions(resamples, seed)
     frames = []
     for k, name in enumerate(amounts):
@@ -199,16 +190,16 @@ def cost_effectiveness(
         }
         frame = pl.DataFrame(columns).filter(pl.col("amount").is_not_nan())
         frame = frame.sort(
-            "amount", "mean", descending=[False, not ready.lower_is_better], maintain_order=True
+            "amount", "mean", descending=[False, not table.lower_is_better], maintain_order=True
         )
         frames.append(frame.select(pl.lit(name).alias("cost"), pl.all()))
     return CostEffectiveness(
         pl.concat(frames).with_columns(pl.col("front proportion").fill_nan(None)),
-        ready.measure or "",
-        int(complete.sum()),
+        table.measure or "",
+        int(is_complete.sum()),
         int(resamples),
         int(seed),
-        ready.lower_is_better,
+        table.lower_is_better,
         tuple(notes),
     )
 
@@ -221,9 +212,9 @@ class _Fronts:
     costs: Floats
 
     def dominators(self, cost: int) -> Ints:
-        """Return, for each system, the index of one that dominates it; -1 without one."""
+        """Return, for each system, the index of a system that dominates it; -1 for none."""
         mean, amount = self._means(np.ones((1, len(self.effects))))[0], self.costs[cost]
-        # The most effective ones first, of equal ones the cheapest.
+        # The most effective systems first, of equally effective ones the cheapest.
         order = np.lexsort((amount, -mean))
         dominates = (mean[order] >= mean[:, None]) & (amount[order] <= amount[:, None])
         dominates &= (mean[order] > mean[:, None]) | (amount[order] < amount[:, None])
@@ -235,71 +226,55 @@ class _Fronts:
         if topics < 2:
             return np.full(self.costs.shape, np.nan)
         total = np.zeros(self.costs.shape)
-        for _, counts in drawn_counts(stream(seed), resamples, topics):
+        for _, counts in draw_counts(stream(seed), resamples, topics):
             means = self._means(counts)
             for k, amounts in enumerate(self.costs):
-                total[k] += _on_front(means, amounts).sum(axis=0)
+                total[k] += _is_on_front(means, amounts).sum(axis=0)
         return total / resamples
 
     def _means(self, counts: Floats) -> Floats:
-        """Return means of samples, by how often topics are drawn; equal ones have equal bits."""
+        """Return means of samples, by how often topics are drawn; equal means have equal bits."""
         units, unit = as_integers(self.effects, len(self.effects))
         return without_noise(counts @ units * (unit / len(self.effects)))
 
 
-def _on_front(means: Floats, amounts: Floats) -> Bools:
+def _is_on_front(means: Floats, amounts: Floats) -> Bools:
     """Return which systems are on the front, from means of shape (samples, systems)."""
     front = np.zeros(means.shape, dtype=bool)
     best = np.full(len(means), -np.inf)
     for amount in np.unique(amounts[~np.isnan(amounts)]):
-        alike = np.flatnonzero(amounts == amount)
-        top = means[:, alike].max(axis=1)
-        front[:, alike] = (means[:, alike] == top[:, None]) & (top > best)[:, None]
-        best = np.maximum(best, top)
+        columns = np.flatnonzero(amounts == amount)
+        highest = means[:, columns].max(axis=1)
+        front[:, columns] = (means[:, columns] == highest[:, None]) & (highest > best)[:, None]
+        best = np.maximum(best, highest)
     return front
 
 
 def _amounts_by_system(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats], list[str]]:
     """Return each cost in order of systems, NaN where it is missing, and notes."""
     if isinstance(costs, Mapping) and not any(map(_is_column, costs.values())):
-        costs = [
-            {"system": name, **(cost if isinstance(cost, Mapping) else {"cost": cost})}
-            for name, cost in costs.items()
-        ]
-    columns = read_columns(costs, _COSTS)
-    place = _COSTS.places(columns.names, columns.source)["system"]
-    names, notes = [], []
-    for k, name in enumerate(columns.names):
-        if k != place and any(finite(cell) is not None for cell in columns.cells(k)):
-            names.append(str(name))
-        elif k != place:
-            notes.append(
-                f"column {quoted(name)} of {columns.source} has no numbers and is not used"
-            )
-    if not names:
-        raise InputError("expected a column of numbers beside 'system'", source=columns.source)
-    cost_columns = tuple(FileColumn(name, _AMOUNT, None) for name in names)
-    table = columns.table(replace(_COSTS, columns=(*_COSTS.columns, *cost_columns)))
-    frame = table.frame
-    table.refuse(
-        ~frame["system"].is_first_distinct(),
-        lambda row: f"system {quoted(row['system'])} occurs twice",
-    )
-    places = {system: k for k, system in enumerate(frame["system"])}
-    if unknown := len(places.keys() - set(systems)):
-        notes.append(f"{counted(unknown, 'row')} of {table.source} of systems without scores")
-    rows = [places.get(system) for system in systems]
+        costs = {
+            system: cost if isinstance(cost, Mapping) else {"cost": cost}
+            for system, cost in costs.items()
+        }
+    system_table = read_system_table(costs, "table of costs", _AMOUNT, systems, _has_number)
+    table, notes = system_table.table, list(system_table.notes)
+    if not system_table.names:
+        raise InputError("expected a column of numbers beside 'system'", source=table.source)
     amounts = {}
-    for name in names:
+    for name in system_table.names:
         _refuse_negative(table, name)
-        column = frame[name].fill_null(np.nan)
-        amount = np.array([np.nan if row is None else column[row] for row in rows])
+        amount = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
         if _ENERGY.search(name) and (zero := np.flatnonzero(amount == 0)).size:
             amount[zero] = np.nan
             listed = some_of([quoted(systems[int(k)]) for k in zero], 10)
             notes.append(f"{name} of 0 is taken as not measured: {listed}")
         amounts[name] = amount
     return amounts, notes
+
+
+def _has_number(cells: Cells) -> bool:
+    return any(finite(cell) is not None for cell in cells)
 
 
 def _is_column(value: Any) -> bool:

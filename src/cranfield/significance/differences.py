@@ -16,9 +16,9 @@ from cranfield.result import Column, Columns
 from cranfield.significance.models.anova_table import AnovaTable
 
 ROUNDING = 2.0**-44
-"""Differences below this part of the scores come from rounding: they are zero, or tied."""
+"""Relative difference of scores up to which they are equal within rounding."""
 
-TINY = 1e-150  # differences up to it count as zero: their squares would
+TINY = 1e-150  # differences up to it count as 0, as their squares are
 
 BLOCK = 2**20
 """Numbers in a block of differences: enough to be fast, few enough to stay in the cache."""
@@ -61,8 +61,8 @@ class Pairs:
     def rounding(self) -> Floats:
         """Largest rounding error of a difference, by pair."""
         largest = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
-        parts = ROUNDING * np.maximum(largest[self.first], largest[self.second])
-        return np.asarray(np.maximum(parts, TINY))
+        errors = ROUNDING * np.maximum(largest[self.first], largest[self.second])
+        return np.asarray(np.maximum(errors, TINY))
 
     def differences(self) -> Floats:
         """Return first minus second, shape (pairs, topics); differences by rounding are 0."""
@@ -89,42 +89,42 @@ class Pairs:
     def moments(self) -> tuple[Floats, Floats, Indices]:
         """Return mean, standard deviation and number of zeros of the differences of each pair."""
 
-        def of_block(block: Pairs) -> tuple[Floats, Floats, Indices]:
+        def block_moments(block: Pairs) -> tuple[Floats, Floats, Indices]:
             differences = block.differences()
             mean = differences.mean(axis=1)
             deviation = spread(differences, mean, block.rounding)
             return mean, deviation, (differences == 0).sum(axis=1)
 
-        mean, deviation, zeros = self.by_block(of_block)
+        mean, deviation, zeros = self.by_block(block_moments)
         return mean, deviation, zeros
 
     def slices(
         self, numbers_each: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield parts of at most `limit` numbers, each with its slice of all pairs.
+        """Yield blocks of at most `limit` numbers, each with its slice of all pairs.
 
-        A pair takes one number a topic by default.
+        A pair takes one number for each topic by default.
         """
-        for part in row_slices(len(self), numbers_each or self.topics, limit):
-            yield part, replace(self, first=self.first[part], second=self.second[part])
+        for rows in row_slices(len(self), numbers_each or self.topics, limit):
+            yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 
 PAIR: Columns = {
     "first": Column("First system of the pair.", key=True),
     "second": Column("Second system of the pair.", key=True),
 }
-"""Columns of :func:`named_pairs`, the first ones of every table with a row a pair."""
+"""Columns of :func:`named_pairs`, the first ones of every table of pairs."""
 
 
 def named_pairs(systems: Sequence[str], first: Indices, second: Indices) -> pl.DataFrame:
-    """Return the names of both systems, one row a pair."""
+    """Return the names of both systems of each pair."""
     names = pl.Series(systems, dtype=pl.String)
     return pl.DataFrame({"first": names.gather(first), "second": names.gather(second)})
 
 
 def pairs_of(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Return every other system with each baseline, or all pairs where there is none."""
-    return against(values, baselines) if baselines else all_pairs(values)
+    """Return the pairs of all other systems with each baseline, or all pairs without a baseline."""
+    return baseline_pairs(values, baselines) if baselines else all_pairs(values)
 
 
 def all_pairs(values: Floats) -> Pairs:
@@ -133,26 +133,26 @@ def all_pairs(values: Floats) -> Pairs:
     return Pairs(values, first, second)
 
 
-def against(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Return every other system with each baseline; the baseline is second."""
+def baseline_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
+    """Return the pairs of all other systems with each baseline, which is the second."""
     others = [s for s in range(values.shape[1]) if s not in set(baselines)]
     first = np.array([s for _ in baselines for s in others], dtype=np.intp)
     second = np.repeat(np.array(baselines, dtype=np.intp), len(others))
     return Pairs(values, first, second)
 
 
-def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
-    """Return twice the mid-ranks of rows of ascending numbers, and how tied they are.
+def mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
+    """Return twice the mid-ranks of rows of ascending numbers, and their term of ties.
 
-    `ordered` ascends along its rows, shape (rows, n), and infinities at the end are not ranked.
+    `ascending` ascends along its rows, shape (rows, n), and infinities at the end are not ranked.
     Neighbours at most `gap` apart, shape (rows,), are tied. Twice a rank is an
-    integer, 0 where infinite; of ties the sum over groups of t of them of t^3 - t is returned.
+    integer, 0 for infinities. The term of ties is the sum of t^3 - t over groups of t tied numbers.
     """
-    rows, n = ordered.shape
+    rows, n = ascending.shape
     position = np.arange(n)
     with np.errstate(invalid="ignore"):
-        begins = np.diff(ordered, axis=1) > gap[:, None]
-    finite = np.isfinite(ordered)
+        begins = np.diff(ascending, axis=1) > gap[:, None]
+    finite = np.isfinite(ascending)
     starts = np.zeros((rows, n), dtype=np.intp)
     starts[:, 1:] = np.where(begins, position[1:], 0)
     starts = np.maximum.accumulate(starts, axis=1)
@@ -165,22 +165,22 @@ def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
     return ranks, ties
 
 
-def coded(values: Floats) -> Indices:
+def encode_scores(values: Floats) -> Indices:
     """Return scores as integers from 0 in ascending order, equal within rounding; NaN as -1."""
     flat = values.ravel()
     order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    is_number = ~np.isnan(ordered)
-    gap = ROUNDING * np.abs(ordered[is_number]).max(initial=0.0)
+    ascending = flat[order]
+    is_number = ~np.isnan(ascending)
+    gap = ROUNDING * np.abs(ascending[is_number]).max(initial=0.0)
     codes = np.full(flat.size, -1, dtype=np.intp)
-    steps = np.concatenate([[0], np.cumsum(np.diff(ordered[is_number]) > gap)])
+    steps = np.concatenate([[0], np.cumsum(np.diff(ascending[is_number]) > gap)])
     codes[order[is_number]] = steps[: is_number.sum()]
     return codes.reshape(values.shape)
 
 
-def ranked_together(values: Floats) -> tuple[Floats, float, int]:
+def rank_all(values: Floats) -> tuple[Floats, float, int]:
     """Return mid-ranks of all scores, sum of t^3 - t over ties of t, and number of ties."""
-    codes = coded(values)
+    codes = encode_scores(values)
     sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
     ranks = np.append(np.cumsum(sizes) - (sizes - 1) / 2, np.nan)[codes]
     return ranks, float((sizes**3 - sizes).sum()), int((sizes - 1).sum())
@@ -193,7 +193,7 @@ def order_statistics(values: Floats, ranks: Indices) -> Floats:
     return np.take_along_axis(values, ranks, axis=1)
 
 
-def by_group(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
+def group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
     """Return the group of each row, from 0, the sizes of groups, and their means by column."""
     _, group, numbers = np.unique(labels, return_inverse=True, return_counts=True)
     counts = numbers.astype(np.float64)
@@ -205,9 +205,9 @@ def by_group(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
 def spread(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
     """Return standard deviations over topics; 0 where the differences vary by rounding only."""
     centred = differences - mean[:, None]
-    some = np.abs(centred).max(axis=1) > rounding
+    varies = np.abs(centred).max(axis=1) > rounding
     squares = np.einsum("pt,pt->p", centred, centred)
-    return np.asarray(np.where(some, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
+    return np.asarray(np.where(varies, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
 
 
 def ratio(difference: Floats, error: Floats) -> Floats:
@@ -216,12 +216,12 @@ def ratio(difference: Floats, error: Floats) -> Floats:
         return np.asarray(np.where(difference == 0, 0.0, difference / error))
 
 
-def away(t: Floats, alternative: str) -> Floats:
-    """Return how far statistics are from 0 in the direction of the alternative."""
+def orient(t: Floats, alternative: str) -> Floats:
+    """Return statistics such that larger ones are more extreme under the alternative."""
     return {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
 
 
-def of_tail(tail: Floats, alternative: str) -> Floats:
+def tail_pvalues(tail: Floats, alternative: str) -> Floats:
     """Return p-values: a tail, or both if the test is two-sided."""
     return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
 
@@ -230,16 +230,16 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return the p-value of Student's t; df may be infinite, and a t of NaN is 0 / 0."""
     t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
-    is_normal, below = np.isinf(df), -away(t, alternative)
-    return of_tail(
+    is_normal, below = np.isinf(df), -orient(t, alternative)
+    return tail_pvalues(
         np.where(is_normal, ndtr(below), stdtr(np.where(is_normal, 1.0, df), below)), alternative
     )
 
 
-def p_of(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
+def difference_pvalues(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return p-values; 1 if the difference and its error are 0."""
-    nothing = (t == 0) & (error == 0)
-    return np.asarray(np.where(nothing, 1.0, t_pvalue(t, df, alternative)))
+    is_zero = (t == 0) & (error == 0)
+    return np.asarray(np.where(is_zero, 1.0, t_pvalue(t, df, alternative)))
 
 
 def t_quantile(level: Floats | float, df: Floats | float) -> Floats:
@@ -251,14 +251,14 @@ def t_interval(
     difference: Floats, error: Floats, df: Floats | float, level: Floats | float
 ) -> tuple[Floats, Floats]:
     """Return an interval by Student's t: plus and minus a multiple of the standard error."""
-    # Of confidence next to 1 the multiple is infinite, but not of what does not vary.
+    # A confidence near 1 has an infinite multiple, which an error of 0 turns into NaN.
     with np.errstate(invalid="ignore"):
-        half = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
-    return difference - half, difference + half
+        half_width = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
+    return difference - half_width, difference + half_width
 
 
 def fieller_interval(
-    below: Floats, above: Floats, own: Floats, other: Floats, shared: Floats, squared: Floats
+    b: Floats, a: Floats, v_b: Floats, v_a: Floats, c: Floats, t2: Floats
 ) -> tuple[Floats, Floats]:
     r"""Return the confidence interval of a ratio of means; infinite if the denominator may be 0.
 
@@ -266,18 +266,18 @@ def fieller_interval(
 
     .. math:: \frac{(a - r b)^2}{v_a - 2 r c + r^2 v_b} \le t^2
 
-    with the squared standard errors `own` of b and `other` of a, their covariance `shared`, and the
-    `squared` quantile. NaN where b is 0 without error. Source: Fieller (1954).
+    with the squared standard errors v of both means, their covariance c, and the squared quantile
+    `t2`. NaN where b is 0 without error. Source: Fieller (1954).
     """
     # p r^2 - 2 q r + s <= 0
-    p = below**2 - squared * own
-    q, s = below * above - squared * shared, above**2 - squared * other
+    p = b**2 - t2 * v_b
+    q, s = b * a - t2 * c, a**2 - t2 * v_a
     root = np.sqrt(np.maximum(0.0, q * q - p * s))
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.where(p > 0, (q - root) / p, -np.inf)
         high = np.where(p > 0, (q + root) / p, np.inf)
-    nothing = (below == 0) & (own == 0)
-    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
+    is_undefined = (b == 0) & (v_b == 0)
+    return np.where(is_undefined, np.nan, low), np.where(is_undefined, np.nan, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,17 +309,17 @@ class Model:
         return np.asarray(np.where(np.abs(difference) <= slack, 0.0, difference))
 
     def standard_errors(self, pairs: Pairs) -> Floats:
-        each = 1 / self.counts
-        return np.asarray(np.sqrt(self.error * (each[pairs.first] + each[pairs.second])))
+        weights = 1 / self.counts
+        return np.asarray(np.sqrt(self.error * (weights[pairs.first] + weights[pairs.second])))
 
     def interval(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
-        half = quantile * self.standard_errors(pairs)
+        half_width = quantile * self.standard_errors(pairs)
         difference = self.differences(pairs)
-        return difference - half, difference + half
+        return difference - half_width, difference + half_width
 
 
 Bounds = tuple[Floats, Floats]
-Level = float | Floats  # a confidence level: one for all pairs, or one for each
+Level = float | Floats  # a confidence level of all pairs, or of each
 
 Interval = Callable[[Level], Bounds]
 """Takes confidence levels and returns lower and upper bounds of the difference, by pair."""
@@ -376,6 +376,6 @@ BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"  # scope of simultaneous 
 SIDAK = f"{TOGETHER}, by Sidak's inequality"
 
 
-def nothing_known(pairs: int) -> Bounds:
+def infinite_bounds(pairs: int) -> Bounds:
     """Return infinite bounds."""
     return np.full(pairs, -np.inf), np.full(pairs, np.inf)

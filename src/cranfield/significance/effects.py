@@ -29,7 +29,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.models.anova import two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.prepare import as_scores, baseline_indices, prepared
+from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
 from cranfield.significance.registry import find_test
 
 
@@ -39,16 +39,16 @@ def deviations(df: float, step: float) -> tuple[Floats, Floats]:
     They stand for its distribution in expectations of smooth functions, by the trapezoidal rule in
     the logarithm; SciPy's noncentral t and F return NaN where they underflow (1.17).
     """
-    part = NEGLIGIBLE / df
-    left, right = -(part + 0.5 + np.sqrt(part)), 0.5 * np.log1p(2 * (part + np.sqrt(part)))
-    x = np.arange(left, right, min(0.5 / np.sqrt(2 * df), step))
+    ratio = NEGLIGIBLE / df
+    low, high = -(ratio + 0.5 + np.sqrt(ratio)), 0.5 * np.log1p(2 * (ratio + np.sqrt(ratio)))
+    x = np.arange(low, high, min(0.5 / np.sqrt(2 * df), step))
     s = np.exp(x)
     logs = df * (x - s**2 / 2)
     weights = np.exp(logs - logs.max())
     return s, weights / weights.sum()
 
 
-LARGE = 2.0**9  # a t beyond which bounds of the noncentrality are proportional to it
+LARGE = 2.0**9  # t above which bounds of the noncentrality are proportional to it
 
 
 def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
@@ -59,42 +59,43 @@ def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     """
     tail = (1 - confidence) / 2
     scale = np.maximum(np.abs(t) / LARGE, 1.0)
-    found = np.empty((2, t.size))
+    bounds = np.empty((2, t.size))
     # The larger t, the closer the values of S have to be.
     classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
-    for one in np.unique(classes):
-        s, weights = deviations(df, min(STRIP, 0.25 / 2**one))
-        same = np.flatnonzero(classes == one)
-        for part in row_slices(same.size, s.size, BLOCK):
-            some = same[part]
-            # The larger t of one is the smaller one of -t, whose probability is not next to 1.
+    for exponent in np.unique(classes):
+        s, weights = deviations(df, min(STRIP, 0.25 / 2**exponent))
+        members = np.flatnonzero(classes == exponent)
+        for rows in row_slices(members.size, s.size, BLOCK):
+            indices = members[rows]
+            scaled = (t / scale)[indices]
+            # A larger t of one sign is a smaller one of the other, whose probability is small.
             for k, sign in enumerate((-1, 1)):
-                found[k, some] = sign * _with_below(sign * (t / scale)[some], s, weights, df, tail)
-    return found[0] * scale, found[1] * scale
+                bounds[k, indices] = sign * _solve(sign * scaled, s, weights, df, tail)
+    return bounds[0] * scale, bounds[1] * scale
 
 
-def _with_below(t: Floats, s: Floats, weights: Floats, df: float, below: float) -> Floats:
-    """Return the noncentrality with which a smaller t has the probability `below`.
+def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float) -> Floats:
+    """Return the noncentrality with which a smaller t has the probability `probability`.
 
-    By Newton's method on the normal quantile of that probability, which is nearly a line, halving
-    where it would leave what is known to enclose the solution.
+    By Newton's method on the normal quantile of that probability, which is nearly linear, with
+    bisection where a step would leave the bounds of the solution.
     """
-    wanted = float(ndtri(below))
+    target = float(ndtri(probability))
     high = 10 * np.abs(t) + 40
     low = -high
-    centre = t - wanted * np.sqrt(1 + t**2 / (2 * df))
+    centre = t - target * np.sqrt(1 + t**2 / (2 * df))
     for _ in range(100):
-        away = t[:, None] * s - centre[:, None]
-        quantile = ndtri(np.clip(ndtr(away) @ weights, 1e-300, 1 - 1e-16))
-        density = np.exp((quantile[:, None] ** 2 - away**2) / 2) @ weights
+        deviation = t[:, None] * s - centre[:, None]
+        quantile = ndtri(np.clip(ndtr(deviation) @ weights, 1e-300, 1 - 1e-16))
+        density = np.exp((quantile[:, None] ** 2 - deviation**2) / 2) @ weights
         low, high = (
-            np.where(quantile > wanted, centre, low),
-            np.where(quantile > wanted, high, centre),
+            np.where(quantile > target, centre, low),
+            np.where(quantile > target, high, centre),
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            guess = centre + (quantile - wanted) / density
-        inside = (guess > low) & (guess < high)
-        guess = np.where(inside, guess, np.where(quantile == wanted, centre, (low + high) / 2))
+            guess = centre + (quantile - target) / density
+        is_inside = (guess > low) & (guess < high)
+        guess = np.where(is_inside, guess, np.where(quantile == target, centre, (low + high) / 2))
         step, centre = np.abs(guess - centre), guess
         if (step <= 1e-13 * (1 + np.abs(centre))).all():
             break
@@ -108,18 +109,20 @@ def noncentrality_of_f(
     s, weights = deviations(second, STRIP)
     tail = (1 - confidence) / 2
 
-    def below(centre: float, wanted: float) -> float:
-        return float(chndtr(first * f * s**2, first, centre) @ weights) - wanted
+    def excess(centre: float, probability: float) -> float:
+        return float(chndtr(first * f * s**2, first, centre) @ weights) - probability
 
-    found = []
-    for wanted in (1 - tail, tail):
-        # The probability of a smaller F falls with the noncentrality.
+    bounds = []
+    for probability in (1 - tail, tail):
+        # The probability of a smaller F decreases with the noncentrality.
         high = first * f + 10 * (1 + np.sqrt(first * f))
-        while below(high, wanted) > 0:
+        while excess(high, probability) > 0:
             high *= 2
-        some = below(0.0, wanted) > 0
-        found.append(brentq(below, 0.0, high, args=(wanted,), xtol=1e-12) if some else 0.0)
-    return found[0], found[1]
+        bound = 0.0
+        if excess(bound, probability) > 0:
+            bound = brentq(excess, 0.0, high, args=(probability,), xtol=1e-12)
+        bounds.append(bound)
+    return bounds[0], bounds[1]
 
 
 def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.DataFrame:
@@ -130,8 +133,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     is the proportion in the population, relative to factor and error, with the noncentrality lambda
     of F and N scores. Its confidence interval follows from that of lambda, by the noncentral F
     distribution (Steiger, 2004). Partial eta squared (biased upwards) and omega squared (nearly
-    unbiased) estimate it.
-    For power, Cohen's f squared is omega squared by 1 minus it.
+    unbiased) estimate it. For power, Cohen's f squared is omega squared by 1 minus it.
 
     Parameters
     ----------
@@ -143,9 +145,9 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     Returns
     -------
     DataFrame
-        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row a factor. They assume independent
-        normal errors with one variance, as F does. Null where F is not by
-        the mean square of the error, and where nothing varies.
+        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor. They assume
+        independent normal errors with one variance, as F does. Null where the denominator of F is
+        not the mean square of the error, and where scores do not vary.
 
     Raises
     ------
@@ -163,20 +165,20 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     check_share("the confidence level", confidence)
     if not isinstance(table, AnovaTable):
         raise PolicyError(f"expected the table of an analysis of variance, got {table!r:.60}")
-    number = float((~np.isnan(table.values)).sum())
-    left = table.ss_of("Error")
+    n_scores = float((~np.isnan(table.values)).sum())
+    ss_error = table.ss_of("Error")
     rows: list[tuple[Any, ...]] = []
     # The last two sources are Error and Total.
     for k, source in enumerate(table.sources[:-2]):
-        f, df, total = float(table.f[k]), float(table.df[k]), table.ss[k] + left
+        f, df, total = float(table.f[k]), float(table.df[k]), table.ss[k] + ss_error
         low = high = None
         if np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error):
-            limits = noncentrality_of_f(f, df, table.df_error, confidence)
-            low, high = (one / (one + number) for one in limits)
+            bounds = noncentrality_of_f(f, df, table.df_error, confidence)
+            low, high = (bound / (bound + n_scores) for bound in bounds)
         omega2 = None if np.isnan(table.omega2[k]) else float(table.omega2[k])
         rows.append((source, float(table.ss[k] / total) if total > 0 else None, omega2, low, high))
-    kinds = dict.fromkeys(("eta2", "omega2", "low", "high"), pl.Float64)
-    return pl.DataFrame(rows, schema={"source": pl.String, **kinds}, orient="row")
+    dtypes = dict.fromkeys(("eta2", "omega2", "low", "high"), pl.Float64)
+    return pl.DataFrame(rows, schema={"source": pl.String, **dtypes}, orient="row")
 
 
 class Kind(NamedTuple):
@@ -224,19 +226,19 @@ def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Flo
     if kind in ("hedges", "cohen"):
         return mean, deviation, df, deviation / np.sqrt(pairs.topics)
     error = deviation / np.sqrt(pairs.topics - 1)
-    alone, rows = np.arange(pairs.systems), np.ascontiguousarray(pairs.values.T)
-    of_systems = spread(rows, rows.mean(axis=1), Pairs(pairs.values, alone, alone).rounding)
+    systems, rows = np.arange(pairs.systems), np.ascontiguousarray(pairs.values.T)
+    deviation_of = spread(rows, rows.mean(axis=1), Pairs(pairs.values, systems, systems).rounding)
     if kind == "glass":
-        return mean, of_systems[pairs.second], df, error
-    one, other = of_systems[pairs.first] ** 2, of_systems[pairs.second] ** 2
-    covariance = (one + other - deviation**2) / 2
-    # Of the mean of two variances that depend on each other, by their first two moments.
+        return mean, deviation_of[pairs.second], df, error
+    v, w = deviation_of[pairs.first] ** 2, deviation_of[pairs.second] ** 2
+    covariance = (v + w - deviation**2) / 2
+    # Degrees of freedom of the mean of two dependent variances, by their first two moments.
     with np.errstate(divide="ignore", invalid="ignore"):
-        # By shares, as the squares of variances may be too large or too small for a float.
-        share = one / (one + other)
-        squared = share**2 + (1 - share) ** 2 + 2 * (covariance / (one + other)) ** 2
+        # By proportions, as the squares of variances may be too large or too small for a float.
+        proportion = v / (v + w)
+        squared = proportion**2 + (1 - proportion) ** 2 + 2 * (covariance / (v + w)) ** 2
         df = (pairs.topics - 1) / squared
-    return mean, np.sqrt((one + other) / 2), df, error
+    return mean, np.sqrt((v + w) / 2), df, error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -288,14 +290,14 @@ class EffectSizes(TableResult):
     def heading(self) -> list[str]:
         """Return a few lines: kind, sizes, meaning of columns."""
         kind = KINDS[self.kind]
-        start = f"{plain(self.measure)}: " if self.measure else ""
-        holds = "exact for normal scores" if self.exact else "for normal scores of many topics"
+        measure = f"{plain(self.measure)}: " if self.measure else ""
+        scope = "exact for normal scores" if self.exact else "for normal scores of many topics"
         bias = ", without its bias" if kind.unbiased else ""
         return [
-            f"{start}{kind.title}, {counted(self.topics, 'topic')}",
+            f"{measure}{kind.title}, {counted(self.topics, 'topic')}",
             f"effect: mean difference by {kind.unit}{bias}",
             f"low, high: {self.confidence:.4g} confidence interval of the true effect, each pair"
-            f" alone; {holds}",
+            f" alone; {scope}",
         ]
 
 
@@ -316,15 +318,14 @@ def effect_sizes(
     samples (Hedges, 1981). The kind determines s:
 
     - `hedges`: of the differences, nu = n - 1. Tests and power are based on it; it is large where
-    systems agree on which topics are hard. `cohen` is the same without J.
+      systems agree on which topics are hard. `cohen` is the same without J.
     - `average`: the root of the mean of the variances of both systems, nu by the first two moments;
       the difference relative to the variation of topics. `glass`: of the second system, the
       baseline.
     - `anova`: of the error of two-way ANOVA, one for all pairs, without J (Sakai, 2018).
 
     Intervals of `hedges`, `cohen` and `anova` are exact for normal differences, from the noncentral
-    t
-    distribution. Those of `average` and `glass` are the effect without J plus and minus a normal
+    t distribution. Those of `average` and `glass` are the effect without J plus and minus a normal
     quantile times a standard error for many topics (Bonett, 2008),
 
     .. math:: \hat{\delta} \pm z \sqrt{\frac{\hat{\delta}^2}{2 \nu}
@@ -346,8 +347,8 @@ def effect_sizes(
     Returns
     -------
     EffectSizes
-        Where nothing varies, a difference is an infinite effect without an interval; no difference
-        is 0.
+        Where differences do not vary, the effect is infinite, without an interval, or 0 without a
+        difference.
 
     Raises
     ------
@@ -368,53 +369,53 @@ def effect_sizes(
     """
     kind = KINDS.find(kind)
     check_share("the confidence level", confidence)
-    ready = prepared(as_scores(scores), find_test("t").info, missing)
-    baselines = baseline_indices(ready.scores.systems, baseline)
-    pairs = pairs_of(ready.flat, baselines)
+    inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
+    baselines = baseline_indices(inputs.scores.systems, baseline)
+    pairs = pairs_of(inputs.flat, baselines)
     difference, unit, df, error = _standardisers(pairs, kind)
     raw = ratio(difference, unit)
-    known = (unit > 0) & (error > 0)
-    effect, freedom, scale = raw[known], df[known], unit[known] / error[known]
+    varies = (unit > 0) & (error > 0)
+    effect, df_of_effect, scale = raw[varies], df[varies], unit[varies] / error[varies]
     low, high = np.full((2, len(pairs)), np.nan)
     if not KINDS[kind].exact:
-        spreads = np.sqrt(effect**2 / (2 * freedom) + (error[known] / unit[known]) ** 2)
-        half = -ndtri((1 - confidence) / 2) * spreads
-        low[known], high[known] = effect - half, effect + half
-    elif known.any():
-        limits = noncentrality(effect * scale, float(freedom[0]), confidence)
-        low[known], high[known] = (one / scale for one in limits)
-    # The bias goes to 0 with many degrees of freedom, and without any is not known.
-    correction = bias_correction(np.where(known, df, np.inf)) if KINDS[kind].unbiased else 1.0
-    unknown = int((~known).sum())
-    without_interval_note = [
-        f"{counted(unknown, 'pair')} without a confidence interval: the differences, or the scores"
-        f" that standardise them, do not vary"
+        spreads = np.sqrt(effect**2 / (2 * df_of_effect) + (error[varies] / unit[varies]) ** 2)
+        half_width = -ndtri((1 - confidence) / 2) * spreads
+        low[varies], high[varies] = effect - half_width, effect + half_width
+    elif varies.any():
+        bounds = noncentrality(effect * scale, float(df_of_effect[0]), confidence)
+        low[varies], high[varies] = (bound / scale for bound in bounds)
+    # Pairs that do not vary have no degrees of freedom, and are not corrected.
+    correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].unbiased else 1.0
+    n_constant = int((~varies).sum())
+    interval_note = [
+        f"{counted(n_constant, 'pair')} without a confidence interval: the differences, or the"
+        f" scores that standardise them, do not vary"
     ]
-    rows = named_pairs(ready.scores.systems, pairs.first, pairs.second).with_columns(
+    rows = named_pairs(inputs.scores.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high
     )
     return EffectSizes(
         rows,
         kind=kind,
-        measure=ready.scores.measure,
-        systems=ready.scores.systems,
+        measure=inputs.scores.measure,
+        systems=inputs.scores.systems,
         topics=pairs.topics,
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
         exact=KINDS[kind].exact,
         notes=(
-            *ready.notes,
-            *ready.scores.direction_notes(),
-            *(without_interval_note if unknown else []),
+            *inputs.notes,
+            *inputs.scores.direction_notes(),
+            *(interval_note if n_constant else []),
         ),
     )
 
 
 def bias_correction(df: Floats) -> Floats:
-    """Return Hedges' J, which a mean by a standard deviation with `df` is multiplied by.
+    """Return Hedges' J, the bias correction of standardised means with `df` degrees of freedom.
 
-    It is 1 for infinite degrees of freedom, and NaN for 1, of which there is no mean.
+    It is 1 for infinite degrees of freedom, and NaN for 1, where the mean does not exist.
     """
     finite = np.where(np.isinf(df) | (df <= 1), 2.0, df)
     factor = poch((finite - 1) / 2, 0.5) / np.sqrt(finite / 2)

@@ -1,4 +1,4 @@
-"""What a number of topics buys: the power of a test, the width of an interval."""
+"""Power of tests and width of intervals, by number of topics."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def power_t(
     [0.3964, 0.6882, 0.9383]
     """
     check_choice("alternative", alternative, ALTERNATIVES)
-    n = _checked(topics, alpha, difference=difference, variance=variance)
-    # Beyond what floats can hold, every difference is found.
+    n = _check_topics(topics, alpha, difference=difference, variance=variance)
+    # An infinite noncentrality gives a power of 1.
     with np.errstate(over="ignore"):
         half = n * difference**2 / (4 * variance)
     return t_power(half, n - 1, alpha, alternative)
@@ -71,7 +71,7 @@ def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
         return _tail(1.0, df, half, alpha)
     if alpha >= 0.5:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
-    # What both tails share, and what tells them apart.
+    # The sum and the difference of both tails.
     return np.asarray(
         (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd_terms=True)) / 2
     )
@@ -90,8 +90,7 @@ def power_anova(
     r"""Compute the power of the analysis of variance to find that systems differ at all.
 
     It is the power of the F-test, which tests whether all systems are equal, not which of them
-    differ:
-    finding that the best one is better than the worst takes more topics, by whatever test of pairs.
+    differ: a test of the pair of the best and the worst system requires more topics.
     The power is the least over all true means with difference D between the best and the worst
     system: all others are in the middle.
 
@@ -154,7 +153,7 @@ def power_anova(
         )
     if model == "anova-1" and epsilon != 1:
         raise PolicyError("epsilon requires the two-way design, got model='anova-1'")
-    n = _checked(topics, alpha, difference=difference, variance=variance)
+    n = _check_topics(topics, alpha, difference=difference, variance=variance)
     error = (n - 1) * (systems if model == "anova-1" else systems - 1)
     with np.errstate(over="ignore"):
         half = n * difference**2 / (4 * variance)
@@ -193,7 +192,7 @@ def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -
     >>> expected_width([25, 50, 100], variance=0.01).round(4).tolist()
     [0.1155, 0.08, 0.056]
     """
-    n = _checked(topics, alpha, variance=variance)
+    n = _check_topics(topics, alpha, variance=variance)
     bias = poch((n - 1) / 2, 0.5) * np.sqrt(2 / (n - 1))
     return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
 
@@ -213,25 +212,25 @@ def _tail(
 
     Degrees of freedom a and b are `first` and `second`; h is `half` the noncentrality.
     """
-    # Beyond it nothing changes, but the weights lose digits.
+    # Above the maximum the result stays the same, but weights lose digits.
     half = np.minimum(half, 1e8)[..., None]
-    # Weights are within some standard deviations of h; the terms are smooth, so that where they
-    # are many, some of them evenly spaced do.
+    # Weights are negligible beyond some standard deviations of h; the terms are smooth, so that
+    # evenly spaced ones suffice if there are many.
     step = np.maximum(1.0, np.floor(np.sqrt(half) / 25))
     j = np.floor(half) + step * np.arange(-600, 601)
     counts = np.maximum(j, 0.0) + (0.5 if odd_terms else 0.0)
     weights = np.exp(xlogy(counts, half) - half - gammaln(counts + 1))
     weights[j < 0] = 0.0
-    # Their sum is known, which does away with the spacing and with errors of the logarithms.
+    # Weights add up to 1, which corrects for the spacing and for errors of the logarithms.
     total = weights.sum(axis=-1, keepdims=True)
-    # Without an effect both tails are the same: their difference has no weight at all.
+    # Without an effect both tails are equal, and their difference is 0.
     weights *= (erf(np.sqrt(half)) if odd_terms else 1.0) / np.where(total > 0, total, 1.0)
     b = np.asarray(second)[..., None] / 2
     x = betaincinv(first / 2, b, 1 - alpha)
     return np.asarray((weights * betaincc(first / 2 + counts, b, x)).sum(axis=-1))
 
 
-def _checked(topics: ArrayLike, alpha: float, **options: float) -> Floats:
+def _check_topics(topics: ArrayLike, alpha: float, **options: float) -> Floats:
     n = np.asarray(topics, dtype=np.float64)
     if not (n >= 2).all() or np.isinf(n).any():
         raise PolicyError("the number of topics must be 2 or more")

@@ -1,4 +1,4 @@
-"""Preferences between rankings, which compare systems without scores and so need no scale."""
+"""Preferences between rankings, which compare systems without scores and assume no scale."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores.one_measure import place_of
-from cranfield.significance.corrections.pvalue_corrections import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
 NOT_RETRIEVED = np.inf
 """Rank of a relevant document that a system did not retrieve."""
 
 _ROUNDING = 1e-12
-"""Means of signs that are smaller are 0 but for rounding."""
+"""Means of signs below it are 0 within rounding."""
 
 Preference = Callable[[Floats, Floats], Floats]
 """Compares the ranks of relevant documents, shape (pairs, documents): positive for the first."""
@@ -93,8 +93,8 @@ def innate_order(first: Ints, second: Ints) -> Ints:
 
 def _depth_of(name: str) -> int | None:
     """Return the depth of an innate order, such as innate@10; None for other preferences."""
-    found = re.fullmatch(r"innate@([1-9]\d{0,3})", name)
-    return int(found[1]) if found else None
+    match = re.fullmatch(r"innate@([1-9]\d{0,3})", name)
+    return int(match[1]) if match else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -269,8 +269,8 @@ def _ranks_by_topic(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
     topics, systems = judged.shape
     for topic in np.flatnonzero(sizes):
         ranks = np.full((systems, sizes[topic]), NOT_RETRIEVED)
-        mine = np.flatnonzero(rows.topic == topic)
-        ranks[rows.cell[mine] // topics, rows.seen[mine] - 1] = rows.rank[mine]
+        indices = np.flatnonzero(rows.topic == topic)
+        ranks[rows.cell[indices] // topics, rows.seen[indices] - 1] = rows.rank[indices]
         yield ranks
 
 
@@ -294,15 +294,15 @@ def _frame(
         "losses": losses,
         "ties": len(values) - wins - losses,
         "p": pvalues,
-        "adjusted p": adjusted(pvalues, correction),
+        "adjusted p": adjust_pvalues(pvalues, correction),
     }
     return pl.DataFrame(columns)
 
 
 def _notes(judged: JudgedRuns, topics: int, rel: int) -> tuple[str, ...]:
     notes = []
-    if without := len(judged.topics) - topics:
-        notes.append(f"{counted(without, 'topic')} without a relevant document excluded")
+    if n_excluded := len(judged.topics) - topics:
+        notes.append(f"{counted(n_excluded, 'topic')} without a relevant document excluded")
     depths = judged.retrieved.max(axis=0)
     if depths.min() < depths.max():
         notes.append(

@@ -18,25 +18,25 @@ from cranfield.scores.one_measure import place_of, side_by_side
 from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
 
 UNPAIRED = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
-"""What else can be done about missing scores."""
+"""Advice on missing scores."""
 
 NESTED = ", and missing='available' uses the cells with scores of all systems"
 """The same where scores are by shard, or by variation of a topic's query."""
 
-LARGEST = 1e100  # of scores that can be squared and added up
+MAX_SCORE = 1e100  # squares of larger scores cannot be added up
 
 
-def squarable(scores: Scores) -> Scores:
+def check_squarable(scores: Scores) -> Scores:
     """Return scores, none of them infinite or too large for its square to be a number."""
-    if np.nanmax(np.abs(scores.finite().values), initial=0.0) > LARGEST:
+    if np.nanmax(np.abs(scores.finite().values), initial=0.0) > MAX_SCORE:
         raise CranfieldError(
-            f"scores must be at most {LARGEST:g}, so that their squares are finite"
+            f"scores must be at most {MAX_SCORE:g}, so that their squares are finite"
         )
     return scores
 
 
 @dataclass(frozen=True, eq=False)
-class Ready:
+class PreparedScores:
     """Scores that a test can take, `flat` over shards, with notes on excluded or imputed ones."""
 
     scores: Scores
@@ -62,64 +62,64 @@ def as_scores(scores: Any) -> Scores:
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
         return Scores(numbers(scores, "scores").copy(), topics, systems)
     if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):
-        of = read_scores_by_measure(scores)
-        first, *more = of
-        if more:
+        scores_of = read_scores_by_measure(scores)
+        first, *others = scores_of
+        if others:
             raise PolicyError(
-                f"expected scores of one measure, got {some_of(of, 5)};"
+                f"expected scores of one measure, got {some_of(scores_of, 5)};"
                 f" read_scores(data, measure={first!r}) selects one"
             )
-        return of[first]
+        return scores_of[first]
     kind = type(scores).__name__
     raise PolicyError(
         f"scores must be Scores, scores by system, a data frame or an array, got {kind}"
     )
 
 
-def _holds_scores(given: Any) -> bool:
+def _holds_scores(value: Any) -> bool:
     """Return True for scores, or an evaluation."""
-    inside = given.values() if isinstance(given, Mapping) else (given,)
-    return any(isinstance(one, Scores) for one in inside)
+    values = value.values() if isinstance(value, Mapping) else (value,)
+    return any(isinstance(scores, Scores) for scores in values)
 
 
-def _of_mapping(given: Mapping[Any, Any]) -> Scores:
-    """Take the only measure of an evaluation, or systems that were evaluated one by one."""
-    if len(given) == 1 and isinstance(only := next(iter(given.values())), Scores):
+def _of_mapping(mapping: Mapping[Any, Any]) -> Scores:
+    """Return the only measure of an evaluation, or join systems that were evaluated one by one."""
+    if len(mapping) == 1 and isinstance(only := next(iter(mapping.values())), Scores):
         return only
-    for name, one in given.items():
-        if isinstance(one, Mapping) and len(one) > 1:
+    for name, value in mapping.items():
+        if isinstance(value, Mapping) and len(value) > 1:
             raise PolicyError(
-                f"expected one measure for {quoted(str(name))}, got {some_of(map(str, one), 5)};"
+                f"expected one measure for {quoted(str(name))}, got {some_of(map(str, value), 5)};"
                 f" select it for each, as in {{{str(name)!r}: evaluation['AP'], ...}}"
             )
-    of = {
-        name: next(iter(one.values())) if isinstance(one, Mapping) else one
-        for name, one in given.items()
+    scores_of = {
+        name: next(iter(value.values())) if isinstance(value, Mapping) else value
+        for name, value in mapping.items()
     }
-    one_by_one = all(isinstance(one, Scores) and len(one.systems) == 1 for one in of.values())
-    if not one_by_one or len({one.measure for one in of.values()}) > 1:
+    one_by_one = all(isinstance(s, Scores) and len(s.systems) == 1 for s in scores_of.values())
+    if not one_by_one or len({scores.measure for scores in scores_of.values()}) > 1:
         raise PolicyError(
-            f"expected scores of one measure, got {some_of(map(str, given), 5)}; select one, as in"
-            f" evaluation[{str(next(iter(given)))!r}]"
+            f"expected scores of one measure, got {some_of(map(str, mapping), 5)}; select one, as"
+            f" in evaluation[{str(next(iter(mapping)))!r}]"
         )
-    return side_by_side(of)
+    return side_by_side(scores_of)
 
 
-def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
+def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> PreparedScores:
     """Apply the policy for missing scores, and check the numbers of systems and scores."""
     if missing is not None:
         check_choice("missing", missing, MISSING)
     by_shard = bool(scores.shards)
     if by_shard and not info.shards:
         fitting = ", ".join(name for name, test in TESTS.items() if test.info.shards)
-        raise PolicyError(f"scores by shard go with {fitting}, not with {info.name}")
+        raise PolicyError(f"{info.name} does not take scores by shard; use {fitting}")
     if not by_shard and info.shards == "needed":
         raise PolicyError(f"{info.name} requires scores by shard")
     if len(scores.systems) < 2:
         raise CranfieldError(
             f"a comparison requires at least two systems, got {len(scores.systems)}"
         )
-    squarable(scores)
+    check_squarable(scores)
     policy = missing or ("error" if info.paired else "available")
     if policy == "available" and info.paired and info.shards != "needed":
         raise PolicyError(
@@ -127,24 +127,25 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
             f" compares the same topics"
         )
     if policy == "available":
-        kept, notes = scores, _gaps(scores)
+        selection, notes = scores, _gaps(scores)
     else:
         hint = NESTED if info.shards == "needed" else UNPAIRED
-        kept, notes = scores.complete(policy, hint=hint)
-    values = kept.values
+        selection, notes = scores.complete(policy, hint=hint)
+    values = selection.values
     counts = (~np.isnan(values)).sum(axis=0)
     counts = counts if counts.ndim == 1 else counts.sum(axis=1)
-    few = np.flatnonzero(counts < 2)
-    if few.size:
-        some = counted(int(counts[few[0]]), "score")
+    too_few = np.flatnonzero(counts < 2)
+    if too_few.size:
+        number = counted(int(counts[too_few[0]]), "score")
         raise CranfieldError(
-            f"system {quoted(scores.systems[few[0]])} has {some}; a test requires at least two"
+            f"system {quoted(scores.systems[too_few[0]])} has {number}; a test requires at least"
+            f" two"
         )
     flat = values
     if by_shard:
-        # A system may lack all shards of a topic that others have; the model says what then.
-        flat = kept.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
-    return Ready(kept, flat, notes)
+        # A system may lack all shards of a topic that others have, which the model handles.
+        flat = selection.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
+    return PreparedScores(selection, flat, notes)
 
 
 def _gaps(scores: Scores) -> tuple[str, ...]:
@@ -160,36 +161,36 @@ def _gaps(scores: Scores) -> tuple[str, ...]:
 
 
 def baseline_indices(
-    systems: Sequence[str], asked: str | int | Sequence[str | int] | None
+    systems: Sequence[str], baselines: str | int | Sequence[str | int] | None
 ) -> list[int]:
     """Return the indices of the baselines, by name or index; other systems must remain."""
     try:
-        one = asked is None or isinstance(asked, (str, int, np.integer))
-        given: list[Any] = ([] if asked is None else [asked]) if one else list(asked)  # type: ignore[arg-type]
+        if baselines is None or isinstance(baselines, (str, int, np.integer)):
+            baselines = [] if baselines is None else [baselines]
+        indices = list(dict.fromkeys(_index_of_baseline(systems, name) for name in baselines))
     except TypeError:
-        raise PolicyError(f"a baseline must be the name of a system, got {asked!r}") from None
-    found = list(dict.fromkeys(_baseline(systems, one) for one in given))
-    if given and len(found) == len(systems):
+        raise PolicyError(f"a baseline must be the name of a system, got {baselines!r}") from None
+    if indices and len(indices) == len(systems):
         raise PolicyError("all systems are baselines; at least one other system is required")
-    return found
+    return indices
 
 
-def _baseline(systems: Sequence[str], given: Any) -> int:
-    if isinstance(given, str):
-        return place_of(given, systems, role=" as baseline")
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
-        raise PolicyError(f"a baseline must be the name of a system, got {given!r}")
-    if str(given) in systems:
+def _index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
+    if isinstance(baseline, str):
+        return place_of(baseline, systems, role=" as baseline")
+    if isinstance(baseline, bool) or not isinstance(baseline, (int, np.integer)):
+        raise PolicyError(f"a baseline must be the name of a system, got {baseline!r}")
+    if str(baseline) in systems:
         raise PolicyError(
-            f"baseline {given} is ambiguous: a system is called {quoted(str(given))}; pass the"
-            f" name of the baseline"
+            f"baseline {baseline} is ambiguous: a system is called {quoted(str(baseline))}; pass"
+            f" the name of the baseline"
         )
-    if not 0 <= given < len(systems):
-        raise PolicyError(f"baseline must be an index from 0 to {len(systems) - 1}, got {given}")
-    return int(given)
+    if not 0 <= baseline < len(systems):
+        raise PolicyError(f"baseline must be an index from 0 to {len(systems) - 1}, got {baseline}")
+    return int(baseline)
 
 
-LOG_RATIO = "log ratio of geometric means"  # what intervals of geometric means are of
+LOG_RATIO = "log ratio of geometric means"  # quantity of the intervals of geometric means
 
 OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-mean"}
 """The statistic of each aggregate of a measure."""
@@ -211,44 +212,44 @@ def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
     return str(requested)
 
 
-def transformed(ready: Ready, statistic: str) -> Ready:
+def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
     """Return scores whose means are compared in place of the statistic.
 
     A geometric mean is the exponential of the mean of logarithms, with scores below 1e-5 taken as
     1e-5, as trec_eval does for gm_map; a sum is the mean times the number of topics.
     """
     if statistic == "sum":
-        if np.isnan(ready.flat).any():
+        if np.isnan(inputs.flat).any():
             raise CranfieldError(
                 "sums of scores require the same topics for all systems; use statistic='mean', or"
                 " another policy for missing scores"
             )
-        number = len(ready.flat)
-        scores = replace(ready.scores, values=ready.scores.values * number)
-        return replace(ready, scores=scores, flat=ready.flat * number)
+        number = len(inputs.flat)
+        scores = replace(inputs.scores, values=inputs.scores.values * number)
+        return replace(inputs, scores=scores, flat=inputs.flat * number)
     if statistic != "geometric-mean":
-        return ready
-    values = ready.scores.values
+        return inputs
+    values = inputs.scores.values
     if (values < 0).any():
         place = np.argwhere(values < 0)[0]
         raise CranfieldError(
             f"a geometric mean requires scores of at least 0, got {values[tuple(place)]:g} of"
-            f" {ready.scores.cell(place)}"
+            f" {inputs.scores.cell(place)}"
         )
-    logs = replace(ready.scores, values=np.log(np.maximum(values, FLOOR)))
+    logs = replace(inputs.scores, values=np.log(np.maximum(values, FLOOR)))
     flat = logs.values
     if logs.shards:
         flat = logs.over_shards().values[~np.isnan(flat).all(axis=(1, 2))]
-    return replace(ready, scores=logs, flat=flat)
+    return replace(inputs, scores=logs, flat=flat)
 
 
-def shown_means(means: Floats, statistic: str) -> Floats:
+def backtransform(means: Floats, statistic: str) -> Floats:
     """Return the statistic of each system from the means of transformed scores."""
     return np.exp(means) if statistic == "geometric-mean" else means
 
 
 def interval_name(info: TestInfo, statistic: str) -> str:
-    """Name what intervals of the test are of, for that statistic."""
+    """Name the quantity of the intervals of a test, for a statistic."""
     if statistic == "sum":
         return info.interval.replace("mean difference", "difference of sums").replace(
             "difference of means", "difference of sums"
@@ -259,7 +260,7 @@ def interval_name(info: TestInfo, statistic: str) -> str:
     return LOG_RATIO if ratio else f"{info.interval}, of log scores"
 
 
-WEIGHTS = ("cluster", "row")  # what counts as much as another: clusters, or the rows in them
+WEIGHTS = ("cluster", "row")  # units of equal weight: clusters, or the rows in them
 
 
 def by_cluster(
@@ -270,7 +271,7 @@ def by_cluster(
     Variants of the query of a topic, or the sessions of a user, are not independent observations: a
     test that treats them as topics has far too many Type I errors. The clusters were sampled, so
     tests must count clusters and bootstraps must draw whole clusters. After this aggregation every
-    test of means does so.
+    test of means does.
 
     With `weight="cluster"` a topic's score is the mean of its rows, and the mean over topics is a
     mean of means: clusters count the same, however large. With `weight="row"` the mean is that of
@@ -280,8 +281,8 @@ def by_cluster(
 
     whose mean is the mean of the rows, and whose variance makes the paired t-test that of means
     with cluster-robust errors (CR1: Liang and Zeger, 1986, by G / (G - 1)) with G - 1 degrees of
-    freedom. Clusters of one size give the same either way. Scores made so are for tests of means
-    only; with few clusters of very different sizes their errors are too small.
+    freedom. For clusters of one size both weights agree. The aggregated scores are for tests of
+    means only; with few clusters of very different sizes their errors are too small.
 
     Parameters
     ----------
@@ -314,7 +315,7 @@ def by_cluster(
     [0.5]
     """
     check_choice("weight", weight, WEIGHTS)
-    values = squarable(scores).flat("by_cluster does not take scores by shard")
+    values = check_squarable(scores).flat("by_cluster does not take scores by shard")
     if np.isnan(values).any():
         place = scores.cell(np.argwhere(np.isnan(values))[0])
         raise CranfieldError(f"{place} has no score; clusters require complete scores")
@@ -355,15 +356,15 @@ def _cluster_of(row: str, clusters: Mapping[str, str] | Callable[[str], str]) ->
     return str(clusters[row])
 
 
-def clusters_told(scores: Scores) -> list[str]:
+def cluster_notes(scores: Scores) -> list[str]:
     """Return a note if the topics of a comparison are clusters."""
-    known = scores.settings.get("clusters")
-    if known is None:
+    cluster_settings = scores.settings.get("clusters")
+    if cluster_settings is None:
         return []
-    sizes = f"{known['smallest']}"
-    if known["largest"] > known["smallest"]:
-        sizes += f" to {known['largest']}"
-    line = f"topics are clusters of {sizes} of {counted(known['rows'], 'row')}"
-    if known["weight"] == "cluster":
+    sizes = f"{cluster_settings['smallest']}"
+    if cluster_settings["largest"] > cluster_settings["smallest"]:
+        sizes += f" to {cluster_settings['largest']}"
+    line = f"topics are clusters of {sizes} of {counted(cluster_settings['rows'], 'row')}"
+    if cluster_settings["weight"] == "cluster":
         return [f"{line}, by their means: each cluster counts the same"]
     return [f"{line}, so that each row counts the same: for tests of means only"]

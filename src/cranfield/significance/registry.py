@@ -22,22 +22,21 @@ if TYPE_CHECKING:
     from cranfield.base.arrays import Floats
     from cranfield.significance.differences import Corrected, Model, Outcome, Pairs
 
-Compared = Callable[["Pairs", "Options"], "Outcome"]
+TestFunction = Callable[["Pairs", "Options"], "Outcome"]
 Fit = Callable[["Floats"], "Model"]
 Corrector = Callable[["Outcome", "Pairs", "Options"], "Corrected"]
 
 ALTERNATIVES = ("two-sided", "greater", "less")
-"""Hypotheses that a test may hold against its null hypothesis."""
+"""Alternative hypotheses."""
 
 MISSING = ("error", "drop", "zero", "available")
-"""What can be done where a system has no score for a topic."""
+"""Policies for topics without a score of a system."""
 
 STATISTICS = ("mean", "sum", "geometric-mean", "median")
-"""Statistics of topic scores that comparisons are of."""
+"""Statistics of topic scores that can be compared."""
 
-MOST_RESAMPLES = 10**6
-"""More samples would only fill the memory: the error of a p-value of .05 is .0002 by then."""
-
+MAX_RESAMPLES = 10**6
+"""Maximum number of samples, at which the standard error of a p-value of .05 is .0002."""
 
 RESAMPLES = 10_000
 """Default number of random samples of tests, corrections and intervals."""
@@ -61,7 +60,7 @@ class Options:
         check_share("alpha", self.alpha)
         if self.exact not in (None, True, False):
             raise PolicyError(f"exact must be True, False or None, got {self.exact!r}")
-        check_whole("resamples", self.resamples, 1, MOST_RESAMPLES)
+        check_whole("resamples", self.resamples, 1, MAX_RESAMPLES)
         check_whole("the seed", self.seed, 0)
         check_whole("exact_n", self.exact_n, 0)
         if not (isinstance(self.threshold, Real) and 0 <= self.threshold < inf):
@@ -74,11 +73,11 @@ class Options:
         return self.alternative == "two-sided"
 
 
-def described(function: object) -> dict[str, Any]:
+def read_declaration(function: object) -> dict[str, Any]:
     """Read the title and the entries `name: text` of a docstring.
 
-    The title is the first line. Entries are the lines of the next paragraph; those that continue
-    one are indented.
+    The title is the first line. Entries are in the next paragraph; their further lines are
+    indented.
     """
     title, entries, *_ = (getdoc(function) or "").split("\n\n")
     lines = re.split(r"\n(?=\w)", entries)
@@ -91,7 +90,7 @@ def described(function: object) -> dict[str, Any]:
 class Correction:
     """Declaration of a correction for multiple comparisons.
 
-    `controls` names the error rate that it keeps at alpha: `FWER` (family-wise), `FDR` (false
+    `controls` names the error rate that is at most alpha: `FWER` (family-wise), `FDR` (false
     discovery rate), or that of `each comparison`. It supports some families of tests, or any
     p-values. `symbol` is of its own statistic, empty if it uses that of the test. A letter in
     `source` distinguishes works of the same authors and year.
@@ -106,20 +105,20 @@ class Correction:
     assumes: str = "what the test assumes of each pair"
     controls: str = "FWER"
     families: tuple[str, ...] | None = None
-    paired: bool = False  # needs scores of the same topics
+    paired: bool = False  # requires scores on the same topics
     resamples_topics: bool = False  # assumes that topics are a sample of all topics
-    all_pairs: bool = False  # a two-sided test of all pairs
+    all_pairs: bool = False  # is a two-sided test of all pairs
     one_baseline: bool = False
-    equal_counts: bool = False  # needs means of as many scores each
+    equal_counts: bool = False  # requires means of equally many scores
     one_variance: bool = False  # assumes one error variance for all pairs
     symmetric: bool = False  # assumes that differences are symmetric around their mean
     pooled: bool = False  # its statistic has one error for all pairs
-    multiplies: bool = False  # the smallest p-value, by the number of pairs
+    multiplies: bool = False  # multiplies the smallest p-value by the number of pairs
     random: bool = False
     symbol: str = ""
-    heading: str = ""  # names test and correction in one; {error} is that of the test
+    heading: str = ""  # name of test and correction together; {error} is that of the test
     baseline_heading: str = ""
-    baseline_source: str = ""  # where it differs
+    baseline_source: str = ""  # if another than `source`
 
     def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
         """Return True if the correction supports a test family; upper bounds are not corrected."""
@@ -142,18 +141,20 @@ RECOMMENDED = "bootstrap-tukey"
 """The default correction of tests that it supports.
 
 Its error rates on real scores are in docs/calibration.md. Studies, which follow papers and repeat
-a test thousands of times, take the correction of the test.
+a test thousands of times, use the correction of the test.
 """
 
 
 def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Corrector]:
     """Register a function as a correction; the texts of the declaration are in its docstring."""
 
-    def enter(function: Corrector) -> Corrector:
-        CORRECTIONS[name] = Correction(name=name, run=function, **declared, **described(function))
+    def register(function: Corrector) -> Corrector:
+        CORRECTIONS[name] = Correction(
+            name=name, run=function, **declared, **read_declaration(function)
+        )
         return function
 
-    return enter
+    return register
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,9 +164,9 @@ class TestInfo:
     Attributes
     ----------
     name, aliases
-        Its name, and other names that are understood.
+        Name, and other accepted names.
     title
-        What people call it.
+        Usual name in texts.
     family
         Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `anova`, `ranks`; a `bound`
         is not a test, but an upper bound on the rejections.
@@ -219,7 +220,7 @@ class TestInfo:
     shards
         Whether scores by shard are `needed`, `taken`, or neither.
     correction, baseline_correction
-        The correction by default, for all pairs and with one baseline.
+        Default correction for all pairs, and with one baseline.
     default_for
         The scores that it is the default test for.
     of_two, of_pairs
@@ -269,12 +270,14 @@ class TestInfo:
         # Unpaired tests, and tests about these topics only, do not treat topics as a sample.
         resampled = self.paired and self.samples_topics
         fitting = [
-            one
-            for one in CORRECTIONS.values()
-            if one.supports(self.family, paired=self.paired, resampled=resampled)
+            correction
+            for correction in CORRECTIONS.values()
+            if correction.supports(self.family, paired=self.paired, resampled=resampled)
         ]
-        own_first = sorted(fitting, key=lambda one: one.families is None)
-        return tuple(dict.fromkeys((self.correction, *(one.name for one in own_first))))
+        # Corrections of the family come before those of any p-values.
+        fitting.sort(key=lambda correction: correction.families is None)
+        names = (correction.name for correction in fitting)
+        return tuple(dict.fromkeys((self.correction, *names)))
 
     def supported(self, correction: str) -> str:
         """Return the name of a correction, by any of its names, if the test supports it."""
@@ -304,7 +307,7 @@ class Test:
     __test__ = False  # not for pytest
 
     info: TestInfo
-    run: Compared
+    run: TestFunction
     fit: Fit
 
 
@@ -322,32 +325,32 @@ BOUNDS = ("anova-2f", "anova-3f")
 """Names of upper bounds on the rejections, which are not tests."""
 
 DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
-"""Which test is the default, by the scores."""
+"""Name of the default test, by the scores."""
 
 
 def declared_test(
     name: str, *, fit: Fit | None = None, **declared: Any
-) -> Callable[[Compared], Compared]:
+) -> Callable[[TestFunction], TestFunction]:
     """Register a function as a test, with the function that fits its model, if any."""
 
     def without_model(scores: Floats) -> Model:
         raise PolicyError(f"the test {name} has no model of all scores")
 
-    def enter(function: Compared) -> Compared:
+    def register(function: TestFunction) -> TestFunction:
         info = TestInfo(
             name=name,
             default_for=next((scores for scores, test in DEFAULTS.items() if test == name), ""),
             fits=fit is not None,
-            **(declared | described(function)),
+            **(declared | read_declaration(function)),
         )
         TESTS[name] = Test(info, function, fit or without_model)
         return function
 
-    return enter
+    return register
 
 
 def find_test(name: Any) -> Test:
-    """Find a test by any of its names; a PolicyError suggests the nearest ones if it has none."""
+    """Find a test by any of its names; a PolicyError suggests names similar to an unknown one."""
     return TESTS.named(name)
 
 

@@ -2,7 +2,7 @@ r"""Risk-sensitive evaluation: losses against other systems, weighted against ga
 
 Against one baseline there are :math:`U_{risk}` and its standardised form :math:`T_{risk}`; among
 many systems, without a baseline, there are :math:`Z_{risk}` and :math:`Geo_{risk}`, for which a
-system's expected score on a topic is what its own mean and the topic's difficulty make of it.
+system's expected score on a topic follows from its own mean and the topic's difficulty.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Risk(TableResult):
     baseline
         The system that the others are compared with; None without one.
     alpha
-        How much more a loss weighs than a gain.
+        Additional weight of a loss, relative to a gain.
     topics
         Number of topics.
     """
@@ -80,20 +80,20 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     Parameters
     ----------
     scores
-        Scores of one measure, at least 0, where more is better: :class:`Scores`, or what can be
-        read as such.
+        Scores of one measure, at least 0, of which higher is better: :class:`Scores`, or any input
+        that can be read as such.
     baseline
         The system that the others are compared with; without one only z_risk and geo_risk are
         computed.
     alpha
-        How much more a loss weighs than a gain; 0 weighs them the same.
+        Additional weight of a loss, relative to a gain; with 0 both weigh the same.
 
     Raises
     ------
     PolicyError
         For an unknown baseline, or an alpha below 0.
     CranfieldError
-        For scores that are missing or negative, or of which less is better.
+        For scores that are missing or negative, or of which lower is better.
 
     Notes
     -----
@@ -113,10 +113,10 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     Examples
     --------
     >>> scores = {"old": [0.5, 0.4, 0.3], "new": [0.7, 0.5, 0.2]}
-    >>> found = risk(scores, baseline="old", alpha=5)
-    >>> found.u_risk.round(4).tolist(), found.losses.tolist()
+    >>> result = risk(scores, baseline="old", alpha=5)
+    >>> result.u_risk.round(4).tolist(), result.losses.tolist()
     ([0.0, -0.1], [0.0, 1.0])
-    >>> print(found)
+    >>> print(result)
     2 systems, 3 topics, baseline old, alpha 5
     <BLANKLINE>
     system   u_risk   t_risk  pvalue  wins  losses   z_risk  geo_risk
@@ -129,12 +129,12 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         raise PolicyError(
             f"alpha must be at least 0, got {alpha:g}: a loss would weigh less than a gain"
         )
-    ready = as_scores(scores)
-    values = ready.over_shards().values
+    table = as_scores(scores)
+    values = table.over_shards().values
     if not values.size or not np.isfinite(values).all():
         raise CranfieldError("risk requires a score of every system for every topic")
-    if ready.lower_is_better:
-        raise CranfieldError(f"risk needs scores where more is better, and {ready.measure} is not")
+    if table.lower_is_better:
+        raise CranfieldError("risk requires scores of which higher is better, got lower is better")
     if (values < 0).any():
         raise CranfieldError("risk requires scores of at least 0")
     topics = values.shape[0]
@@ -142,14 +142,14 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     with np.errstate(over="ignore", invalid="ignore"):
         expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / max(values.sum(), 1e-300)
         root = np.sqrt(expected)
-        standard = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
-    z_risk = (np.where(standard < 0, weight, 1.0) * standard).sum(axis=0)
+        residuals = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
+    z_risk = (np.where(residuals < 0, weight, 1.0) * residuals).sum(axis=0)
     from scipy.special import ndtr, stdtr
 
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))
-    columns: dict[str, Any] = {"system": pl.Series(ready.systems, dtype=pl.String)}
+    columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}
     if baseline is not None:
-        reference = values[:, [place_of(baseline, ready.systems)]]
+        reference = values[:, [place_of(baseline, table.systems)]]
         gains = weighed(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
         spread = standard_error(gains)

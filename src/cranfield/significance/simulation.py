@@ -1,12 +1,12 @@
 """Simulation of new topics from real scores.
 
-Scores are between 0 and 1 here. All distributions are tables in the end: of their distribution
-function at points that all systems share. Between the points of a continuous one it is linear, so
-that its mean is known exactly.
+Scores are scaled to 0 to 1. Every distribution is a table of its distribution function at points
+that all systems share. Between the points of a continuous one it is linear, so that its mean is
+known exactly.
 
-Urbano and Nagler (2018) have these families, and count the parameters of a kernel as its part in
-its own estimate. As in their package simIReff shapes of beta distributions are 1 at least; those of
-beta-binomial ones may be less here. Bandwidths are chosen as said at each.
+Urbano and Nagler (2018) have these families, and count the parameters of a kernel by the weight of
+each score in its own estimate. As in their package simIReff shapes of beta distributions are 1 at
+least; those of beta-binomial ones may be less here.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import place_of
-from cranfield.significance.prepare import as_scores, squarable
+from cranfield.significance.prepare import as_scores, check_squarable
 
 CRITERIA = ("aic", "bic", "likelihood")
 """Criteria of choice: the smallest AIC or BIC, or the largest likelihood."""
 
 POINTS = 1025  # points of a table between 0 and 1
-EDGE = 1e-6  # scores of 0 and 1 count as so far inside, where a density may be 0 or infinite there
+EDGE = 1e-6  # distance by which scores of 0 and 1 are moved inside, to have a finite density
 
-NARROWEST = 0.05
+MIN_SD = 0.05
 """Smallest standard deviation of a truncated normal distribution, before it is cut off."""
 
-FLATTEST = -4.0
+MIN_LOG_SHAPE = -4.0
 """Logarithm of the smallest shape of a beta-binomial distribution: nearly all scores are 0 or 1."""
 
-LoglikeOf = Callable[[Floats, Floats], Floats]
+LogLikelihood = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A family fitted to all systems; weights of points are as their probability or density."""
+class FittedFamily:
+    """A family fitted to all systems; `weights` are probabilities or densities at the points."""
 
     family: str
     loglike: Floats
@@ -63,24 +63,23 @@ class Fitted:
     weights: Floats
 
 
-def continuous(values: Floats) -> tuple[Floats, list[Fitted]]:
+def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
     """Fit continuous families; returns the points of their tables, too."""
     points = np.linspace(0.0, 1.0, POINTS)
-    return points, [
-        family(values, points) for family in (_beta, _normal, _normal_kernel, _beta_kernel)
-    ]
+    families = (_fit_beta, _fit_normal, _fit_normal_kernel, _fit_beta_kernel)
+    return points, [fit(values, points) for fit in families]
 
 
-def discrete(values: Floats, support: Floats) -> list[Fitted]:
+def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
     """Fit discrete families to scores that are values of a support."""
     places = np.abs(support[:, None, None] - values).argmin(axis=0)
     levels = np.arange(len(support))[:, None]
-    counts = np.stack([(places == level).sum(axis=0) for level in levels], axis=1)
-    return [_beta_binomial(counts.astype(np.float64)), _discrete_kernel(counts.astype(np.float64))]
+    counts = np.stack([(places == level).sum(axis=0) for level in levels], axis=1).astype(float)
+    return [_fit_beta_binomial(counts), _fit_discrete_kernel(counts)]
 
 
-def _climb(
-    loglike: LoglikeOf, first: Floats, second: Floats, lower: float = -np.inf
+def _maximise(
+    loglike: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
 ) -> tuple[Floats, Floats]:
     """Find the two parameters of largest likelihood, `lower` or more, for all systems at once.
 
@@ -89,21 +88,21 @@ def _climb(
     """
     sides = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
     step = np.full(first.shape, 1.0)
-    every = np.arange(first.size)
+    systems = np.arange(first.size)
     for _ in range(1500):
-        tried = [
+        moves = [
             np.maximum(start + step * sides[:, [k]], lower)
             for k, start in enumerate((first, second))
         ]
-        at = np.argmax(loglike(*tried), axis=0)
-        first, second = (candidates[at, every] for candidates in tried)
-        step = np.where(at == 0, step / 2, np.minimum(1.0, step * 1.5))
+        best = np.argmax(loglike(*moves), axis=0)
+        first, second = (candidates[best, systems] for candidates in moves)
+        step = np.where(best == 0, step / 2, np.minimum(1.0, step * 1.5))
         if (step < 1e-7).all():
             break
     return first, second
 
 
-def _shape(logs: Floats) -> Floats:
+def _shapes(logs: Floats) -> Floats:
     """Return shapes of a beta distribution from their logarithms."""
     return np.asarray(np.exp(np.minimum(logs, 12.0)))
 
@@ -115,49 +114,49 @@ def _start(mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
     return np.log(mean * total), np.log((1 - mean) * total)
 
 
-def _beta(values: Floats, points: Floats) -> Fitted:
+def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
     """Fit a beta distribution; its shapes are 1 at least, so that densities stay finite."""
-    inside = np.clip(values, EDGE, 1 - EDGE)
-    logs, logs_up = np.log(inside).mean(axis=0), np.log1p(-inside).mean(axis=0)
+    interior = np.clip(values, EDGE, 1 - EDGE)
+    logs, logs_up = np.log(interior).mean(axis=0), np.log1p(-interior).mean(axis=0)
 
     def loglike(first: Floats, second: Floats) -> Floats:
-        a, b = _shape(first), _shape(second)
+        a, b = _shapes(first), _shapes(second)
         return np.asarray((a - 1) * logs + (b - 1) * logs_up - betaln(a, b))
 
-    estimates = _climb(loglike, *_start(values.mean(axis=0), values.var(axis=0)), lower=0.0)
-    a, b = (_shape(logs_of_shape)[:, None] for logs_of_shape in estimates)
+    estimates = _maximise(loglike, *_start(values.mean(axis=0), values.var(axis=0)), lower=0.0)
+    a, b = (_shapes(logs_of_shape)[:, None] for logs_of_shape in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
-    return Fitted("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
+    return FittedFamily("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
 
 
-def _normal(values: Floats, points: Floats) -> Fitted:
+def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
     """Fit a normal distribution cut off at 0 and 1."""
     mean, square = values.mean(axis=0), (values**2).mean(axis=0)
-    spread = np.maximum(values.std(axis=0), NARROWEST)
+    spread = np.maximum(values.std(axis=0), MIN_SD)
 
     def center_and_sd(pull: Floats, logs: Floats) -> tuple[Floats, Floats]:
-        # Far from the middle only the pull, the mean by the variance, is well known.
-        sd = NARROWEST + np.exp(np.minimum(logs, 3.0))
+        # Far from the middle only the pull, the mean by the variance, is well determined.
+        sd = MIN_SD + np.exp(np.minimum(logs, 3.0))
         return pull / spread * sd**2, sd
 
     def loglike(pull: Floats, logs: Floats) -> Floats:
         center, sd = center_and_sd(pull, logs)
-        away = (square - 2 * center * mean + center**2) / sd**2
-        # The larger of both tails has the digits.
+        squares = (square - 2 * center * mean + center**2) / sd**2
+        # In the smaller tail no digits are lost.
         low, high = -center / sd, (1 - center) / sd
         flip = low > 0
         low, high = np.where(flip, -high, low), np.where(flip, -low, high)
-        part = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
-        return np.asarray(-away / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - part)
+        log_inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
+        return np.asarray(-squares / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
 
-    estimates = _climb(loglike, mean / spread, np.log(np.maximum(spread - NARROWEST, 0.01)))
+    estimates = _maximise(loglike, mean / spread, np.log(np.maximum(spread - MIN_SD, 0.01)))
     center, sd = (parameter[:, None] for parameter in center_and_sd(*estimates))
     logs = -(((points - center) / sd) ** 2) / 2
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return Fitted("normal", len(values) * loglike(*estimates), np.full(len(sd), 2.0), weights)
+    return FittedFamily("normal", len(values) * loglike(*estimates), np.full(len(sd), 2.0), weights)
 
 
-def _normal_kernel(values: Floats, points: Floats) -> Fitted:
+def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
     """Smooth scores by normal kernels, cut off at 0 and 1; Silverman's rule of thumb (1986)."""
     low, high = np.quantile(values, [0.25, 0.75], axis=0)
     quartile = (high - low) / 1.34
@@ -165,47 +164,46 @@ def _normal_kernel(values: Floats, points: Floats) -> Fitted:
     spread = np.where(quartile > 0, np.minimum(spread, quartile), spread)
     width = np.maximum(0.9 * spread * len(values) ** -0.2, 0.005)
 
-    def density(at: Floats) -> Floats:
-        # Shape (numbers, systems): the distance of each score from each requested number.
-        away = (at[:, None] - values) / width
+    def density(x: Floats) -> Floats:
+        # Distances of x from all scores, shape (numbers, topics, systems).
+        distances = (x[:, None] - values) / width
         peak = np.sqrt(2 * np.pi) * width
-        return np.asarray((np.exp(-(away**2) / 2) / peak).mean(axis=1))
+        return np.asarray((np.exp(-(distances**2) / 2) / peak).mean(axis=1))
 
     inside = (ndtr((1 - values) / width) - ndtr(-values / width)).mean(axis=0)
-    own = density(values)
-    parameters = (1 / (np.sqrt(2 * np.pi) * width) / own).mean(axis=0)
-    return Fitted(
-        "normal kernel", np.log(own / inside).sum(axis=0), parameters, _grid(density, points)
-    )
+    heights = density(values)
+    parameters = (1 / (np.sqrt(2 * np.pi) * width) / heights).mean(axis=0)
+    loglike = np.log(heights / inside).sum(axis=0)
+    return FittedFamily("normal kernel", loglike, parameters, _tabulate(density, points))
 
 
-def _beta_kernel(values: Floats, points: Floats) -> Fitted:
+def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
     """Smooth scores by the beta kernels of Chen (1999), whose bandwidth is n^(-2/5)."""
     width = len(values) ** -0.4
-    inside = np.clip(values, EDGE, 1 - EDGE)
-    logs, logs_up = np.log(inside), np.log1p(-inside)
+    interior = np.clip(values, EDGE, 1 - EDGE)
+    logs, logs_up = np.log(interior), np.log1p(-interior)
 
-    def density(at: Floats) -> Floats:
-        a, b = (at / width)[:, None], ((1 - at) / width)[:, None]
+    def density(x: Floats) -> Floats:
+        a, b = (x / width)[:, None], ((1 - x) / width)[:, None]
         return np.asarray(np.exp(a * logs + b * logs_up - betaln(a + 1, b + 1)).mean(axis=1))
 
-    weights = _grid(density, points)
+    weights = _tabulate(density, points)
     total = np.trapezoid(weights, points, axis=1)
-    own = density(inside)
-    a, b = inside / width, (1 - inside) / width
+    heights = density(interior)
+    a, b = interior / width, (1 - interior) / width
     peak = np.exp(a * logs + b * logs_up - betaln(a + 1, b + 1))
-    parameters = (peak / own).mean(axis=0)
-    return Fitted("beta kernel", np.log(own / total).sum(axis=0), parameters, weights)
+    parameters = (peak / heights).mean(axis=0)
+    return FittedFamily("beta kernel", np.log(heights / total).sum(axis=0), parameters, weights)
 
 
-def _grid(density: Callable[[Floats], Floats], points: Floats) -> Floats:
+def _tabulate(density: Callable[[Floats], Floats], points: Floats) -> Floats:
     """Return the density of each system at the points, some of them at a time."""
-    parts = [density(some[:, None]) for some in np.array_split(points, 32)]
+    parts = [density(subset[:, None]) for subset in np.array_split(points, 32)]
     return np.concatenate(parts).T
 
 
-def _beta_binomial(counts: Floats) -> Fitted:
-    """Fit a beta-binomial distribution to places in the support."""
+def _fit_beta_binomial(counts: Floats) -> FittedFamily:
+    """Fit a beta-binomial distribution to counts of the values of the support."""
     trials = counts.shape[1] - 1
     k = np.arange(trials + 1.0)
     choices = gammaln(trials + 1) - gammaln(k + 1) - gammaln(trials - k + 1)
@@ -215,50 +213,50 @@ def _beta_binomial(counts: Floats) -> Fitted:
         return np.asarray(choices + betaln(up, down) - betaln(a, b)[..., None])
 
     def loglike(first: Floats, second: Floats) -> Floats:
-        return np.asarray((logs(_shape(first), _shape(second)) * counts).sum(axis=-1))
+        return np.asarray((logs(_shapes(first), _shapes(second)) * counts).sum(axis=-1))
 
     mean, square = (counts @ (k / trials) ** power / counts.sum(axis=1) for power in (1, 2))
-    estimates = _climb(loglike, *_start(mean, square - mean**2), lower=FLATTEST)
-    weights = np.exp(logs(*map(_shape, estimates)))
-    return Fitted("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
+    estimates = _maximise(loglike, *_start(mean, square - mean**2), lower=MIN_LOG_SHAPE)
+    weights = np.exp(logs(*map(_shapes, estimates)))
+    return FittedFamily("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
 
 
-def _discrete_kernel(counts: Floats) -> Fitted:
+def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
     r"""Smooth by the kernel of Wang and van Ryzin (1981).
 
-    It is 1 - h for the same value, and (1 - h) h^d / 2 for one that is d values away. Of several
-    bandwidths h the one is taken under which each topic is likeliest from all others.
+    It is 1 - h for the same value, and (1 - h) h^d / 2 for one that is d values away. The
+    bandwidth h has the largest cross-validated likelihood of each topic from all others.
     """
     size = counts.shape[1]
-    away = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+    distances = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
     topics = counts.sum(axis=1, keepdims=True)
     fits: list[tuple[Floats, Floats, Floats, Floats]] = []
     for h in np.linspace(0.025, 0.975, 39):
-        kernel = np.where(away == 0, 1 - h, (1 - h) * h**away / 2)
+        kernel = np.where(distances == 0, 1 - h, (1 - h) * h**distances / 2)
         kernel /= kernel.sum(axis=1, keepdims=True)
-        others = (counts @ kernel - kernel.diagonal()) / (topics - 1)
+        leave_one_out = (counts @ kernel - kernel.diagonal()) / (topics - 1)
         weights = counts @ kernel / topics
-        crossed = xlogy(counts, np.maximum(others, 1e-300)).sum(axis=1)
+        cross_loglike = xlogy(counts, np.maximum(leave_one_out, 1e-300)).sum(axis=1)
         parameters = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
-        fits.append((crossed, loglike, parameters / topics[:, 0], weights))
+        fits.append((cross_loglike, loglike, parameters / topics[:, 0], weights))
     best = np.argmax([fit[0] for fit in fits], axis=0)
-    every = np.arange(len(counts))
+    systems = np.arange(len(counts))
     loglike, parameters, weights = (
-        np.stack([fit[k] for fit in fits])[best, every] for k in (1, 2, 3)
+        np.stack([fit[k] for fit in fits])[best, systems] for k in (1, 2, 3)
     )
-    return Fitted("discrete kernel", loglike, parameters, weights)
+    return FittedFamily("discrete kernel", loglike, parameters, weights)
 
 
-_MOST = 1 << 28  # scores that are drawn together: 2 GiB
+_MAX_SCORES = 1 << 28  # scores that are drawn together, 2 GiB
 
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """A population whose topics are the real ones, each as likely.
+    """A population whose topics are the real ones, each equally likely.
 
     Spreads, correlations, ties and the shape of distributions stay those of the real scores, and
-    the true means are known: they are the means of the real scores.
+    the true means are those of the real scores.
 
     Attributes
     ----------
@@ -291,19 +289,19 @@ class Resampled:
         that score alike on most topics differ by a constant there, which no measure would give
         them.
         """
-        moved = numbers(means, "means") - self.means
-        return replace(self, values=self.values + moved.reshape(-1, *[1] * (self.values.ndim - 2)))
+        shift = numbers(means, "means") - self.means
+        return replace(self, values=self.values + shift.reshape(-1, *[1] * (self.values.ndim - 2)))
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
         """Return the scores of new topics, of the stream that belongs to a seed and a key."""
-        check_whole("topics", topics, 1, _MOST // max(1, self.values[0].size))
+        check_whole("topics", topics, 1, _MAX_SCORES // max(1, self.values[0].size))
         check_whole("seed", seed, 0)
         return self.values[stream(seed, *key).integers(len(self.values), size=topics)]
 
 
-COPULAS = ("gaussian", "t", "empirical")  # how systems depend on each other
-FEWEST = 5  # topics that distributions can be fitted to
-MANY_TIMES = 10  # scores are discrete where a value is there so often on average
+COPULAS = ("gaussian", "t", "empirical")
+MIN_TOPICS = 5  # to fit distributions
+MIN_REPEATS = 10  # mean number of scores of each value from which scores are discrete
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,18 +313,18 @@ class Simulator:
     systems
         Names.
     families
-        The family of distributions that was chosen for each system.
+        The selected family of distributions of each system.
     points
         Scores at which the distributions are known, ascending, shape (points,).
     below
         The distribution function of each system there, shape (systems, points).
     steps
-        Whether scores are only these values; else the distribution function is linear between them.
+        Whether scores have only these values; otherwise distribution functions are linear between.
     mixed
         Normal scores of the real topics, whose columns have length 1, shape (real topics, systems):
-        new topics are mixed of them.
+        new topics are mixtures of them.
     shrinkage
-        How far correlations are drawn to their mean.
+        Shrinkage of correlations towards their mean, from 0 to 1.
     df
         Degrees of freedom of the t copula; None for the Gaussian one.
     ranks
@@ -345,16 +343,16 @@ class Simulator:
 
     @cached_property
     def means(self) -> Floats:
-        """True means, shape (systems,): expected values of what is drawn."""
+        """True means, shape (systems,): expected scores."""
         return _mean_of(self.points, self.below, self.steps)
 
     @property
     def correlation(self) -> Floats:
         """Correlation of the copula, shape (systems, systems)."""
-        real = self.mixed.T @ self.mixed
-        shrunk = (1 - self.shrinkage) * real + self.shrinkage * self._common
-        np.fill_diagonal(shrunk, 1.0)
-        return np.asarray(shrunk)
+        sample_correlation = self.mixed.T @ self.mixed
+        correlation = (1 - self.shrinkage) * sample_correlation + self.shrinkage * self._common
+        np.fill_diagonal(correlation, 1.0)
+        return np.asarray(correlation)
 
     @cached_property
     def _common(self) -> float:
@@ -367,13 +365,13 @@ class Simulator:
         r"""Return the population with other true means.
 
         With one mean for all it is a null hypothesis under which means are equal exactly, while
-        shapes, spreads and correlations stay as near as they can. A distribution function F becomes
+        shapes, spreads and correlations change as little as possible. A distribution F becomes
 
         .. math:: F^a \text{ for a higher mean}, \quad 1 - (1 - F)^b \text{ for a lower one,}
             \quad a, b \ge 1
 
         the smallest change by a beta distribution, as Urbano and Nagler (2018), section 3.4, have
-        it. All scores stay possible ones.
+        it. All scores remain possible.
 
         Raises
         ------
@@ -385,29 +383,29 @@ class Simulator:
             systems = counted(len(self.systems), "system")
             raise PolicyError(f"means must be one number, or one for each of {systems}")
         targets = np.broadcast_to(values, self.means.shape)
-        up = targets > self.means
-        # What rises: the distribution function, or its complement from the other end.
-        base = np.where(up[:, None], self.below, 1 - self.below)
+        rises = targets > self.means
+        # The base of the power: the distribution function, or its complement.
+        base = np.where(rises[:, None], self.below, 1 - self.below)
 
-        def changed(power: Floats) -> Floats:
+        def raise_to(power: Floats) -> Floats:
             risen = base ** power[:, None]
-            return np.where(up[:, None], risen, 1 - risen)
+            return np.where(rises[:, None], risen, 1 - risen)
 
         low, high = np.zeros(len(targets)), np.full(len(targets), 14.0)
         for _ in range(60):
             middle = (low + high) / 2
-            beyond = _mean_of(self.points, changed(np.exp(middle)), self.steps)
-            too_far = np.where(up, beyond >= targets, beyond <= targets)
+            moved_means = _mean_of(self.points, raise_to(np.exp(middle)), self.steps)
+            too_far = np.where(rises, moved_means >= targets, moved_means <= targets)
             low, high = np.where(too_far, low, middle), np.where(too_far, middle, high)
         # A power of 1 changes nothing, not even by rounding.
-        stays = targets == self.means
-        below = np.where(stays[:, None], self.below, changed(np.exp(high)))
-        reached = _mean_of(self.points, below, self.steps)
-        off = np.flatnonzero(~(np.abs(reached - targets) <= 1e-9 * np.ptp(self.points)))
-        if off.size:
-            others = f" and {counted(off.size - 1, 'other')}" if off.size > 1 else ""
-            name = f"{quoted(self.systems[off[0]])}{others}"
-            raise CranfieldError(f"scores of {name} cannot have the mean {targets[off[0]]:g}")
+        is_unchanged = targets == self.means
+        below = np.where(is_unchanged[:, None], self.below, raise_to(np.exp(high)))
+        new_means = _mean_of(self.points, below, self.steps)
+        unreached = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
+        if unreached.size:
+            others = f" and {counted(unreached.size - 1, 'other')}" if unreached.size > 1 else ""
+            name = f"{quoted(self.systems[unreached[0]])}{others}"
+            raise CranfieldError(f"scores of {name} cannot have the mean {targets[unreached[0]]:g}")
         return replace(self, below=below)
 
     def with_margin_of(self, system: str) -> Simulator:
@@ -443,33 +441,33 @@ class Simulator:
         check_whole("seed", seed, 0)
         random = stream(seed, *key)
         if self.ranks is not None:
-            topic, within = random.random((topics, 2)).T
-            real = len(self.ranks)
-            return self._scores((self.ranks[(topic * real).astype(int)] + within[:, None]) / real)
+            topic, position = random.random((topics, 2)).T
+            n = len(self.ranks)
+            return self._scores((self.ranks[(topic * n).astype(int)] + position[:, None]) / n)
         mixture = random.normal(size=(topics, len(self.mixed)))
         # A product by the library of linear algebra would depend on its number of threads.
         normal = np.einsum("ij,jk->ik", mixture, self.mixed)
         if self.shrinkage:
             common = random.normal(size=(topics, 1)) * np.sqrt(self._common)
-            own = random.normal(size=normal.shape) * np.sqrt(1 - self._common)
+            independent = random.normal(size=normal.shape) * np.sqrt(1 - self._common)
             normal = np.sqrt(1 - self.shrinkage) * normal
-            normal += np.sqrt(self.shrinkage) * (common + own)
+            normal += np.sqrt(self.shrinkage) * (common + independent)
         if self.df is None:
-            shares = ndtr(normal)
+            probabilities = ndtr(normal)
         else:
             scale = np.sqrt(random.chisquare(self.df, size=(topics, 1)) / self.df)
-            shares = stdtr(self.df, normal / scale)
-        return self._scores(np.clip(shares, 1e-15, 1 - 1e-15))
+            probabilities = stdtr(self.df, normal / scale)
+        return self._scores(np.clip(probabilities, 1e-15, 1 - 1e-15))
 
-    def _scores(self, shares: Floats) -> Floats:
+    def _scores(self, probabilities: Floats) -> Floats:
         """Return the quantiles of each system."""
-        out = np.empty(shares.shape)
+        out = np.empty(probabilities.shape)
         for k, below in enumerate(self.below):
             if self.steps:
-                at = np.searchsorted(below, shares[:, k])
-                out[:, k] = self.points[np.minimum(at, len(below) - 1)]
+                indices = np.searchsorted(below, probabilities[:, k])
+                out[:, k] = self.points[np.minimum(indices, len(below) - 1)]
             else:
-                out[:, k] = np.interp(shares[:, k], below, self.points)
+                out[:, k] = np.interp(probabilities[:, k], below, self.points)
         return out
 
 
@@ -509,16 +507,16 @@ def fit_simulator(
     scores
         As :func:`compare` takes them; complete, of 5 topics or more, and not by shard.
     discrete_scores
-        Whether scores are only values that are there, such as P@10; by default, where each value is
-        there 10 times on average. Equispaced values are filled up.
+        Whether scores have only the values that occur, such as P@10; by default, if each value
+        occurs 10 times on average. Gaps between equispaced values are filled.
     criterion
-        `aic`, `bic`, or `likelihood`, which has the kernels nearly always.
+        `aic`, `bic`, or `likelihood`, which nearly always chooses the kernels.
     copula
         `gaussian`, `t`, or `empirical`: each new topic has the ranks that systems have on a real
         one, and a place between two ranks that all of them share. Of two systems one may then be
         far better on few topics, and a little worse on many, as real ones are.
     shrinkage
-        Between 0 and 1: how far correlations are drawn to their mean, but not those of the
+        Shrinkage of correlations towards their mean, from 0 to 1; not for the
         empirical copula. Runs that are nearly the same become less so.
     df
         Degrees of freedom of the t copula, in which systems fail together more often the lower they
@@ -551,17 +549,17 @@ def fit_simulator(
     check_number("shrinkage", shrinkage, 0, 1)
     check_choice("copula", copula, COPULAS)
     check_number("df", df, above=0, most=np.inf)
-    table_of_scores = as_scores(scores)
-    if table_of_scores.shards:
+    score_table = as_scores(scores)
+    if score_table.shards:
         raise PolicyError("scores by shard cannot be simulated")
-    table_of_scores, _ = squarable(table_of_scores).complete("error")
-    values = table_of_scores.values
-    if len(values) < FEWEST:
-        some = counted(len(values), "topic")
-        raise CranfieldError(f"distributions require at least {FEWEST} topics, got {some}")
+    score_table, _ = check_squarable(score_table).complete("error")
+    values = score_table.values
+    if len(values) < MIN_TOPICS:
+        n_topics = counted(len(values), "topic")
+        raise CranfieldError(f"distributions require at least {MIN_TOPICS} topics, got {n_topics}")
     constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
     if constant.size:
-        name = quoted(table_of_scores.systems[constant[0]])
+        name = quoted(score_table.systems[constant[0]])
         raise CranfieldError(
             f"system {name} has the same score for each topic: no distribution to fit"
         )
@@ -569,33 +567,33 @@ def fit_simulator(
     if (low, high) != (0.0, 1.0):
         low, high = float(values.min()), float(values.max())
     unit = (values - low) / (high - low)
-    seen = np.unique(unit.round(9))
-    if seen.size < 2:
+    distinct = np.unique(unit.round(9))
+    if distinct.size < 2:
         raise CranfieldError("scores that differ by less than 1e-9 cannot be simulated")
-    by_steps = MANY_TIMES * seen.size <= unit.size if discrete_scores is None else discrete_scores
-    if by_steps:
-        points = _filled(seen)
-        fitted = discrete(unit, points)
-        below = [np.cumsum(family.weights, axis=1) for family in fitted]
+    if discrete_scores is None:
+        discrete_scores = MIN_REPEATS * distinct.size <= unit.size
+    if discrete_scores:
+        points = _fill_gaps(distinct)
+        families = fit_discrete(unit, points)
+        cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
-        points, fitted = continuous(unit)
-        below = [_cumulated(family.weights) for family in fitted]
-    price = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
-    best = np.argmin([price * family.parameters - 2 * family.loglike for family in fitted], axis=0)
-    every = np.arange(len(best))
-    table = np.stack(below)[best, every]
+        points, families = fit_continuous(unit)
+        cdfs = [_cumulate(family.weights) for family in families]
+    penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
+    best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in families], axis=0)
+    cdf = np.stack(cdfs)[best, np.arange(len(best))]
     # Normal scores of mid-ranks, each system's of length 1.
     normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
     normal -= normal.mean(axis=0)
     # Ranks of topics, from 0: of tied topics the easier one is above.
-    easy = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
-    ranks = np.argsort(np.lexsort((easy, values), axis=0), axis=0)
+    easiness = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
+    ranks = np.argsort(np.lexsort((easiness, values), axis=0), axis=0)
     simulator = Simulator(
-        systems=table_of_scores.systems,
-        families=tuple(fitted[k].family for k in best),
+        systems=score_table.systems,
+        families=tuple(families[k].family for k in best),
         points=low + (high - low) * points,
-        below=np.minimum(table / table[:, -1:], 1.0),
-        steps=by_steps,
+        below=np.minimum(cdf / cdf[:, -1:], 1.0),
+        steps=discrete_scores,
         mixed=normal / np.sqrt((normal**2).sum(axis=0)),
         shrinkage=shrinkage,
         df=df if copula == "t" else None,
@@ -604,16 +602,17 @@ def fit_simulator(
     return simulator.with_means(values.mean(axis=0))
 
 
-def _filled(seen: Floats) -> Floats:
-    """Fill up values that are multiples of one, such as those of P@10; leave others unchanged."""
-    step = float(np.diff(seen).min())
-    places = seen / step
+def _fill_gaps(values: Floats) -> Floats:
+    """Fill gaps between equispaced values, such as those of P@10; leave others unchanged."""
+    step = float(np.diff(values).min())
+    multiples = values / step
     number = round(1 / step)
-    whole = abs(number * step - 1) < 1e-6 and np.abs(places - places.round()).max() < 1e-6
-    return np.linspace(0.0, 1.0, number + 1) if whole else seen
+    if abs(number * step - 1) < 1e-6 and np.abs(multiples - multiples.round()).max() < 1e-6:
+        return np.linspace(0.0, 1.0, number + 1)
+    return values
 
 
-def _cumulated(weights: Floats) -> Floats:
-    """Return the distribution function from a density at points: the areas to their left."""
+def _cumulate(weights: Floats) -> Floats:
+    """Return the distribution function at points, from the density there."""
     areas = (weights[:, 1:] + weights[:, :-1]) / 2
     return np.concatenate([np.zeros((len(weights), 1)), np.cumsum(areas, axis=1)], axis=1)

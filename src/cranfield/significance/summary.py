@@ -1,4 +1,4 @@
-"""Summaries of scores, system by system: means, confidence intervals, wins and losses."""
+"""Summaries of the scores of systems: means, confidence intervals, wins and losses."""
 
 from __future__ import annotations
 
@@ -98,13 +98,13 @@ def summarise(
 
     .. math:: \bar{x} \pm t_{n-1} \frac{s}{\sqrt{n}}
 
-    of one mean at a time: whether two systems differ is for :func:`compare`, which pairs their
-    scores by topic. Intervals take topics for a random sample.
+    of one mean at a time; test differences of systems by :func:`compare`, which pairs their scores
+    by topic. Intervals assume that topics are a random sample.
 
     Parameters
     ----------
     scores
-        Scores of one measure: :class:`Scores`, or what can be read as such.
+        Scores of one measure: :class:`Scores`, or any input that can be read as such.
     baseline
         System that wins, losses and ties are counted against, and that the difference is tested
         against by Student's paired t-test; :func:`compare` corrects for several systems.
@@ -139,45 +139,45 @@ def summarise(
     [0.5, 0.7, 0.35, 0.35]
     """
     check_arguments(summarise, locals())
-    ready = as_scores(scores)
-    table = ready.over_shards()
+    table = as_scores(scores).over_shards()
     place = None if baseline is None else place_of(baseline, table.systems)
     notes: list[str] = []
     frames = []
-    for group, places in _groups(groups, table.topics, notes):
+    for group, places in _split_topics(groups, table.topics, notes):
         frame = _summary(table, places, place, confidence)
         if group is not None:
             frame = frame.select(pl.lit(group).alias("group"), pl.all())
         frames.append(frame)
     rows = pl.concat(frames)
-    if (constant := int((rows["low"].is_null() & (rows["topics"] > 0)).sum())) and len(rows):
-        are = "has" if constant == 1 else "have"
+    if (number := int((rows["low"].is_null() & (rows["topics"] > 0)).sum())) and len(rows):
+        verb = "has" if number == 1 else "have"
         notes.append(
-            f"{counted(constant, 'mean')} {are} no interval: fewer than 2 topics, or equal scores"
+            f"{counted(number, 'mean')} {verb} no interval: fewer than 2 topics, or equal scores"
         )
     if baseline is not None and len(table.systems) > 2:
         notes.append("p-values are uncorrected; a comparison with the baseline corrects them")
-    if missing := int(np.isnan(table.values).sum()):
-        notes.append(f"{counted(missing, 'missing score')} excluded from means and wins")
+    if n_missing := int(np.isnan(table.values).sum()):
+        notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
     if table.aggregate != "mean":
-        notes.append(f"{ready.measure} is averaged by its {table.aggregate}; this shows means")
-    return Summary(rows, ready.measure or "scores", baseline, confidence, tuple(notes))
+        notes.append(f"{table.measure} is averaged by its {table.aggregate}; this shows means")
+    return Summary(rows, table.measure or "scores", baseline, confidence, tuple(notes))
 
 
 def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
     """Summarise the scores of each measure; of several, the measure is the first column."""
-    parts = {name: summarise(one, **options) for name, one in scores.items()}
-    first = next(iter(parts.values()))
-    if len(parts) == 1:
+    summaries = {name: summarise(table, **options) for name, table in scores.items()}
+    first = next(iter(summaries.values()))
+    if len(summaries) == 1:
         return first
-    named = [
-        part.rows.select(pl.lit(name).alias("measure"), pl.all()) for name, part in parts.items()
-    ]
-    notes = dict.fromkeys(note for part in parts.values() for note in part.notes)
-    return replace(first, rows=pl.concat(named), measure=", ".join(parts), notes=tuple(notes))
+    rows = pl.concat(
+        summary.rows.select(pl.lit(name).alias("measure"), pl.all())
+        for name, summary in summaries.items()
+    )
+    notes = dict.fromkeys(note for summary in summaries.values() for note in summary.notes)
+    return replace(first, rows=rows, measure=", ".join(summaries), notes=tuple(notes))
 
 
-def _groups(
+def _split_topics(
     groups: Any, topics: Sequence[str], notes: list[str]
 ) -> Iterator[tuple[str | None, Indices]]:
     """Yield each group of topics and its topics; all of them once without groups."""
@@ -187,46 +187,46 @@ def _groups(
     table = read_table(groups, _TOPIC_GROUPS)
     table.refuse(table.frame.is_duplicated(), lambda row: "topic twice in one group")
     places = {topic: k for k, topic in enumerate(topics)}
-    known = table.frame.filter(pl.col("topic").is_in(list(places)))
-    if known.is_empty():
+    rows = table.frame.filter(pl.col("topic").is_in(list(places)))
+    if rows.is_empty():
         raise PolicyError(
             f"{table.source}: expected groups of topics of the scores, such as"
             f" {quoted(topics[0])}, got {quoted(table.frame['topic'][0])}"
         )
-    if without := [topic for topic in topics if topic not in set(known["topic"])]:
-        listed = some_of(map(quoted, without), 3)
-        notes.append(f"{counted(len(without), 'topic')} in no group excluded ({listed})")
-    if unknown := table.frame.height - known.height:
-        notes.append(f"{counted(unknown, 'row')} of {table.source} of topics without scores")
-    for (name,), part in known.group_by("group", maintain_order=True):
-        yield str(name), np.array([places[topic] for topic in part["topic"]])
+    if unassigned := [topic for topic in topics if topic not in set(rows["topic"])]:
+        listed = some_of(map(quoted, unassigned), 3)
+        notes.append(f"{counted(len(unassigned), 'topic')} in no group excluded ({listed})")
+    if n_unknown := table.frame.height - rows.height:
+        notes.append(f"{counted(n_unknown, 'row')} of {table.source} of topics without scores")
+    for (name,), group in rows.group_by("group", maintain_order=True):
+        yield str(name), np.array([places[topic] for topic in group["topic"]])
 
 
 def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: float) -> pl.DataFrame:
     """Return the summary of each system over some topics."""
     values = table.values[rows]
-    known = np.isfinite(values)
-    n = known.sum(axis=0)
+    is_score = np.isfinite(values)
+    n = is_score.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(known, values, 0.0).sum(axis=0) / n
-        squares = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
+        mean = np.where(is_score, values, 0.0).sum(axis=0) / n
+        squares = np.where(is_score, (values - mean) ** 2, 0.0).sum(axis=0)
         sd = np.sqrt(squares / np.where(n > 1, n - 1, np.nan))
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
     low, high = t_interval(mean, error, np.maximum(n - 1, 1).astype(float), confidence)
-    median = Averages(np.where(known, values, np.nan)).median()
+    median = Averages(np.where(is_score, values, np.nan)).median()
     columns: dict[str, Any] = {
         "system": pl.Series(table.systems, dtype=pl.String),
         **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd, "median": median},
     }
     if baseline is not None:
         difference = values - values[:, [baseline]]
-        both = np.isfinite(difference)
-        better = -difference if table.lower_is_better else difference
+        mask = np.isfinite(difference)
+        gain = -difference if table.lower_is_better else difference
         with np.errstate(divide="ignore", invalid="ignore"):
-            columns["difference"] = np.where(both, difference, 0.0).sum(axis=0) / both.sum(axis=0)
-        columns["wins"] = (both & (better > 0)).sum(axis=0)
-        columns["losses"] = (both & (better < 0)).sum(axis=0)
-        columns["ties"] = (both & (better == 0)).sum(axis=0)
+            columns["difference"] = np.where(mask, difference, 0.0).sum(axis=0) / mask.sum(axis=0)
+        columns["wins"] = (mask & (gain > 0)).sum(axis=0)
+        columns["losses"] = (mask & (gain < 0)).sum(axis=0)
+        columns["ties"] = (mask & (gain == 0)).sum(axis=0)
         columns["raw p"] = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
         columns["raw p"][baseline] = np.nan
     return pl.DataFrame(columns).fill_nan(None)
@@ -234,9 +234,9 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
 
 def _pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of two systems; shape (topics, 2)."""
-    both = values[np.isfinite(values).all(axis=1)]
-    if len(both) < 2:
+    complete = values[np.isfinite(values).all(axis=1)]
+    if len(complete) < 2:
         return np.nan
-    topics = tuple(map(str, range(len(both))))
-    pair = compare(Scores(both, topics, ("first", "second")), test="t", correction="none")
+    topics = tuple(map(str, range(len(complete))))
+    pair = compare(Scores(complete, topics, ("first", "second")), test="t", correction="none")
     return float(pair.raw_pvalues[0])

@@ -34,11 +34,11 @@ from cranfield.significance.power_and_width import (
     power_anova,
     power_t,
 )
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
-DESIGNS = ("t", "anova-1", "anova-2", "interval")  # what topics can be needed for
-MOST_TOPICS = 10_000_000  # no design with more topics is looked for
+DESIGNS = ("t", "anova-1", "anova-2", "interval")
+MAX_TOPICS = 10_000_000  # of a design
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class TopicsNeeded:
     achieved
         The power with so many topics; for `interval` the expected width.
     power, width
-        What was required: the power, or the width; the other is None.
+        Required power or width; the other is None.
     difference
         The smallest difference to be detected; None for `interval`.
     variance
@@ -66,7 +66,7 @@ class TopicsNeeded:
     alternative
         Of the t-test.
     epsilon
-        How far differences of systems are from varying alike, which is 1; of `anova-2`.
+        Departure from sphericity, which is 1; of `anova-2`.
     """
 
     design: str
@@ -91,16 +91,16 @@ class TopicsNeeded:
             )
         if self.design == "t":
             side = "" if self.alternative == "two-sided" else f", one-sided ({self.alternative})"
-            name, what = f"paired t-test{side}", f"a difference of {self.difference:g}"
+            name, effect = f"paired t-test{side}", f"a difference of {self.difference:g}"
         else:
-            way = {"anova-1": "one-way", "anova-2": "two-way"}[self.design]
-            name = f"{way} ANOVA of {counted(self.systems, 'system')}"
+            model = {"anova-1": "one-way", "anova-2": "two-way"}[self.design]
+            name = f"{model} ANOVA of {counted(self.systems, 'system')}"
             if self.design == "anova-2" and self.systems > 2:
-                alike = self.epsilon == 1
-                options += ", sphericity assumed" if alike else f", epsilon {self.epsilon:g}"
-            what = f"that not all are equal, if best and worst differ by {self.difference:g},"
+                is_spherical = self.epsilon == 1
+                options += ", sphericity assumed" if is_spherical else f", epsilon {self.epsilon:g}"
+            effect = f"that not all are equal, if best and worst differ by {self.difference:g},"
         return (
-            f"{counted(self.topics, 'topic')}: {name} detects {what} with power"
+            f"{counted(self.topics, 'topic')}: {name} detects {effect} with power"
             f" {self.achieved:.4f}, at least {self.power:g}\n{options}"
         )
 
@@ -125,8 +125,8 @@ def topics_needed(
     ----------
     design
         `t`: paired t-test of two systems; `anova-1`, `anova-2`: the F-test of the analysis of
-        variance, that not all systems are equal; `interval`:
-        confidence interval of the difference of two systems.
+        variance, that not all systems are equal; `interval`: confidence interval of the difference
+        of two systems.
     variance
         Variance of a score, above 0: see :func:`variance`.
     difference
@@ -139,12 +139,12 @@ def topics_needed(
     alpha
         Significance level; the confidence level is 1 - alpha.
     power
-        Required power, between 0 and 1; it means nothing for `interval`.
+        Required power, between 0 and 1; not used by `interval`.
     alternative
         Of `t`.
     epsilon
         Of `anova-2`, as for :func:`power_anova`: by default differences of all pairs of systems are
-        taken to vary alike (sphericity), which those of real systems do not.
+        assumed to vary alike (sphericity), which those of real systems do not.
 
     Returns
     -------
@@ -168,9 +168,9 @@ def topics_needed(
     """
     check_choice("design", design, DESIGNS)
     by_width = design == "interval"
-    goal, other = (width, difference) if by_width else (difference, width)
+    goal, unused = (width, difference) if by_width else (difference, width)
     names = ("width", "difference") if by_width else ("difference", "width")
-    if goal is None or other is not None:
+    if goal is None or unused is not None:
         raise PolicyError(f"design {design!r} requires {names[0]} and does not take {names[1]}")
     if design in {"t", "interval"} and systems != 2:
         raise PolicyError(f"design {design!r} requires two systems, got {systems}")
@@ -181,23 +181,27 @@ def topics_needed(
     check_share("power", power)
     check_number("epsilon", epsilon)
 
-    shared: dict[str, Any] = {"variance": variance, "alpha": alpha}
+    common: dict[str, Any] = {"variance": variance, "alpha": alpha}
 
-    def reached(topics: int) -> float:
+    def evaluate_design(topics: int) -> float:
         if by_width:
-            return float(expected_width(topics, **shared))
+            return float(expected_width(topics, **common))
         if design == "t":
-            return float(power_t(topics, difference=goal, alternative=alternative, **shared))
+            return float(power_t(topics, difference=goal, alternative=alternative, **common))
         options: dict[str, Any] = {"systems": systems, "model": design, "epsilon": epsilon}
-        return float(power_anova(topics, difference=goal, **options, **shared))
+        return float(power_anova(topics, difference=goal, **options, **common))
 
     check_positive(**{names[0]: goal})
-    enough = (lambda n: reached(n) <= goal) if by_width else (lambda n: reached(n) >= power)
-    topics = smallest(enough)
+
+    def is_enough(topics: int) -> bool:
+        value = evaluate_design(topics)
+        return value <= goal if by_width else value >= power
+
+    topics = find_smallest(is_enough)
     return TopicsNeeded(
         design=design,
         topics=topics,
-        achieved=reached(topics),
+        achieved=evaluate_design(topics),
         power=None if by_width else power,
         width=width,
         difference=difference,
@@ -209,21 +213,21 @@ def topics_needed(
     )
 
 
-def smallest(enough: Callable[[int], bool], most: int = MOST_TOPICS) -> int:
-    """Find the first number from 2 on that is enough, when all larger ones are too."""
+def find_smallest(is_enough: Callable[[int], bool], max_topics: int = MAX_TOPICS) -> int:
+    """Find the smallest number of topics, at least 2, that is enough, as all larger ones are."""
     low, high = 1, 2
-    while not enough(high):
-        if high > most:
-            raise CranfieldError(f"more than {most:,} topics would be needed")
+    while not is_enough(high):
+        if high > max_topics:
+            raise CranfieldError(f"more than {max_topics:,} topics would be needed")
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
 
 
 def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> float:
-    r"""Estimate the variance of a score from existing scores, as topic set size design needs it.
+    r"""Estimate the variance of a score from existing scores, for topic set size design.
 
     .. math:: V_{E1} = \frac{\sum_{ts} (x_{ts} - \bar{x}_{\cdot s})^2}{m(n - 1)}, \quad
         V_{E2} = \frac{\sum_{ts} (x_{ts} - \bar{x}_{t\cdot} - \bar{x}_{\cdot s}
@@ -238,7 +242,7 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
     model
         `anova-1`: the variance within systems, which contains the differences between topics and so
         requires more topics; NaN is excluded. `anova-2`: the variance apart from topics and
-        systems; every system needs a score for every topic.
+        systems; every system requires a score for every topic.
 
     Returns
     -------
@@ -254,22 +258,22 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
 
     Examples
     --------
-    >>> some = Scores([[0.1, 0.3], [0.2, 0.8]], topics=["q1", "q2"], systems=["a", "b"])
-    >>> round(variance(some), 4), round(variance(some, model="anova-1"), 4)
+    >>> scores = Scores([[0.1, 0.3], [0.2, 0.8]], topics=["q1", "q2"], systems=["a", "b"])
+    >>> round(variance(scores), 4), round(variance(scores, model="anova-1"), 4)
     (0.04, 0.065)
     """
     check_several("scores", scores)
     check_choice("model", model, MODELS)
-    several = [scores] if isinstance(scores, Scores) else list(scores)
-    if not several:
+    samples = [scores] if isinstance(scores, Scores) else list(scores)
+    if not samples:
         raise CranfieldError("expected scores to estimate a variance, got none")
-    # Scores beyond what floats can square have an infinite variance.
+    # Scores too large to be squared have an infinite variance.
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = [_residual(one, model) for one in several]
+        parts = [_error_variance(sample, model) for sample in samples]
     return sum(ms * df for ms, df in parts) / sum(df for _, df in parts)
 
 
-def _residual(scores: Scores, model: str) -> tuple[float, float]:
+def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
     """Return mean square and degrees of freedom of the error."""
     if not isinstance(scores, Scores):
         raise PolicyError(f"a variance is estimated from Scores, not {type(scores).__name__}")
@@ -294,7 +298,7 @@ def _residual(scores: Scores, model: str) -> tuple[float, float]:
     return table.ms_error, table.df_error
 
 
-MOST_PILOT_TOPICS = 10_000  # no larger data sets are simulated to find how many topics are needed
+MAX_PILOT_TOPICS = 10_000  # of a simulated data set
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,24 +351,24 @@ class PairPower:
 
     @property
     def needed(self) -> int | None:
-        """The smallest number of those topics whose average reaches the power; None if none does.
+        """The smallest number of topics whose average reaches the power; None if none does.
 
         The power is 0.8 by default.
         """
-        enough = np.flatnonzero(self.average >= self.power)
-        return self.topics[enough[0]] if enough.size else None
+        indices = np.flatnonzero(self.average >= self.power)
+        return self.topics[indices[0]] if indices.size else None
 
     def __str__(self) -> str:
-        what = "the pilot's means" if self.difference is None else f"difference {self.difference:g}"
+        case = "the pilot's means" if self.difference is None else f"difference {self.difference:g}"
         lines = [
-            f"{self.test}, {self.correction}: {counted(len(self.systems), 'system')}, {what};"
+            f"{self.test}, {self.correction}: {counted(len(self.systems), 'system')}, {case};"
             f" {counted(self.sets, 'data set')}, alpha {self.alpha:g}, seed {self.seed}",
             "topics  average  any pair  every pair  errors",
         ]
         columns = (self.topics, self.average, self.any_pair, self.every_pair, self.errors)
         lines += [
-            f"{n:6d}  {mean:7.3f}  {some:8.3f}  {every:10.3f}  {wrong:6.3f}"
-            for n, mean, some, every, wrong in zip(*columns, strict=True)
+            f"{n:6d}  {mean:7.3f}  {any_pair:8.3f}  {every_pair:10.3f}  {errors:6.3f}"
+            for n, mean, any_pair, every_pair, errors in zip(*columns, strict=True)
         ]
         return "\n".join(lines)
 
@@ -386,29 +390,28 @@ def power_pairs(
     """Estimate the power of a test with its correction for pairs of systems, by simulation.
 
     Data sets are simulated from a population like the pilot's: with the spreads, the shapes and the
-    correlations of its systems. With a `difference` D all systems have one true mean, but for one
-    that is better by D: its pairs are truly different. Each system takes this role in turn.
-    Scores are moved by a constant for it, so that spreads and correlations do not change; a few
-    may lie beyond their bounds.
-    Without it all systems have the means of the pilot; these means lie farther apart than true
-    ones, so that such power is too high for planning.
+    correlations of its systems. With a `difference` D all systems have one true mean, except one
+    that is better by D: its pairs are truly different. Each system takes this role in turn. Its
+    scores are moved by a constant, so that spreads and correlations do not change; a few may lie
+    beyond their bounds. Without a difference all systems have the means of the pilot; these lie
+    farther apart than true means, so that such power is too high for planning.
 
     The standard error of a simulated proportion is sqrt(p (1 - p) / sets) at most, 0.016 for 1,000
-    data sets. It
-    assumes that the pilot is like what is planned; see :func:`fit_simulator` for the rest.
+    data sets. It assumes that the pilot is like the planned experiment; see :func:`fit_simulator`
+    for other assumptions.
 
     Parameters
     ----------
     pilot
-        Scores as :func:`compare` takes them, which :func:`fit_simulator` is given; or a population:
-        a :class:`Simulator`, or real scores as :class:`Resampled`.
+        Scores as :func:`compare` takes them, simulated by :func:`fit_simulator`; or a population: a
+        :class:`Simulator`, or real scores as :class:`Resampled`.
     topics
-        Numbers of topics, 2 or more. By default the smallest is looked for whose `average` reaches
-        the `power`; the result has all that were tried, and :attr:`PairPower.needed`.
+        Numbers of topics, 2 or more. By default, search for the smallest whose `average` reaches
+        the `power`; the result has all simulated numbers, and :attr:`PairPower.needed`.
     difference
         True difference D, above 0, in the unit of the scores.
     power
-        Required average power, between 0 and 1, where topics are looked for.
+        Required average power, between 0 and 1, of a search.
     test, correction, alpha, resamples
         As for :func:`compare`.
     sets
@@ -434,60 +437,60 @@ def power_pairs(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> pilot = cf.evaluate(covid.runs[:5], covid.qrels, "nDCG@20")["nDCG@20"]
-    >>> asked = dict(test="anova-2", correction="tukey", difference=0.05)
-    >>> print(power_pairs(pilot, topics=[25, 50], sets=50, **asked))
+    >>> options = dict(test="anova-2", correction="tukey", difference=0.05)
+    >>> print(power_pairs(pilot, topics=[25, 50], sets=50, **options))
     anova-2, tukey: 5 systems, difference 0.05; 50 data sets, alpha 0.05, seed 0
     topics  average  any pair  every pair  errors
         25    0.245     0.520       0.060   0.080
         50    0.570     0.840       0.260   0.080
     """
     for name, value in (("sets", sets), ("resamples", resamples)):
-        check_whole(name, value, 1, MOST_RESAMPLES)
+        check_whole(name, value, 1, MAX_RESAMPLES)
     check_whole("the seed", seed, 0)
     check_share("alpha", alpha)
     check_share("power", power)
     if difference is not None:
         check_positive(difference=difference)
-    asked = () if topics is None else (topics,) if isinstance(topics, int) else tuple(topics)
-    for number in asked:
-        check_whole("the number of topics", number, 2, MOST_PILOT_TOPICS)
+    sizes = () if topics is None else (topics,) if isinstance(topics, int) else tuple(topics)
+    for number in sizes:
+        check_whole("the number of topics", number, 2, MAX_PILOT_TOPICS)
     if isinstance(pilot, (Simulator, Resampled)):
         population: Simulator | Resampled = pilot
     else:
         population = fit_simulator(pilot)
     options = {"test": test, "correction": correction, "alpha": alpha, "resamples": resamples}
-    simulate = partial(_one, population, difference, seed, options)
-    tried: dict[int, list[NDArray[Any]]] = {}
+    simulate = partial(_simulate_test, population, difference, seed, options)
+    results_of: dict[int, list[NDArray[Any]]] = {}
 
     def average(number: int) -> float:
         results = in_threads(partial(simulate, number), range(sets), jobs)
-        tried[number] = [np.array(column) for column in zip(*results, strict=True)]
-        right, differs, *_ = tried[number]
+        results_of[number] = [np.array(column) for column in zip(*results, strict=True)]
+        correct, differs, *_ = results_of[number]
         if not differs.any():
             raise CranfieldError("no two systems differ in their true means")
-        return float(right.sum() / differs.sum())
+        return float(correct.sum() / differs.sum())
 
-    if asked:
-        for number in sorted(set(asked)):
+    if sizes:
+        for number in sorted(set(sizes)):
             average(number)
     else:
-        smallest(lambda number: average(number) >= power, MOST_PILOT_TOPICS)
-    numbers = tuple(sorted(tried))
+        find_smallest(lambda number: average(number) >= power, MAX_PILOT_TOPICS)
+    numbers = tuple(sorted(results_of))
     pairs = all_pairs(population.means[None, :])
-    every = [tried[number][:3] for number in numbers]
+    results = [results_of[number][:3] for number in numbers]
     with np.errstate(invalid="ignore"):
-        shares = [right.sum(axis=0) / differs.sum(axis=0) for right, differs, _ in every]
-    *_, tests, corrections = tried[numbers[0]]
+        by_pair = [correct.sum(axis=0) / differs.sum(axis=0) for correct, differs, _ in results]
+    *_, tests, corrections = results_of[numbers[0]]
     return PairPower(
         test=str(tests[0]),
         correction=str(corrections[0]),
         topics=numbers,
-        average=np.array([right.sum() / differs.sum() for right, differs, _ in every]),
-        any_pair=np.array([right.any(axis=1).mean() for right, _, _ in every]),
-        every_pair=np.array([(right == differs).all(axis=1).mean() for right, differs, _ in every]),
-        errors=np.array([wrong.mean() for _, _, wrong in every]),
-        power_by_pair=np.array(shares),
-        systems=_names(population),
+        average=np.array([correct.sum() / differs.sum() for correct, differs, _ in results]),
+        any_pair=np.array([correct.any(axis=1).mean() for correct, _, _ in results]),
+        every_pair=np.array([(c == differs).all(axis=1).mean() for c, differs, _ in results]),
+        errors=np.array([is_error.mean() for _, _, is_error in results]),
+        power_by_pair=np.array(by_pair),
+        systems=_system_names(population),
         first=pairs.first,
         second=pairs.second,
         difference=difference,
@@ -499,33 +502,34 @@ def power_pairs(
     )
 
 
-def _one(
+def _simulate_test(
     population: Simulator | Resampled,
     difference: float | None,
     seed: int,
     options: dict[str, Any],
     topics: int,
-    at: int,
+    index: int,
 ) -> tuple[Bools, Bools, bool, str, str]:
-    """Simulate one data set and test it; of more topics it begins with the same ones."""
-    values, means = population.draw(topics, seed, at), population.means.copy()
+    """Simulate one data set and test it; a data set of more topics begins with the same ones."""
+    values, means = population.draw(topics, seed, index), population.means.copy()
     if difference is not None:
-        # Moved by constants: other ways to move a mean would change what differences vary.
-        equal = np.full(means.size, means.mean())
-        equal[at % means.size] += difference
-        values += equal - means
-        means = equal
-    names = _names(population)
+        # By constants: other ways to move a mean would change how differences vary.
+        shifted_means = np.full(means.size, means.mean())
+        shifted_means[index % means.size] += difference
+        values += shifted_means - means
+        means = shifted_means
+    names = _system_names(population)
     scores = Scores(values, tuple(map(str, range(topics))), names)
-    found = compare(scores, seed=int(stream(seed, at, 1).integers(2**31)), jobs=1, **options)
+    random_seed = int(stream(seed, index, 1).integers(2**31))
+    result = compare(scores, seed=random_seed, jobs=1, **options)
     true = all_pairs(values).differences_of(means)
-    significant = found.is_significant()
-    right = significant & (true != 0) & (np.sign(true) == np.sign(found.difference))
-    wrong = bool((significant & ~right).any())
-    return right, true != 0, wrong, found.test, found.correction
+    significant = result.is_significant()
+    correct = significant & (true != 0) & (np.sign(true) == np.sign(result.difference))
+    has_error = bool((significant & ~correct).any())
+    return correct, true != 0, has_error, result.test, result.correction
 
 
-def _names(population: Simulator | Resampled) -> tuple[str, ...]:
+def _system_names(population: Simulator | Resampled) -> tuple[str, ...]:
     if isinstance(population, Simulator):
         return population.systems
     return tuple(str(k + 1) for k in range(population.means.size))

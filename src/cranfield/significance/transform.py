@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, check_choice, check_number, qu
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import lacking
+from cranfield.scores.one_measure import first_lacking
 from cranfield.significance.differences import ROUNDING
 
 METHODS = ("z", "normal", "linear", "empirical")  # ways to standardise scores
@@ -26,7 +26,7 @@ def arcsine(scores: Scores) -> Scores:
     r"""Take the arcsine of the square root of each score.
 
     It makes the variance of proportions nearly the same whatever their mean. Tague-Sutcliffe and
-    Blustein saw few differences between the analyses of raw and of transformed scores.
+    Blustein found few differences between the analyses of raw and of transformed scores.
 
     .. math:: y = \arcsin \sqrt{x}, \quad 0 \le y \le \pi / 2
 
@@ -51,16 +51,16 @@ def arcsine(scores: Scores) -> Scores:
     Examples
     --------
     >>> raw = Scores([[0.25], [1.0]], topics=["q1", "q2"], systems=["a"], measure="AP")
-    >>> found = arcsine(raw)
-    >>> found.measure, found.values.round(4).tolist()
+    >>> scores = arcsine(raw)
+    >>> scores.measure, scores.values.round(4).tolist()
     ('arcsine(AP)', [[0.5236], [1.5708]])
     """
     values = scores.values
     # A measure may pass its bounds by rounding.
-    outside = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
-    if outside.size:
+    invalid = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
+    if invalid.size:
         raise CranfieldError(
-            f"{scores.cell(outside[0])} has {values[tuple(outside[0])]:g}:"
+            f"{scores.cell(invalid[0])} has {values[tuple(invalid[0])]:g}:"
             " the arcsine is of scores between 0 and 1"
         )
     return _transformed(
@@ -83,7 +83,7 @@ def standardise(
     r"""Express each score relative to the scores of reference systems on its topic.
 
     Topics differ in how hard they are and in how far they spread the systems. Standardised scores
-    differ in neither, so that scores on different topics can be put side by side.
+    differ in neither, so that scores on different topics can be compared.
 
     .. math:: z_{ts} = \frac{x_{ts} - \bar{r}_t}{\mathrm{sd}(r_t)}
 
@@ -140,11 +140,11 @@ def standardise(
     reference_values = values if reference is None else _aligned(scores, reference)
     min_scores = 1 if method == "empirical" else 2
     counts = (~np.isnan(reference_values)).sum(axis=1)
-    few = np.flatnonzero((counts < min_scores) & ~np.isnan(scores.values).all(axis=1))
-    if few.size:
+    too_few = np.flatnonzero((counts < min_scores) & ~np.isnan(scores.values).all(axis=1))
+    if too_few.size:
         raise CranfieldError(
-            f"topic {quoted(scores.topics[few[0]])} has"
-            f" {counted(int(counts[few[0]]), 'reference score')};"
+            f"topic {quoted(scores.topics[too_few[0]])} has"
+            f" {counted(int(counts[too_few[0]]), 'reference score')};"
             f" this method requires at least {min_scores}"
         )
     largest = np.nanmax(np.abs(reference_values), axis=1, initial=0.0)
@@ -161,19 +161,17 @@ def standardise(
     # its transformations under positive affine ones.
     by_rank = method == "empirical"
     scale = Scale.INTERVAL if by_rank else _at_most(Scale.INTERVAL, scores)
-    transformed = (
+    result = (
         _empirical(values, reference_values) if by_rank else _z(values, reference_values, constant)
     )
     if method == "normal":
-        transformed = ndtr(transformed)
+        result = ndtr(result)
     elif method == "linear":
-        line = slope * transformed + centre
-        transformed = np.clip(line, 0.0, 1.0)
-        cut = int((transformed != line).sum() - np.isnan(line).sum())
-        details |= {"slope": slope, "centre": centre, "cut": cut}
-    return _transformed(
-        scores, transformed, "standardised", scale, {"standardisation": details}, method
-    )
+        linear = slope * result + centre
+        result = np.clip(linear, 0.0, 1.0)
+        n_cut = int((result != linear).sum() - np.isnan(linear).sum())
+        details |= {"slope": slope, "centre": centre, "cut": n_cut}
+    return _transformed(scores, result, "standardised", scale, {"standardisation": details}, method)
 
 
 def _z(values: Floats, reference_values: Floats, constant: Any) -> Floats:
@@ -190,13 +188,13 @@ def _z(values: Floats, reference_values: Floats, constant: Any) -> Floats:
 def _empirical(values: Floats, reference_values: Floats) -> Floats:
     """Return the proportion of reference scores that are at most as high, within rounding."""
     proportions = np.full_like(values, np.nan)
-    for row, (of_topic, others) in enumerate(zip(values, reference_values, strict=True)):
-        ordered = np.sort(others[~np.isnan(others)])
-        some = ~np.isnan(of_topic)
-        if some.any():
-            slack = ROUNDING * np.abs(ordered).max()
-            below = np.searchsorted(ordered, of_topic[some] + slack, side="right")
-            proportions[row, some] = below / ordered.size
+    for row, (of_topic, reference) in enumerate(zip(values, reference_values, strict=True)):
+        ascending = np.sort(reference[~np.isnan(reference)])
+        has_score = ~np.isnan(of_topic)
+        if has_score.any():
+            slack = ROUNDING * np.abs(ascending).max()
+            below = np.searchsorted(ascending, of_topic[has_score] + slack, side="right")
+            proportions[row, has_score] = below / ascending.size
     return proportions
 
 
@@ -208,9 +206,9 @@ def _aligned(scores: Scores, reference: Scores) -> Floats:
             f"scores of {quoted(scores.measure)} cannot be standardised by a reference of"
             f" {quoted(reference.measure)}"
         )
-    if (topic := lacking(scores.topics, reference.topics)) is not None:
+    if (topic := first_lacking(scores.topics, reference.topics)) is not None:
         raise CranfieldError(f"the reference lacks topic {quoted(topic)}")
-    if (topic := lacking(reference.topics, scores.topics)) is not None:
+    if (topic := first_lacking(reference.topics, scores.topics)) is not None:
         raise CranfieldError(f"topic {quoted(topic)} of the reference is not among the scores")
     return reference.select(scores.topics).values
 
@@ -223,8 +221,8 @@ def _at_most(scale: Scale, scores: Scores) -> Scale | None:
     """Return the scale of transformed scores; not interval if steps depend on sizes of sets."""
     if scores.scale is None:
         return None
-    apart = getattr(scores.definition, "needs_one_size", False)
-    return min(scores.scale, Scale.ORDINAL if apart else scale)
+    is_ordinal = getattr(scores.definition, "needs_one_size", False)
+    return min(scores.scale, Scale.ORDINAL if is_ordinal else scale)
 
 
 def _transformed(
@@ -233,14 +231,14 @@ def _transformed(
     name: str,
     scale: Scale | None,
     settings: dict[str, Any],
-    *more: str,
+    *parameters: str,
 ) -> Scores:
     return replace(
         scores,
         values=values,
-        measure=f"{name}({', '.join([scores.measure or 'scores', *more])})",
+        measure=f"{name}({', '.join([scores.measure or 'scores', *parameters])})",
         definition=None,
-        # A geometric mean or a sum was meant for the scores as they were.
+        # A geometric mean or a sum applies to the raw scores only.
         aggregate="mean",
         settings={**scores.settings, **settings},
         scale=scale,

@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.base.arrays import Bools
 from cranfield.base.streams import uniforms
 from cranfield.meta import interleaving_sensitivity
-from cranfield.meta.interleaving_study import effects, shown_lists, summarised
+from cranfield.meta.interleaving_study import cut_rankings, effects, summarise_pairs
 from cranfield.online import CascadeUser, impressions_needed, interleave, simulated_user
 from cranfield.result import together
 
@@ -28,7 +28,7 @@ RUNS = {
 
 
 def test_lists_that_are_shown() -> None:
-    found = shown_lists(cf.read_runs(RUNS), cf.read_qrels(QRELS), ("q2", "q1"), 3, "trec")
+    found = cut_rankings(cf.read_runs(RUNS), cf.read_qrels(QRELS), ("q2", "q1"), 3, "trec")
     grades = found.grades(found.docs)
     assert found.systems == ("good", "bad", "lacking")
     assert grades.tolist() == [
@@ -111,7 +111,7 @@ def test_agreement_is_counted() -> None:
             "needed": [10.0, 40.0, None, 20.0, 100.0, 200.0, 300.0, None],
         }
     )
-    of_method, of_ab = summarised(pairs).iter_rows(named=True)
+    of_method, of_ab = summarise_pairs(pairs).iter_rows(named=True)
     assert of_method == {
         "user": "u",
         "method": "M",

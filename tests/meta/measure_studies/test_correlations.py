@@ -91,7 +91,7 @@ def test_low_scores_that_are_good_are_turned_round() -> None:
     worse = replace(better, values=1 - better.values, lower_is_better=True)
     for method in METHODS:
         found = correlate({"better": better, "worse": worse}, method=method)
-        assert found.turned == ("worse",)
+        assert found.lower_is_better == ("worse",)
         np.testing.assert_allclose(found.topicwise[:, 0, 1], found.topicwise[:, 0, 0], atol=1e-12)
         # By tau-a ties count against full agreement.
         assert found.overall[0, 1] == pytest.approx(1.0) or method == "tau-a"

@@ -200,8 +200,8 @@ def test_errors(tmp_path: Path) -> None:
         (["abcd"], "preferences: .* as rows of a table of preferences"),
         ([("q9", "a", "b", "a")], "preferences: row 1: topic 'q9' has no scores"),
         ([("q0", "a", "b", "a"), ("q0", "a", "a", "a")], "row 2: system 'a' is compared"),
-        ([("q0", "a", "b", "c")], "preferred is 'a', 'b', first, second or tie, not 'c'"),
-        ([("q0", "a", "b", None)], "second or tie, not ''"),
+        ([("q0", "a", "b", "c")], "preferred must be 'a', 'b', first, second or tie, got 'c'"),
+        ([("q0", "a", "b", None)], "second or tie, got ''"),
         ([], "preferences: is empty"),
     ):
         with pytest.raises(InputError, match=message):

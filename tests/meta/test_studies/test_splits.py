@@ -132,7 +132,11 @@ def test_summary_and_tables() -> None:
     assert contained["test"].to_list() == ["anova-1", "anova-2", "anova-3"]
     assert contained.row(1)[1:] == (1.0, 1.0)
     assert "major error" in study.urbano().columns
-    for bad in ({"what": "nothing"}, {"what": "AA", "second": "t"}, {"what": "AA", "sets": "3"}):
+    for bad in (
+        {"column": "nothing"},
+        {"column": "AA", "second": "t"},
+        {"column": "AA", "sets": "3"},
+    ):
         with pytest.raises(PolicyError):
             study.outcomes(**bad)
 

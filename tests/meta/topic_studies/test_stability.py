@@ -13,7 +13,7 @@ from scipy.stats import kendalltau, rankdata
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
-from cranfield.meta.topic_studies.sample_study import Stability, of_top, stability
+from cranfield.meta.topic_studies.sample_study import Stability, compare_top, stability
 from cranfield.scores import Scores
 from cranfield.significance import TESTS
 
@@ -148,9 +148,13 @@ def test_overlap_of_top_systems_with_ties() -> None:
     # Twice the mid-ranks: by all topics a, then b and c, then d; in the samples otherwise.
     whole = np.array([2, 5, 5, 8])
     samples = np.array([[2, 5, 5, 8], [2, 4, 6, 8], [5, 2, 8, 5], [5, 5, 5, 5]])
-    assert of_top(samples, whole, 1) == {"top": 1, "same": 0.5, "overlap": (1 + 1 + 0 + 1 / 4) / 4}
+    assert compare_top(samples, whole, 1) == {
+        "top": 1,
+        "same": 0.5,
+        "overlap": (1 + 1 + 0 + 1 / 4) / 4,
+    }
     # The two top ones are three by all topics, and 3, 2, 3, 4 in the samples.
-    assert of_top(samples, whole, 2) == {
+    assert compare_top(samples, whole, 2) == {
         "top": 2,
         "same": 0.25,
         "overlap": pytest.approx((1 + 2 / 3 + 2 / 3 + 3 / 4) / 4),

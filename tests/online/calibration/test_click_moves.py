@@ -7,7 +7,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
-from cranfield.online.log.query_log import QueryLog, made_log
+from cranfield.online.log.query_log import QueryLog, log_from_tables
 
 
 def some_log(*, dwell: bool = True) -> QueryLog:
@@ -26,7 +26,7 @@ def some_log(*, dwell: bool = True) -> QueryLog:
     results = pl.DataFrame({"page": [0, 1, 2], "rank": [list(range(1, 13))] * 3}).explode("rank")
     results = results.with_columns(doc=pl.format("d{}", "rank"), grade=pl.col("rank") % 2)
     pages = pl.DataFrame({"id": ["a", "b", "c"], "query": ["q", "q", "r"]})
-    return made_log(pages, results, frame if dwell else frame.drop("dwell", "censored"))
+    return log_from_tables(pages, results, frame if dwell else frame.drop("dwell", "censored"))
 
 
 def test_moves_are_counted_in_order() -> None:
@@ -78,6 +78,6 @@ def test_mistakes() -> None:
 def test_an_empty_log() -> None:
     pages = pl.DataFrame({"id": ["a"], "query": ["q"]})
     none = pl.DataFrame(schema={"page": pl.Int64, "rank": pl.Int32, "doc": pl.String})
-    moves = cf.online.click_moves(made_log(pages, None, none))
+    moves = cf.online.click_moves(log_from_tables(pages, None, none))
     assert moves.counts.sum() == 0 and moves.pages == 0
     assert cf.parse_measure(str(moves.measure())) == moves.measure()

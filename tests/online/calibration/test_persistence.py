@@ -11,7 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
 from cranfield.online.calibration import examined
-from cranfield.online.log.query_log import QueryLog, made_log
+from cranfield.online.log.query_log import QueryLog, log_from_tables
 from tests.online.click_models.test_as_measures import some_log, trained
 
 
@@ -24,7 +24,7 @@ def geometric_log(p: float, pages: int, length: int, seed: int = 0) -> QueryLog:
     shown = pl.DataFrame({"page": np.arange(pages), "rank": [list(range(1, length + 1))] * pages})
     names = [f"{one}" for one in range(pages)]
     users = [f"u{one // 5}" for one in range(pages)]
-    return made_log(
+    return log_from_tables(
         pl.DataFrame({"id": names, "query": names, "user": users}),
         shown.explode("rank").with_columns(doc=pl.format("d{}", "rank"), grade=pl.lit(1)),
         pl.DataFrame({"page": page, "rank": rank}).with_columns(doc=pl.format("d{}", "rank")),
@@ -106,7 +106,7 @@ def test_depth_by_a_model() -> None:
 
 def test_pages_without_a_click_are_counted() -> None:
     log = geometric_log(0.5, 20, 4)
-    log = made_log(log.pages, log.results, log.clicks.filter(pl.col("page") >= 3))
+    log = log_from_tables(log.pages, log.results, log.clicks.filter(pl.col("page") >= 3))
     found = cf.online.rbp_persistence(log)
     assert (found.pages, found.excluded) == (17, 3)
 
@@ -118,11 +118,11 @@ def test_mistakes_and_edges() -> None:
     first = geometric_log(0.5, 30, 1)
     with pytest.raises(CranfieldError, match="persistence cannot be estimated"):
         cf.online.rbp_persistence(first)
-    silent = made_log(first.pages, first.results, first.clicks[:0])
+    silent = log_from_tables(first.pages, first.results, first.clicks[:0])
     with pytest.raises(CranfieldError, match="persistence cannot be estimated"):
         cf.online.rbp_persistence(silent)
     with pytest.raises(CranfieldError, match="needs clicks"):
-        cf.online.rbp_persistence(made_log(first.pages, first.results))
+        cf.online.rbp_persistence(log_from_tables(first.pages, first.results))
     with pytest.raises(CranfieldError, match="session"):
         cf.online.rbp_persistence(one, unit="session")
     with pytest.raises(CranfieldError, match="read from rank to rank"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.online.click_models.model import Climbing
+from cranfield.online.click_models.model import EMModel
 from tests.online.click_models.pages import log_of, random_pages
 
 PAGES = random_pages(3, 1000, docs=5)
@@ -20,7 +20,7 @@ def test_the_objective_never_falls(name: str) -> None:
         objective = cf.online.train(log, kind).objective
         assert objective.size == 51
         assert np.diff(objective).min() > -1e-9
-    assert isinstance(kind, Climbing)
+    assert isinstance(kind, EMModel)
     stopped = cf.online.train(log, kind(tolerance=0.1, alpha=2, beta=2)).objective
     assert stopped.size < 51
     assert np.diff(stopped)[-1] < 0.1

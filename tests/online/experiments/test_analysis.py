@@ -20,7 +20,7 @@ from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.estimates import Effects, resampled_means
-from cranfield.online.experiments.metrics import Metric, Moments, Placed, arm_means
+from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments, arm_means
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.totals import analyse_totals
 from cranfield.online.log.query_log import QueryLog
@@ -33,10 +33,10 @@ USERS = DATA / "users.csv"
 
 TEA_TASTING = json.loads((DATA / "tea_tasting.json").read_text())
 PLACED = {
-    "orders": Placed(2),
-    "revenue by its past": Placed(3, 0, 6, 0),
-    "orders/sessions": Placed(2, 1),
-    "orders/sessions by their past": Placed(2, 1, 5, 4),
+    "orders": MetricColumns(2),
+    "revenue by its past": MetricColumns(3, 0, 6, 0),
+    "orders/sessions": MetricColumns(2, 1),
+    "orders/sessions by their past": MetricColumns(2, 1, 5, 4),
 }
 
 METRICS = {

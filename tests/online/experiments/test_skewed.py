@@ -12,9 +12,9 @@ from scipy.stats import fisher_exact, skew, ttest_ind
 from cranfield.base.streams import stream
 from cranfield.online.experiments import comparisons
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.comparisons import Distortion, Permuted, permuted
+from cranfield.online.experiments.comparisons import Distortion, PermutationTest, permutation_test
 from cranfield.online.experiments.estimates import Effects, percentiles
-from cranfield.online.experiments.metrics import Metric, Placed, arm_means, moments, skewness
+from cranfield.online.experiments.metrics import Metric, MetricColumns, arm_means, moments, skewness
 
 TENTH = {"control": 0.9, "treatment": 0.1}
 
@@ -24,17 +24,19 @@ def lognormal(seed: int, size: int = 1000, treated: int = 100) -> dict[str, Any]
     return {"variant": ["treatment"] * treated + ["control"] * (size - treated), "x": values}
 
 
-def of_values(values: Any, treated: int, resamples: int, seed: int = 0) -> Permuted:
+def of_values(values: Any, treated: int, resamples: int, seed: int = 0) -> PermutationTest:
     """Permute plain means; the first values are those of the treatment."""
     values = np.asarray(values, dtype=float)
     inside = np.arange(values.size) < treated
     columns = np.stack([np.ones(values.size), values], axis=1)
-    how: dict[str, Any] = {"theta": "pooled", "whole": None, "key": 1}
-    return permuted(columns, inside, Placed(1), resamples=resamples, seed=seed, **how)
+    how: dict[str, Any] = {"theta": "pooled", "all_units": None, "key": 1}
+    return permutation_test(
+        columns, inside, MetricColumns(1), resamples=resamples, seed=seed, **how
+    )
 
 
 def test_tails_are_those_of_all_assignments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparisons, "ENUMERATED", 119)
+    monkeypatch.setattr(comparisons, "MAX_ENUMERATED", 119)
     values = np.array([9.1, 4.2, 7.7, 0.3, 1.2, 2.5, 3.9, 0.8, 5.6, 1.1])
     found = of_values(values, 3, 6_000)
     every = []
@@ -44,7 +46,7 @@ def test_tails_are_those_of_all_assignments(monkeypatch: pytest.MonkeyPatch) -> 
     known = np.array(every)
     observed = ttest_ind(values[:3], values[3:], equal_var=False).statistic
     assert found.observed == pytest.approx(observed, rel=1e-9)
-    assert not found.exact
+    assert not found.is_exact
     unique, count = np.unique(found.statistics.round(9), return_counts=True)
     assert unique == pytest.approx(np.unique(known.round(9)), abs=1e-8)
     # Each of the 120 assignments is drawn with the same probability.
@@ -65,8 +67,10 @@ def test_ratios_with_covariates_are_recomputed_for_each_permutation(
     columns = np.exp(random.normal(size=(42, 5)))
     columns[:, 0] = 1
     inside = np.arange(42) < treated
-    metric = Placed(3, 1, 4, 2)
-    found = permuted(columns, inside, metric, theta=theta, whole=None, resamples=20, seed=5, key=2)
+    metric = MetricColumns(3, 1, 4, 2)
+    found = permutation_test(
+        columns, inside, metric, theta=theta, all_units=None, resamples=20, seed=5, key=2
+    )
 
     def statistic(treatment: Any) -> float:
         both = moments(columns, treatment.astype(np.intp), (2,))
@@ -140,11 +144,11 @@ def test_skewness_of_a_difference() -> None:
     # Cumulants of independent means: k3 / n^2, with signs, by the 3/2 power of the variance.
     variance, third = values.var(), skew(values) * values.var() ** 1.5
     expected = (third / 50**2 - third / 450**2) / (variance / 50 + variance / 450) ** 1.5
-    assert found.of_difference == pytest.approx(expected, rel=1e-12)
-    assert Distortion.of(skewness(values), 250, 250).of_difference == 0
+    assert found.difference_skewness == pytest.approx(expected, rel=1e-12)
+    assert Distortion.of(skewness(values), 250, 250).difference_skewness == 0
     # Against one mean of a huge control it is the rule of Kohavi et al.: n > 355 s^2.
-    assert not Distortion(2.0, 2 / (355 * 4 + 1) ** 0.5).matters
-    assert Distortion(2.0, 2 / (355 * 4 - 1) ** 0.5).matters
+    assert not Distortion(2.0, 2 / (355 * 4 + 1) ** 0.5).is_large
+    assert Distortion(2.0, 2 / (355 * 4 - 1) ** 0.5).is_large
 
 
 def test_distortion_of_welchs_test_is_that_of_a_simulation() -> None:

@@ -21,7 +21,7 @@ COUNTS = {"control": (500, 10_000), "new": (575, 10_100)}
 
 @pytest.mark.parametrize("rows", [10**6, 0], ids=["as rows", "by moments"])
 def test_proportions_are_those_of_statsmodels(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ROWS", rows)
+    monkeypatch.setattr(module, "MAX_ROWS", rows)
     report = online.analyse_totals(COUNTS)
     control, new = (DescrStatsW([0, 1], weights=[n - x, x]) for x, n in COUNTS.values())
     both = CompareMeans(new, control)

@@ -20,8 +20,8 @@ from cranfield.online import (
     simulated_log,
     simulated_user,
 )
-from cranfield.online.log.query_log import QueryLog, made_log
-from cranfield.significance.corrections.pvalue_corrections import adjusted
+from cranfield.online.log.query_log import QueryLog, log_from_tables
+from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 
 
 def small_log(**columns: Any) -> QueryLog:
@@ -40,7 +40,7 @@ def small_log(**columns: Any) -> QueryLog:
             "dwell": [40.0, 3.0, None, 30.0, 90.0, 5.0, 50.0],
         }
     )
-    return made_log(pages, results, clicks)
+    return log_from_tables(pages, results, clicks)
 
 
 _RANKS = [(1, "a"), (2, "b"), (3, None)]
@@ -120,7 +120,7 @@ def test_matrix_is_its_pairs_and_their_correction() -> None:
     one = preference_by_credits(credits[:, [1, 3]], users, unit="user", resamples=50)
     assert found.pairs[4].to_polars().equals(one.to_polars())
     raw = [pair.pvalue for pair in found.pairs]
-    assert found.pvalues.tolist() == adjusted(raw, "holm").tolist()
+    assert found.pvalues.tolist() == adjust_pvalues(raw, "holm").tolist()
     np.testing.assert_array_equal(found.delta, -found.delta.T)
     assert found.delta[1, 3] == one.delta
     assert (found.significant == found.significant.T).all()
@@ -185,7 +185,7 @@ def _interleaved(method: str) -> tuple[QueryLog, Any, np.ndarray[Any, Any]]:
                     owner = None if team < 0 else made.rankers[team]
                     results.append((page, rank + 1, made.docs[code], owner))
                     clicks += [(page, rank + 1, made.docs[code])] * int(clicked[k, rank])
-    log = made_log(
+    log = log_from_tables(
         pl.DataFrame(pages, schema=["id", "query", "method"], orient="row"),
         pl.DataFrame(results, schema=["page", "rank", "doc", "team"], orient="row"),
         pl.DataFrame(clicks, schema=["page", "rank", "doc"], orient="row"),
@@ -205,7 +205,7 @@ def test_pages_are_compared_as_their_method_does(method: str) -> None:
         assert found.credit == pytest.approx(wanted.mean(), abs=1e-12)
     # By default A and B are in order of their names.
     assert preference(log, lists=lists, resamples=10).wins == found.losses
-    without = made_log(log.pages.drop("method"), log.results, log.clicks)
+    without = log_from_tables(log.pages.drop("method"), log.results, log.clicks)
     told = preference(without, lists=lists, method=method, resamples=10)
     assert told.wins == found.losses
 

@@ -13,7 +13,7 @@ import pytest
 from cranfield import online
 from cranfield.base.errors import CranfieldError
 from cranfield.online import CascadeUser, interleave, preference_by_credits, preference_of
-from cranfield.online.log.query_log import made_log
+from cranfield.online.log.query_log import log_from_tables
 from tests.online.interleaving.enumeration import made
 from tests.online.interleaving.test_preference_of_log import small_log
 
@@ -21,7 +21,7 @@ DRAFT = made("abcd", "dcba", method="TeamDraft")
 LISTS, TEAMS = DRAFT.draw(2, seed=1)
 NONE = np.zeros((2, 4), dtype=bool)
 LOG = small_log()
-TEAMLESS = made_log(LOG.pages, LOG.results.with_columns(team=pl.lit(None, pl.String)))
+TEAMLESS = log_from_tables(LOG.pages, LOG.results.with_columns(team=pl.lit(None, pl.String)))
 NOTHING = cast(Any, [None])
 
 user = online.simulated_user
@@ -119,7 +119,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: preference(names=cast(Any, ("a",))), "two rankers"),
         (lambda: preference(clicks="some"), "unknown clicks 'some'"),
         (lambda: preference(clicks="rank"), "unknown clicks 'rank'"),
-        (lambda: online.preference(made_log(LOG.pages)), "needs the team of results"),
+        (lambda: online.preference(log_from_tables(LOG.pages)), "needs the team of results"),
         (lambda: online.preference(TEAMLESS), "no result has a team"),
         (lambda: online.preference_matrix(LOG, names=("a",)), "two rankers or more"),
     ],

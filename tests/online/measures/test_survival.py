@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import CensoredData, ecdf, logrank
 
 import cranfield as cf
-from cranfield.online.log.query_log import made_log
-from cranfield.online.measures.survival import curve
+from cranfield.online.log.query_log import log_from_tables
+from cranfield.online.measures.survival import kaplan_meier
 from tests.online.measures.logs import pages_of, random_log
 
 MAINTAINED = "9 13 13+ 18 23 28+ 31 34 45+ 48 161+"
@@ -31,18 +31,18 @@ def test_curves_are_those_of_r() -> None:
         NOT_MAINTAINED: (23, 22.70833333, 4.180941981),
     }
     for text, (median, mean, error) in want.items():
-        found = curve(*read(text))
+        found = kaplan_meier(*read(text))
         assert found.median == median
-        assert_allclose(found.restricted(45.0), (mean, error), rtol=1e-9)
+        assert_allclose(found.restricted_mean(45.0), (mean, error), rtol=1e-9)
     # Nothing ends before the horizon: the mean is the horizon, and its error is not known.
-    late = curve(np.full(5, 60.0), np.ones(5, dtype=bool))
-    assert_allclose(late.restricted(45.0), (45, np.nan))
+    late = kaplan_meier(np.full(5, 60.0), np.ones(5, dtype=bool))
+    assert_allclose(late.restricted_mean(45.0), (45, np.nan))
 
 
 def test_the_median_of_a_flat_half_is_its_middle() -> None:
     """R: survfit(Surv(c(1, 2, 3, 4), c(1, 1, 1, 1)) ~ 1) has the median 2.5."""
-    assert curve(np.array([1.0, 2, 3, 4]), np.ones(4, bool)).median == 2.5
-    assert np.isnan(curve(np.array([1.0, 2, 3]), np.array([True, False, False])).median)
+    assert kaplan_meier(np.array([1.0, 2, 3, 4]), np.ones(4, bool)).median == 2.5
+    assert np.isnan(kaplan_meier(np.array([1.0, 2, 3]), np.array([True, False, False])).median)
 
 
 @settings(max_examples=50, deadline=None)
@@ -50,14 +50,14 @@ def test_the_median_of_a_flat_half_is_its_middle() -> None:
 def test_curves_are_those_of_scipy(rows: list[tuple[int, bool]]) -> None:
     times = np.array([float(time) for time, _ in rows])
     seen = np.array([one for _, one in rows])
-    found = curve(times, seen)
+    found = kaplan_meier(times, seen)
     sf = ecdf(CensoredData(uncensored=times[seen], right=times[~seen])).sf
     places = np.searchsorted(sf.quantiles, found.times)
     assert_allclose(found.survivors, sf.probabilities[places], atol=1e-12)
     grid = np.linspace(0, found.last, 20001)
     middle = (grid[1:] + grid[:-1]) / 2
     area = np.sum(sf.evaluate(middle) * np.diff(grid))
-    assert_allclose(found.restricted(found.last)[0], area, atol=0.02 + 1e-3 * found.last)
+    assert_allclose(found.restricted_mean(found.last)[0], area, atol=0.02 + 1e-3 * found.last)
 
 
 def absences(log: cf.online.QueryLog, variant: str) -> tuple[list[float], list[float]]:
@@ -104,7 +104,7 @@ def test_times_to_click_are_censored_by_the_next_page() -> None:
     assert_allclose(row["seen_median"], np.median(waits))
     assert_allclose(row["seen_mean"], np.mean(waits))
     # Without what tells of later pages, what is censored is so at once.
-    alone = made_log(log.pages.drop("session"), log.results, log.clicks)
+    alone = log_from_tables(log.pages.drop("session"), log.results, log.clicks)
     assert cf.online.survival(alone, "TimeToClick").table["censored"].item() == row["censored"]
 
 

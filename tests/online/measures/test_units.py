@@ -8,8 +8,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, MeasureError, PolicyError
-from cranfield.online.log.query_log import made_log
-from cranfield.online.measures.measuring import _summed
+from cranfield.online.log.query_log import log_from_tables
+from cranfield.online.measures.measuring import _sum_by_index
 from cranfield.online.measures.online_measure import MEASURES
 from tests.online.measures.logs import pages_of, random_log
 
@@ -72,14 +72,14 @@ def test_sums_by_unit_are_those_of_pages(unit: str) -> None:
 def test_sums_of_a_log_without_variants_are_a_table() -> None:
     pages = pl.DataFrame({"id": ["a", "b"], "query": "q", "user": ["u", "v"]})
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
-    sums = cf.online.sums_by_unit(made_log(pages, None, clicks), "UCTR")
+    sums = cf.online.sums_by_unit(log_from_tables(pages, None, clicks), "UCTR")
     assert sums.to_polars().rows() == [("u", None, 0.0), ("v", None, 1.0)]
 
 
 def test_pages_of_no_user_are_said() -> None:
     pages = pl.DataFrame({"id": ["a", "b", "c"], "query": "q", "user": ["u", None, "u"]})
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
-    found = cf.online.measure(made_log(pages, None, clicks), "UCTR", "user")
+    found = cf.online.measure(log_from_tables(pages, None, clicks), "UCTR", "user")
     assert found.n_without_unit == 1
     assert "1 row without a user excluded" in str(found)
     assert found["UCTR"].tolist() == [0.0]
@@ -88,22 +88,22 @@ def test_pages_of_no_user_are_said() -> None:
 @pytest.mark.parametrize("pages", [1, 2])
 def test_logs_without_clicks_or_results_have_values_where_there_are_any(pages: int) -> None:
     clicks = pl.DataFrame(schema={"page": pl.Int64, "rank": pl.Int32, "doc": pl.String})
-    log = made_log(pl.DataFrame({"id": list("ab")[:pages], "query": "q"}), None, clicks)
+    log = log_from_tables(pl.DataFrame({"id": list("ab")[:pages], "query": "q"}), None, clicks)
     found = cf.online.measure(log, ["Abandonment", "ClickRR", "ClickRank", "pSkip"])
     assert found.means[0, :2].tolist() == [1.0, 0.0]
     assert np.isnan(found.means[0, 2:]).all()
-    with pytest.raises(InputError, match="CTR needs what was shown"):
+    with pytest.raises(InputError, match="CTR needs the results of pages"):
         cf.online.measure(log, "CTR")
     with pytest.raises(InputError, match="TimeToClick needs the time of clicks"):
         cf.online.measure(log, "TimeToClick")
 
 
 def test_that_nobody_clicked_is_not_known_without_a_table_of_clicks() -> None:
-    log = made_log(pl.DataFrame({"id": ["a"], "query": "q"}))
+    log = log_from_tables(pl.DataFrame({"id": ["a"], "query": "q"}))
     assert "clicks not known" in repr(log.where(pl.lit(True)))
     assert "Abandonment" not in map(str, cf.online.measure(log).measures)
     for one in ("UCTR", "Abandonment", "TimeToClick"):
-        with pytest.raises(InputError, match=f"{one} needs clicks, of which no table"):
+        with pytest.raises(InputError, match=f"{one} needs clicks, but the log has no table"):
             cf.online.measure(log, one)
     with pytest.raises(InputError, match="needs clicks"):
         _ = log.results_with_clicks
@@ -148,8 +148,8 @@ def test_documents() -> None:
 def test_sums_do_not_depend_on_the_order_of_rows() -> None:
     rng = np.random.default_rng(3)
     values, place = rng.random(500), rng.integers(3, size=500)
-    first = _summed(place, values, 3)
+    first = _sum_by_index(place, values, 3)
     for _ in range(20):
         order = rng.permutation(500)
-        assert (_summed(place[order], values[order], 3) == first).all()
+        assert (_sum_by_index(place[order], values[order], 3) == first).all()
     assert first == pytest.approx(np.bincount(place, values))

@@ -14,7 +14,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.online import policy_value
-from cranfield.online.log.query_log import made_log
+from cranfield.online.log.query_log import log_from_tables
 from tests.conftest import ROOT
 
 List = tuple[int, ...]
@@ -327,7 +327,7 @@ def shuffled_log() -> Any:
         for page, (_, shown, clicked) in enumerate(pages)
         if clicked
     ]
-    return made_log(
+    return log_from_tables(
         pl.DataFrame({"id": list("1234"), "query": [page[0] for page in pages]}),
         pl.DataFrame(results, schema=["page", "rank", "doc", "propensity"], orient="row"),
         pl.DataFrame(clicks, schema=["page", "rank", "doc"], orient="row"),
@@ -349,7 +349,7 @@ def test_a_run_and_a_log() -> None:
 def test_propensities_of_a_log(value: float | None, shown: str) -> None:
     log = shuffled_log()
     given = pl.Series([value, *[0.5] * 7], dtype=pl.Float64)
-    wrong = made_log(log.pages, log.results.with_columns(propensity=given), log.clicks)
+    wrong = log_from_tables(log.pages, log.results.with_columns(propensity=given), log.clicks)
     run = cf.read_run({"q1": {"a": 2.0, "b": 1.0}})
     with pytest.raises(cf.InputError, match=f"propensity must be above 0, .* got {shown}"):
         policy_value(wrong, run)
@@ -359,7 +359,7 @@ def test_what_was_never_shown_is_told() -> None:
     run = cf.read_run({"q1": {"a": 2.0, "new": 1.0}, "q2": {"d": 2.0, "c": 1.0}})
     made = policy_value(shuffled_log(), run)
     assert made.unseen == pytest.approx(1 / 4)
-    assert any("25.0% of what the policy would show" in said for said in made.warnings)
+    assert any("25.0% of the results of the policy" in said for said in made.warnings)
     short = cf.read_run({"q1": {"a": 2.0, "b": 1.0}})
     assert any(
         "2 lists of queries" in said for said in policy_value(shuffled_log(), short).warnings
@@ -406,7 +406,7 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
     gap = right | {"position": [1, float("nan")]}
     yield "gap", gap, {}, "has no position"
     yield "below", below, {}, "row 2: position must be at least 0, got -1"
-    yield "twice", twice, {}, "position 1 is there twice in page '<b>'"
+    yield "twice", twice, {}, "position 1 occurs twice on page '<b>'"
     yield "unit", right, {"unit": "user"}, "intervals by user require the user"
     yield "predicted", right, {"estimator": "DR"}, "DR requires a column expected"
     yield "estimator", right, {"estimator": "DRR"}, "unknown estimator 'DRR'; expected one of:"
@@ -436,7 +436,7 @@ def test_bad_policies() -> None:
     log, policy = bandit()
     with pytest.raises(cf.PolicyError, match="position '1' must sum to 1, got 0.989"):
         policy_value(log, policy[1:])
-    with pytest.raises(cf.InputError, match="action '0' is there twice"):
+    with pytest.raises(cf.InputError, match="action '0' occurs twice"):
         policy_value(log, pl.concat([policy, policy[:1]]))
     other = pl.DataFrame({"action": ["x"], "target_probability": [1.0]})
     with pytest.raises(cf.CranfieldError, match="none of the logged actions"):

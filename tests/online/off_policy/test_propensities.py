@@ -12,7 +12,7 @@ from scipy import optimize
 
 import cranfield as cf
 from cranfield.online import QueryLog, rank_propensities, run_value
-from cranfield.online.log.query_log import made_log
+from cranfield.online.log.query_log import log_from_tables
 from cranfield.online.off_policy.run_value import Harvest, all_pairs
 
 
@@ -21,7 +21,7 @@ def log_of(pages: list[tuple[str, str, str]], **results: Any) -> QueryLog:
     shown = [(p, r, d) for p, (_, docs, _) in enumerate(pages) for r, d in enumerate(docs, 1)]
     clicks = [(p, docs.index(d) + 1, d) for p, (_, docs, hit) in enumerate(pages) for d in hit]
     columns = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
-    return made_log(
+    return log_from_tables(
         pl.DataFrame(
             {"id": [str(p) for p in range(len(pages))], "query": [page[0] for page in pages]}
         ),

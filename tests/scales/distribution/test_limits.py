@@ -132,7 +132,7 @@ def test_sums_that_rounding_cannot_tell_apart_are_an_error() -> None:
 def test_random_components_against_counting(sizes: list[int]) -> None:
     rng = np.random.default_rng(len(sizes))
     components = [np.sort(rng.normal(size=size)) for size in sizes]
-    distribution = distribution_of_sums(components, wanted=1e-5)
+    distribution = distribution_of_sums(components, max_error=1e-5)
     assert distribution.error <= 1e-5
     x = drawn(components, 60)
     check(distribution, x, counted(components, x))
@@ -161,7 +161,7 @@ def test_weights_that_fall_fast(persistence: float) -> None:
     assert distribution.error <= 1e-6
     check(distribution, x, exact)
     # Without listing, the error has to be larger, and the limits have to say so.
-    few = distribution_of_sums(components, wanted=1e-6, memory=2**12)
+    few = distribution_of_sums(components, max_error=1e-6, memory=2**12)
     assert few.error > 1e-6
     check(few, x, exact)
 
@@ -267,6 +267,6 @@ def test_components_that_are_none(components: list[Floats], reason: str) -> None
 
 def test_what_cannot_be_asked() -> None:
     with pytest.raises(PolicyError, match="above 0"):
-        distribution_of_sums([np.array([0.0, 1.0])], wanted=0)
+        distribution_of_sums([np.array([0.0, 1.0])], max_error=0)
     with pytest.raises(PolicyError, match="must be numbers"):
         distribution_of_sums([np.array([0.0, 1.0])]).cdf([0.0, math.nan])

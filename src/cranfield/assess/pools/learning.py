@@ -72,7 +72,7 @@ class Weighing(Asking):
         self.update(docs, relevant, self._rows_of(docs), self.pool.holders[docs])
 
     def _rows_of(self, docs: Indices) -> Ints:
-        return spread(self.pool.held[docs], self.pool.holders[docs])
+        return spread(self.pool.document_starts[docs], self.pool.holders[docs])
 
     def _pack(self, docs: Indices) -> None:
         """Restrict the sums to some documents."""
@@ -432,7 +432,7 @@ class RunsAsked(Asking):
     def _holders(self, docs: Indices) -> tuple[Ints, Ints]:
         """Return the rankings that have the documents, and their number for each document."""
         counts = self.pool.holders[docs]
-        return self._cells[spread(self.pool.held[docs], counts)], counts
+        return self._cells[spread(self.pool.document_starts[docs], counts)], counts
 
 
 class Random(Bandit):

@@ -173,12 +173,12 @@ class Condorcet(Method):
 
 def _sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
     """Return exact sums over runs of weights of ranks, as integers of a common denominator."""
-    weights = method.of_ranks(int(np.diff(pool.lists).max(initial=1)))
+    weights = method.rank_weights(int(np.diff(pool.lists).max(initial=1)))
     common = lcm(*(weight.denominator for weight in weights))
     # References to the same few integers are summed.
     of_rank = np.array([int(weight * common) for weight in weights], dtype=object)
     each = of_rank[pool.rank[pool.by_document] - 1]
-    return np.asarray(np.add.reduceat(each, pool.held[:-1]))
+    return np.asarray(np.add.reduceat(each, pool.document_starts[:-1]))
 
 
 class Combination(Method):
@@ -193,11 +193,11 @@ class Combination(Method):
     source = "Fox and Shaw 1994"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        values, starts = pool.ascending(fusion.min_max(pool)), pool.held[:-1]
+        values, starts = pool.ascending(fusion.min_max(pool)), pool.document_starts[:-1]
         above = np.add.reduceat(values > 0, starts, dtype=np.int64)
         runs = pool.runs_of_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
-        return method.combine(fusion.Groups(values, starts, pool.holders, above, runs))
+        return method.combine(fusion.ScoreLists(values, starts, pool.holders, above, runs))
 
 
 class CombSum(Combination):

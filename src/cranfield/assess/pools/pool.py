@@ -28,7 +28,7 @@ from cranfield.collection.judged.each_run import Progress, of_each
 from cranfield.collection.pairs import UngradedError
 from cranfield.collection.policies import DEEPEST, TIES
 from cranfield.collection.qrels import Qrels
-from cranfield.fusion.rankings import Rankings, all_topics, number_alike, top_of
+from cranfield.fusion.rankings import Rankings, all_topics, number_jointly, top_of
 from cranfield.result import Column, Columns, Result
 
 UNJUDGED = -(2**31)
@@ -343,6 +343,6 @@ def pool(
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])
         by_name = sorted(range(len(tops)), key=names.__getitem__)
         topics = all_topics(tops)
-        ordered, ids = number_alike([tops[i] for i in by_name], topics)
+        ordered, ids = number_jointly([tops[i] for i in by_name], topics)
         pooled = Pool.of(ordered, [names[i] for i in by_name], topics, int(depth), ids)
     return pooled if contributors is None else pooled.of_systems(contributors)

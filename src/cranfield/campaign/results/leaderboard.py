@@ -19,7 +19,7 @@ from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
-from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import Table, from_frame
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Leaderboard(TableResult):
         max_runs
             Maximum number of rows; by default all.
         """
-        rows = self.rows.with_columns(pl.col("groups").map_elements(shortened, pl.String))
+        rows = self.rows.with_columns(pl.col("groups").map_elements(shorten_letters, pl.String))
         empty = [name for name in ("type", "groups", "low", "high") if _is_empty(rows[name])]
         if not rows["late"].any():
             empty.append("late")

@@ -38,7 +38,7 @@ from cranfield.reporting.charts.saving import rendered
 from cranfield.reporting.page.html import label
 from cranfield.reporting.page.report_page import report
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import Cell, Table, number
 
 CHARTS = {
@@ -76,7 +76,7 @@ def leaderboard_table(found: Overview) -> Table:
                 row["team"],
                 row["type"] or "",
                 *scores,
-                shortened(row["groups"] or ""),
+                shorten_letters(row["groups"] or ""),
                 f"{row['unjudged@10']:.1%}",
             ]
         )

@@ -36,7 +36,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.sections import verdict_sentence
 from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdicts_of
-from cranfield.scales.statements import MEANINGFUL, Meaningfulness, meaningfulness, order_kept
+from cranfield.scales.statements import MEANINGFUL, Meaningfulness, describe_order, meaningfulness
 from cranfield.scores import Scores
 
 ALL_RUNS = ("", "")
@@ -176,8 +176,10 @@ def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     if statement.verdict == MEANINGFUL or not significant:
         return (first,)
     holds = int((own & statement.dominance.holds).sum())
-    kept = order_kept(significant, holds, "run that differs from it", "runs that differ from it")
-    return (first, f"{capitalised(kept)}.")
+    order = describe_order(
+        significant, holds, "run that differs from it", "runs that differ from it"
+    )
+    return (first, f"{capitalised(order)}.")
 
 
 def sheet_inputs(

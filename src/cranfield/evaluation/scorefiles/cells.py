@@ -1,4 +1,4 @@
-"""Cells of tables of scores, and names of measures beside other names."""
+"""Cells of tables of scores, and recognition of names of measures."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ SCORES = Schema(
 )
 
 
-def no_score(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
     return absent(cell, NO_SCORE)
 
 
-def numeric(cell: Any) -> bool:
+def is_numeric(cell: Any) -> bool:
     return finite(cell) is not None
 
 
-def decimal_comma(cell: Any) -> bool:
+def has_decimal_comma(cell: Any) -> bool:
     """Return True if a cell is a number with a decimal comma."""
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
 @contextmanager
-def naming(source: str) -> Iterator[None]:
-    """Name the source in errors that name none."""
+def name_source(source: str) -> Iterator[None]:
+    """Add the source to errors without one."""
     try:
         yield
     except InputError as error:
@@ -59,73 +59,73 @@ def naming(source: str) -> Iterator[None]:
         raise converted_error(error, InputError, source) from error
 
 
-def score_in(cell: Any, line: int | None = None, topic: str | None = None) -> float:
-    """Read a score; NaN where there is none."""
+def read_score(cell: Any, line: int | None = None, topic: str | None = None) -> float:
+    """Read a score; NaN for a missing one."""
     score = finite(cell)
-    if score is None and no_score(cell):
+    if score is None and is_missing(cell):
         return math.nan
     if score is None:
-        comma = decimal_comma(cell)
+        comma = has_decimal_comma(cell)
         reason = "has a decimal comma; use a decimal point" if comma else "is not a finite number"
         raise InputError(f"score {quoted(cell)} {reason}", line=line, topic=topic)
     return score
 
 
-def label_in(cell: Any, what: str, line: int | None = None) -> str:
-    """Read the name of a topic, a system, a measure or a shard; there has to be one."""
+def read_label(cell: Any, kind: str, line: int | None = None) -> str:
+    """Read the name of a topic, a system, a measure or a shard; it must not be empty."""
     label: str | None = LABEL.read(cell)
     if label is None:
-        raise InputError(LABEL.reason(what, cell), line=line)
+        raise InputError(LABEL.reason(kind, cell), line=line)
     return label
 
 
-def roles(names: Sequence[str], source: str) -> dict[str, int]:
+def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
     """Find the column of each role; missing ones are omitted."""
     places = SCORES.places(names, source)
-    # These words are too common to count beside a proper name, and the letter may be a system.
-    loose = [k for k, name in enumerate(names) if spelt(name) == "name"]
-    if "system" not in places and len(loose) == 1:
-        places["system"] = loose[0]
+    # These names are too common to be usual names, and the letter may be a system.
+    name_columns = [k for k, name in enumerate(names) if spelt(name) == "name"]
+    if "system" not in places and len(name_columns) == 1:
+        places["system"] = name_columns[0]
     if "topic" not in places and names and spelt(names[0]) == "q":
         places["topic"] = 0
     return places
 
 
-LOOKED_AT = 50
-"""Names of a column that are looked at; each costs a parse."""
+MAX_NAMES = 50
+"""Maximum number of names that are tried as measures; each costs a parse."""
 
 
 @lru_cache(maxsize=4096)
 def measure_of(name: str) -> Measure | None:
-    """Return the one measure that a name stands for; None where there is none."""
-    # No measure begins otherwise, and Python warns of some of what it parses.
+    """Return the measure of a name; None if there is none, or several."""
+    # No other name is a measure, and Python warns of some names when it parses them.
     if not re.match("[A-Za-z_]|11pt", name):
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            [one] = parse_measures(name)
+            [measure] = parse_measures(name)
     except (MeasureError, ValueError):
         return None
-    return one
+    return measure
 
 
-_OTHERS = """
+_NAMES = """
 acc accuracy bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore faithfulness
 groundedness hits hitrate hole meteor pass pmrr precision recall rouge rougel success
 answercorrectness answerrelevance answerrelevancy contextentityrecall contextprecision contextrecall
 contextrelevance count len length n queries tokens
 """
-_UNKNOWN_MEASURES = frozenset(_OTHERS.split())
+_UNKNOWN_MEASURES = frozenset(_NAMES.split())
 """Names of other tools' measures and counts that cranfield does not have, by `spelt`."""
 
 CUTOFF = re.compile(r"@\d")
 
 
 @lru_cache(maxsize=4096)
-def like_a_measure(name: str) -> bool:
+def resembles_measure(name: str) -> bool:
     """Return True for names of measures, ours and usual ones, with or without a cutoff."""
-    # `q`, `p_1`, `r_2` and the like are rather names of topics and systems, and so is a sentence.
+    # `q`, `p_1`, `r_2` and sentences are rather names of topics and systems.
     if re.match("[a-z]{1,2}([^A-Za-z]|$)|.* ", name):
         return spelt(name) in _UNKNOWN_MEASURES
     family = re.sub(r"([@_-]|_at_)?\d+$", "", name)
@@ -137,55 +137,57 @@ def like_a_measure(name: str) -> bool:
     )
 
 
-def are_measures(names: Iterable[str], requested: Sequence[str] = (), what: str = "") -> bool:
+def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
     """Return True if names are measures rather than systems or topics.
 
     They are if one of them is requested, or if most of them are usual names of measures or have a
-    cutoff. If only some are, an `InputError` says so where it is known `what` they are the names
-    of; otherwise they are not taken for measures.
+    cutoff. If only some are, they are ambiguous: raises an `InputError` if `kind` describes them,
+    and returns False otherwise.
     """
-    some = list(islice(names, LOOKED_AT))
-    if any(same_measure(name, measure) for name in some for measure in requested):
+    sample = list(islice(names, MAX_NAMES))
+    if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
-    known = [name for name in some if like_a_measure(name)]
-    cutoffs = [name for name in some if name not in known and CUTOFF.search(name)]
-    likely = [*known, *cutoffs]
-    unlikely = [name for name in some if name not in likely and measure_of(name) is None]
-    if known and 2 * len(unlikely) < len(some):
+    usual = [name for name in sample if resembles_measure(name)]
+    cutoffs = [name for name in sample if name not in usual and CUTOFF.search(name)]
+    likely = [*usual, *cutoffs]
+    unlikely = [name for name in sample if name not in likely and measure_of(name) is None]
+    if usual and 2 * len(unlikely) < len(sample):
         return True
-    if not likely or not what or (requested and not known):
+    if not likely or not kind or (requested and not usual):
         return False
     systems = "a table with columns topic, system and score reads them as systems"
-    if not known:
+    if not usual:
         systems = f"measure=... with the name of their measure, or {systems}"
     raise InputError(
-        f"expected {what} of systems or of measures, got both: {some_of(map(quoted, likely), 3)}"
+        f"expected {kind} of systems or of measures, got both: {some_of(map(quoted, likely), 3)}"
         f" could be measures, {some_of(map(quoted, unlikely), 3)} not;"
         f" measure={likely[0]!r} reads them as measures of one system; {systems}"
     )
 
 
-def same_measure(one: str, other: str) -> bool:
-    known = measure_of(one)
-    return one == other or (known is not None and known == measure_of(other))
+def same_measure(name: str, other: str) -> bool:
+    measure = measure_of(name)
+    return name == other or (measure is not None and measure == measure_of(other))
 
 
-def chosen(kinds: Sequence[str], measure: str | None) -> str:
-    """Choose the measure to take of those that there are, or say that it has to be named.
+def choose_measure(kinds: Sequence[str], measure: str | None) -> str:
+    """Choose the requested measure, or the only one; refuse unknown and ambiguous ones.
 
-    The plain name counts first, then the measure that it stands for, then the name in any case.
+    The exact name counts first, then names of the same measure, then the name in any case.
     """
     if measure is None and len(kinds) == 1:
         return kinds[0]
-    some = some_of(kinds, 10)
+    listed = some_of(kinds, 10)
     if measure is None:
-        raise InputError(f"several measures: {some}; choose one, as in measure={kinds[0]!r}")
+        raise InputError(f"several measures: {listed}; choose one, as in measure={kinds[0]!r}")
     if measure in kinds:
         return measure
-    same = [kind for kind in kinds if same_measure(kind, measure)]
-    same = same or [kind for kind in kinds if kind.casefold() == measure.casefold()]
-    if len(same) > 1:
-        raise InputError(f"measure {quoted(measure)} occurs under several names: {', '.join(same)}")
-    if not same:
-        raise InputError(f"unknown measure {quoted(measure)}; expected one of: {some}")
-    return same[0]
+    matches = [kind for kind in kinds if same_measure(kind, measure)]
+    matches = matches or [kind for kind in kinds if kind.casefold() == measure.casefold()]
+    if len(matches) > 1:
+        raise InputError(
+            f"measure {quoted(measure)} occurs under several names: {', '.join(matches)}"
+        )
+    if not matches:
+        raise InputError(f"unknown measure {quoted(measure)}; expected one of: {listed}")
+    return matches[0]

@@ -16,23 +16,23 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
     CUTOFF,
-    LOOKED_AT,
+    MAX_NAMES,
     SCORES,
     are_measures,
-    decimal_comma,
-    label_in,
-    like_a_measure,
+    find_roles,
+    has_decimal_comma,
+    is_missing,
+    is_numeric,
     measure_of,
-    no_score,
-    numeric,
-    roles,
+    read_label,
+    resembles_measure,
 )
 from cranfield.evaluation.scorefiles.joining import (
     AGGREGATE,
     Entry,
     ScorePart,
     ScoreSource,
-    part_of,
+    make_part,
 )
 from cranfield.scores import Scores
 from cranfield.sources.columns import (
@@ -48,7 +48,7 @@ from cranfield.sources.text import json_lines, lines_of, parsed_json
 from cranfield.sources.values import LABEL, is_number
 
 RUNID = "runid"
-"""Measure in the line of trec_eval that names the run."""
+"""Measure of the line of trec_eval that names the run."""
 
 
 Row = tuple[list[str], int]
@@ -56,7 +56,7 @@ Row = tuple[list[str], int]
 
 
 def cells_of(line: str) -> list[str]:
-    """Cut a line at its tabs, or at any blanks; names may have blanks between tabs."""
+    """Split a line at tabs, or at any blanks; names may have blanks between tabs."""
     cells = [cell.strip() for cell in line.strip("\r\n").split("\t")]
     return cells if len(cells) in {3, 4} else line.split()
 
@@ -68,14 +68,14 @@ def looks_like_lines(head: str) -> bool:
         return False
     if cells[0] == RUNID or "\t" not in head:
         return True
-    return numeric(cells[-1]) or no_score(cells[-1]) or measure_of(cells[0]) is not None
+    return is_numeric(cells[-1]) or is_missing(cells[-1]) or measure_of(cells[0]) is not None
 
 
 def from_lines(text: str, source: ScoreSource) -> ScorePart:
     """Read lines of measure, topic and value, in this order or with the topic first.
 
-    Lines of four cells begin with the system. Where there are only three, a line `runid` names it,
-    else the file does.
+    Lines of four cells begin with the system. In lines of three, a line `runid` names it, and
+    otherwise the file.
     """
     rows = [(cells_of(line), number) for number, line in lines_of(text)]
     n_cells = 4 if len(rows[0][0]) == 4 else 3
@@ -88,38 +88,38 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
             )
     if n_cells == 4:
         kind, topic = 2, 1
-        with_systems = [(row, row[0][0]) for row in rows]
+        assignment = [(row, row[0][0]) for row in rows]
     else:
-        kind, topic = _order(rows, source.requested)
-        with_systems = _with_systems(rows, kind, topic, source.stem)
-    return part_of(
+        kind, topic = _measure_and_topic(rows, source.requested)
+        assignment = _assign_systems(rows, kind, topic, source.stem)
+    return make_part(
         Entry(
-            label_in(cells[kind], "measure", line),
-            label_in(cells[topic], "topic", line),
-            label_in(system, "system", line),
+            read_label(cells[kind], "measure", line),
+            read_label(cells[topic], "topic", line),
+            read_label(system, "system", line),
             None,
             cells[-1],
             line,
         )
-        for (cells, line), system in with_systems
+        for (cells, line), system in assignment
     )
 
 
-def _may_be_a_measure(name: str) -> bool:
-    return bool(like_a_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
+def _may_be_measure(name: str) -> bool:
+    return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
 
 
-def _order(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
+def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
     """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
     columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
-    signs = [
+    criteria = [
         [AGGREGATE not in names for names in columns],
-        [any(map(_may_be_a_measure, islice(names, LOOKED_AT))) for names in columns],
+        [any(map(_may_be_measure, islice(names, MAX_NAMES))) for names in columns],
         [not {*requested}.isdisjoint(names) for names in columns],
-        [not all(map(numeric, names)) for names in columns],
+        [not all(map(is_numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],
     ]
-    for first, second in signs:
+    for first, second in criteria:
         if first != second:
             return (0, 1) if first else (1, 0)
     raise InputError(
@@ -128,14 +128,14 @@ def _order(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
     )
 
 
-def _with_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list[tuple[Row, str]]:
-    """Give each line by topic its system, by the lines before or after it that name the runs."""
+def _assign_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list[tuple[Row, str]]:
+    """Return each line by topic with its system, from lines before or after it that name runs."""
     runs = [cells[2] for cells, _ in rows if cells[kind] == RUNID]
     if len(runs) <= 1:
         system = runs[0] if runs else stem
         return [(row, system) for row in rows if row[0][topic] != AGGREGATE]
     step = 1 if rows[0][0][kind] == RUNID else -1
-    with_systems: list[tuple[Row, str]] = []
+    assignment: list[tuple[Row, str]] = []
     sizes = [0]
     for row in rows[::step]:
         cells, _ = row
@@ -143,15 +143,15 @@ def _with_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list
             run = cells[2]
             sizes.append(0)
         elif cells[topic] != AGGREGATE:
-            with_systems.append((row, run if len(sizes) > 1 else stem))
+            assignment.append((row, run if len(sizes) > 1 else stem))
             sizes[-1] += 1
     # The first size is of lines without a run.
-    if with_systems and (sizes[0] or not all(sizes[1:])):
+    if assignment and (sizes[0] or not all(sizes[1:])):
         raise InputError(
             "the run of each line is ambiguous; pass one file for each run, or a"
             " table (cranfield evaluate --by-topic --format csv)"
         )
-    return with_systems[::step]
+    return assignment[::step]
 
 
 @dataclass(frozen=True)
@@ -176,12 +176,12 @@ class ScoreTable:
     def column(self, k: int) -> list[Any]:
         return list(self.columns.cells(k))
 
-    def labels(self, k: int, what: str) -> list[str]:
+    def labels(self, k: int, role: str) -> list[str]:
         """Return the cells of a column as names; none may be empty."""
         cells = self.column(k)
-        labels, bad = LABEL.column(what, cells)
-        if bad is not None:
-            raise InputError(LABEL.reason(what, cells[bad]), line=self.lines[bad])
+        labels, invalid = LABEL.column(role, cells)
+        if invalid is not None:
+            raise InputError(LABEL.reason(role, cells[invalid]), line=self.lines[invalid])
         return labels.to_list()
 
     def scores(self, k: int) -> list[Any]:
@@ -189,19 +189,19 @@ class ScoreTable:
         cells = self.column(k)
         if self.decimal == ".":
             return cells
-        return [cell.replace(",", ".") if decimal_comma(cell) else cell for cell in cells]
+        return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
 
 
 def from_table(table: ScoreTable) -> ScorePart:
     """Read the scores of a wide or long table.
 
     Columns of other names are ignored in a long table, and are systems or measures in a wide one,
-    except columns of text. Raises an `InputError` where the head leaves open which column is which.
+    except columns of text. Raises an `InputError` if the role of a column is ambiguous.
     """
-    place = roles(table.names, table.source.name)
+    place = find_roles(table.names, table.source.name)
     others = [k for k in range(len(table.names)) if k not in place.values()]
     if not {"system", "score"} <= place.keys():
-        others = _with_names(table, others, topic_is_first="topic" not in place)
+        others = _skip_unnamed(table, others, topic_is_first="topic" not in place)
     if "system" in place and "score" not in place:
         names = [table.names[k] for k in others if not _is_text(table, k)]
         if _holds_scores(table, place["system"]) and not are_measures(
@@ -209,10 +209,10 @@ def from_table(table: ScoreTable) -> ScorePart:
         ):
             others = sorted([*others, place.pop("system")])
     first = place.get("topic", -1)
-    if first >= 0 and spelt(table.names[first]) == "q" and _fractions(table, first):
+    if first >= 0 and spelt(table.names[first]) == "q" and _has_fractions(table, first):
         # The letter is the name of a system.
         others = [place.pop("topic"), *others]
-    topics = _topics(table, place, others)
+    topics = _find_topics(table, place, others)
     if "topic" not in place and topics is not None:
         others = others[1:]
     numbers = [name for k in others if is_number(name := table.names[k])]
@@ -231,52 +231,56 @@ def from_table(table: ScoreTable) -> ScorePart:
             )
         if "topic" not in place:
             others = sorted([*others, place.pop("score")])
-    text = [k for k in others if _is_text(table, k)]
-    if "score" not in place and len(text) < len(others):
-        others = [k for k in others if k not in text]
-        if text:
-            unused = some_of([quoted(table.names[k]) for k in text], 5)
+    text_columns = [k for k in others if _is_text(table, k)]
+    if "score" not in place and len(text_columns) < len(others):
+        others = [k for k in others if k not in text_columns]
+        if text_columns:
+            unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
             warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
     if "score" in place:
         table.columns.tell_unused(SCORES, [*place.values()])
-    return part_of(_entries(table, place, others, topics))
+    return make_part(_entries(table, place, others, topics))
 
 
-def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
-    """Skip columns of row numbers and empty columns; other columns need a name."""
+def _skip_unnamed(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
+    """Skip columns of row numbers and empty columns; other columns must have a name."""
     named_columns = []
     for k in others:
         cells = table.column(k)
         if not NO_NAME.fullmatch(spelt(table.names[k])) or (topic_is_first and k == 0):
             named_columns.append(k)
-        elif not all(map(no_score, cells)) and not _all_different(cells):
+        elif not all(map(is_missing, cells)) and not _are_distinct(cells):
             raise InputError(f"column {k + 1} has no name")
     return named_columns
 
 
-def _all_different(cells: Sequence[Any]) -> bool:
+def _are_distinct(cells: Sequence[Any]) -> bool:
     """Return True if the values are distinct integers."""
-    if not all(numeric(cell) and float(cell).is_integer() for cell in cells):
+    if not all(is_numeric(cell) and float(cell).is_integer() for cell in cells):
         return False
     return len({int(float(cell)) for cell in cells}) == len(cells)
 
 
 def _holds_scores(table: ScoreTable, k: int) -> bool:
-    return all(numeric(cell) or no_score(cell) or decimal_comma(cell) for cell in table.column(k))
+    return all(
+        is_numeric(cell) or is_missing(cell) or has_decimal_comma(cell) for cell in table.column(k)
+    )
 
 
 def _is_text(table: ScoreTable, k: int) -> bool:
     """Return True for a column with values, none of which resembles a number."""
-    cells = [cell for cell in table.column(k) if not no_score(cell)]
+    cells = [cell for cell in table.column(k) if not is_missing(cell)]
     return bool(cells) and not any(
-        numeric(cell) or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
+        is_numeric(cell) or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
     )
 
 
 _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
 
 
-def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) -> list[str] | None:
+def _find_topics(
+    table: ScoreTable, place: Mapping[str, int], others: Sequence[int]
+) -> list[str] | None:
     """Return the topic of each row; None if there are none and rows are numbered."""
     if "topic" in place:
         return table.labels(place["topic"], "topic")
@@ -308,17 +312,17 @@ def _topics(table: ScoreTable, place: Mapping[str, int], others: Sequence[int]) 
                 " transpose the table, or name its first column topic"
             )
         return topics
-    filled_cells = [cell for cell in cells if not no_score(cell)]
-    numbers = sum(numeric(cell) or decimal_comma(cell) for cell in filled_cells)
-    if filled_cells and not numbers:
+    values = [cell for cell in cells if not is_missing(cell)]
+    numbers = sum(is_numeric(cell) or has_decimal_comma(cell) for cell in values)
+    if values and not numbers:
         return table.labels(0, "topic")
-    if numbers < len(filled_cells):
+    if numbers < len(values):
         raise InputError(
             f"the first column, {quoted(name)}, has numbers and text; rename it to"
             " topic if it has the topics"
         )
-    # Numbers of topics would pass as scores of one more system.
-    if len(cells) > 1 and _all_different(cells) and {float(cell) for cell in cells} != {0, 1}:
+    # Numbers of topics would be read as scores of another system.
+    if len(cells) > 1 and _are_distinct(cells) and {float(cell) for cell in cells} != {0, 1}:
         raise InputError(
             f"the first column, {quoted(name)}, has a different integer in each row;"
             " rename it to topic if these are topics, or add a column topic if they"
@@ -339,7 +343,7 @@ def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         for k in columns
         if spelt(name := table.names[k]) in SUMMARIES
         or _STATISTIC.fullmatch(name)
-        or (_NUMBER_OF.fullmatch(name) and not _fractions(table, k))
+        or (_NUMBER_OF.fullmatch(name) and not _has_fractions(table, k))
     ]
     if doubtful:
         listed = some_of(doubtful, 5)
@@ -349,9 +353,9 @@ def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         )
 
 
-def _fractions(table: ScoreTable, k: int) -> bool:
+def _has_fractions(table: ScoreTable, k: int) -> bool:
     return any(
-        decimal_comma(cell) or (numeric(cell) and not float(cell).is_integer())
+        has_decimal_comma(cell) or (is_numeric(cell) and not float(cell).is_integer())
         for cell in table.column(k)
     )
 
@@ -359,37 +363,37 @@ def _fractions(table: ScoreTable, k: int) -> bool:
 def _entries(
     table: ScoreTable, place: dict[str, int], others: list[int], topics: list[str]
 ) -> Iterator[Entry]:
-    """Take a score from each row of a long table, and of each system from a row of a wide one."""
-    long, by_score = "system" in place or "score" in place, "score" in place
-    nothing: list[str | None] = [None] * len(topics)
+    """Yield the score of each row of a long table, or of each row and system of a wide one."""
+    is_long, by_score = "system" in place or "score" in place, "score" in place
+    nulls: list[str | None] = [None] * len(topics)
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
-    measures: Sequence[str | None] = labels.get("measure", nothing)
-    shards: Sequence[str | None] = labels.get("shard", nothing)
+    measures: Sequence[str | None] = labels.get("measure", nulls)
+    shards: Sequence[str | None] = labels.get("shard", nulls)
     columns = [place["score"]] if by_score else others
-    if not columns or (long and "measure" in place and len(columns) > 1):
+    if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")
     names = [table.names[k] for k in columns]
     nonempty_names = [name for name in table.names if name]
     if len(set(nonempty_names)) < len(nonempty_names):
-        twice = next(name for name in nonempty_names if nonempty_names.count(name) > 1)
-        raise InputError(f"duplicate column {quoted(twice)}")
-    # A column a measure is one run's table.
+        duplicate = next(name for name in nonempty_names if nonempty_names.count(name) > 1)
+        raise InputError(f"duplicate column {quoted(duplicate)}")
+    # A table with a column for each measure is of one run.
     by_measure = False
     if not by_score and "measure" not in place:
-        by_measure = long or are_measures(names, table.source.requested, "columns")
-    if not (long or by_measure):
+        by_measure = is_long or are_measures(names, table.source.requested, "columns")
+    if not (is_long or by_measure):
         _warn_of_statistics(table, columns)
     cells = [table.scores(k) for k in columns]
-    seen = set()
+    keys = set()
     for row, (topic, line) in enumerate(zip(topics, table.lines, strict=True)):
         key = (measures[row], topic, shards[row])
-        if not long and key in seen:
+        if not is_long and key in keys:
             raise InputError("two rows for one topic", line=line, topic=topic)
-        seen.add(key)
+        keys.add(key)
         for name, scores in zip(names, cells, strict=True):
             measure = name if by_measure else measures[row]
-            system = systems[row] if long or by_measure else name
+            system = systems[row] if is_long or by_measure else name
             yield Entry(measure, topic, system, shards[row], scores[row], line)
 
 
@@ -418,7 +422,7 @@ def _holds_systems(data: Any) -> bool:
 
 
 def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
-    """Take {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
+    """Read {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
 
     Also {topic: {measure: score}} of one system, as pytrec_eval returns it, {system: {measure:
     {topic: score}}}, as ranx writes it, the output of `cranfield evaluate --format json`, and a
@@ -426,33 +430,33 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     """
     if not data:
         raise InputError("expected at least one system, got none")
-    if _is_our_json(data):
+    if _is_cranfield_json(data):
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in data["systems"].items()}
-        return part_of(_from_systems(topics), {str(name): True for name in names})
+        return make_part(_from_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         listed = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(listed.values()):
             raise InputError("has no rows")
         return from_table(ScoreTable(source, Columns.of(listed, source.name)))
-    systems = _by_system(data, source)
+    systems = _arrange_by_system(data, source)
     inner = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
-    turned = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
-    if turned and not any(map(_TOPIC.fullmatch, inner)):
-        outer, within = (some_of(map(quoted, names), 3) for names in (systems, inner))
+    is_transposed = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
+    if is_transposed and not any(map(_TOPIC.fullmatch, inner)):
+        keys, inner_keys = (some_of(map(quoted, names), 3) for names in (systems, inner))
         warn(
-            f"{source.name}: expected {{system: {{topic: score}}}}; {outer} look like topics, but"
-            f" are read as systems, and {within} as topics"
+            f"{source.name}: expected {{system: {{topic: score}}}}; {keys} look like topics, but"
+            f" are read as systems, and {inner_keys} as topics"
         )
-    return part_of(_from_systems(systems))
+    return make_part(_from_systems(systems))
 
 
 _TOPIC = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
 """Names that look like ids of topics rather than names of systems."""
 
 
-def _is_our_json(data: Mapping[Any, Any]) -> bool:
+def _is_cranfield_json(data: Mapping[Any, Any]) -> bool:
     systems = data.get("systems")
     return (
         "measures" in data
@@ -461,25 +465,25 @@ def _is_our_json(data: Mapping[Any, Any]) -> bool:
     )
 
 
-def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
-    """Bring mappings in which measures are elsewhere into {system: {topic: {measure: score}}}."""
+def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
+    """Rearrange mappings with measures at another level as {system: {topic: {measure: score}}}."""
     inner = [value for value in data.values() if isinstance(value, Mapping)]
     cells = [cell for values in inner for cell in values.values() if isinstance(cell, Mapping)]
-    requested, what = source.requested, "" if cells else "keys"
+    requested, kind = source.requested, "" if cells else "keys"
     if are_measures(_keys(cells), requested):
         return data
-    if are_measures(map(str, data), requested, what):
+    if are_measures(map(str, data), requested, kind):
         raise InputError(
             f"expected systems or topics as keys, got measures ({some_of(map(quoted, data), 3)});"
             " {topic: {measure: score}} and {system: {topic: {measure: score}}} are read, and of"
             " an evaluation ev['AP'] has the scores of one measure"
         )
-    if not are_measures(_keys(inner), requested, what):
+    if not are_measures(_keys(inner), requested, kind):
         return data
     if not cells:
         return {source.stem: data}
     return {
-        system: _transposed(measures, system) if isinstance(measures, Mapping) else measures
+        system: _transpose_scores(measures, system) if isinstance(measures, Mapping) else measures
         for system, measures in data.items()
     }
 
@@ -488,14 +492,14 @@ def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
     return list(dict.fromkeys(str(key) for mapping in level for key in mapping))
 
 
-def _transposed(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
+def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
     """Turn {measure: {topic: score}} into {topic: {measure: score}}."""
     topics: dict[Any, dict[Any, Any]] = {}
     for measure, scores in measures.items():
         if not isinstance(scores, Mapping):
             raise InputError(
                 f"expected {{topic: score}} for measure {quoted(measure)} of system"
-                f" {quoted(system)}, got {_shown(scores)}"
+                f" {quoted(system)}, got {_described(scores)}"
             )
         for topic, score in scores.items():
             topics.setdefault(topic, {})[measure] = score
@@ -503,9 +507,9 @@ def _transposed(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any,
 
 
 def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
-    """Take {topic: score}, {topic: {measure: score}} or a list of scores of each system."""
+    """Yield scores of each system, by topic, by topic and measure, or in order of topics."""
     for name, scores_of_system in data.items():
-        system = label_in(name, "system")
+        system = read_label(name, "system")
         if isinstance(scores_of_system, Mapping) or (
             hasattr(scores_of_system, "items") and hasattr(scores_of_system, "index")
         ):
@@ -516,30 +520,31 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
             topics = dict(enumerate(scores_of_system, 1))
         else:
             raise InputError(
-                f"system {quoted(system)} has {_shown(scores_of_system)} instead of {{topic:"
+                f"system {quoted(system)} has {_described(scores_of_system)} instead of {{topic:"
                 " score} or a list of scores"
             )
         by_measure = any(isinstance(value, Mapping) for value in topics.values())
         for label, value in topics.items():
-            topic = label_in(label, "topic")
+            topic = read_label(label, "topic")
             if not by_measure:
                 yield Entry(None, topic, system, None, value)
             elif not isinstance(value, Mapping):
                 raise InputError(
-                    f"system {quoted(system)} has {_shown(value)} instead of {{measure: score}}",
+                    f"system {quoted(system)} has {_described(value)} instead of {{measure:"
+                    " score}",
                     topic=topic,
                 )
             else:
                 for measure, cell in value.items():
-                    yield Entry(label_in(measure, "measure"), topic, system, None, cell)
+                    yield Entry(read_label(measure, "measure"), topic, system, None, cell)
 
 
-def _shown(value: Any) -> str:
+def _described(value: Any) -> str:
     return "null" if value is None else f"{quoted(value, 20)} ({type(value).__name__})"
 
 
 def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
-    """Take the columns of a data frame; lines are counted from its first row.
+    """Read the columns of a data frame; lines are counted from its first row.
 
     The index of a pandas frame is a column too, unless it has only row numbers.
     """
@@ -563,7 +568,7 @@ def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
 
 
 def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
-    """Read Parquet; what pandas wrote as its index, last, is treated as its index."""
+    """Read Parquet; columns that pandas wrote as its index are its index."""
     frame = parquet_frame(raw, source.name)
     with reading_parquet(source.name):
         metadata = pl.read_parquet_metadata(io.BytesIO(raw))
@@ -593,7 +598,7 @@ def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -
             f"unknown index level {quoted(unknown)}; expected topic, system, measure or shard"
         )
     names: list[object] = [*levels]
-    # A level without a useful name is taken for the topics, unless it only numbers the rows.
+    # A level without a known name has the topics, unless it only numbers the rows.
     if roles_of_levels == [None]:
         has_topics = any(SCORES.column_of(name) == "topic" for name in table.names)
         if has_topics or (levels == [None] and labels[0] == list(range(len(labels[0])))):

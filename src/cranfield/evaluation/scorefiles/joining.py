@@ -1,4 +1,4 @@
-"""Scores of several files or objects, joined to one table."""
+"""Scores of several files or objects, joined into one table."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
-    chosen,
+    choose_measure,
+    is_missing,
     measure_of,
-    naming,
-    no_score,
+    name_source,
+    read_score,
     same_measure,
-    score_in,
 )
 from cranfield.scores import Scores
 from cranfield.sources.schemas import SUMMARIES, spelt
@@ -32,7 +32,7 @@ class ScoreSource:
     """Source of scores.
 
     name: name to show in messages.
-    stem: the system, where nothing names it.
+    stem: the system, if the data do not name it.
     requested: the measures that the caller names, which identify names of measures.
     """
 
@@ -42,7 +42,7 @@ class ScoreSource:
 
 
 class Entry(NamedTuple):
-    """One score, not yet read."""
+    """One score; its cell is not converted yet."""
 
     measure: str | None
     topic: str
@@ -56,7 +56,7 @@ class Entry(NamedTuple):
 class ScorePart:
     """The scores of one file or object.
 
-    entries: the scores; either all of them name their measure, or none, and so with shards.
+    entries: the scores; either all or none have a measure, and so with shards.
     directions: whether lower scores are better, by measure, where that was stated.
     source: name to show in messages.
     """
@@ -74,54 +74,54 @@ class ScorePart:
         return self.entries[0].shard is not None
 
 
-def part_of(
+def make_part(
     entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
 ) -> ScorePart:
     """Return the scores by topic, without the row `all` and other summaries."""
-    every = list(entries)
-    topics = {entry.topic for entry in every}
+    all_entries = list(entries)
+    topics = {entry.topic for entry in all_entries}
     summaries = {topic for topic in topics - {AGGREGATE} if spelt(topic) in SUMMARIES}
     if summaries and summaries != topics:
         listed = some_of(map(quoted, sorted(summaries)), 5)
         warn(f"rows of summaries over topics are skipped: {listed}")
     by_topic = [
-        entry for entry in every if entry.topic != AGGREGATE and entry.topic not in summaries
+        entry for entry in all_entries if entry.topic != AGGREGATE and entry.topic not in summaries
     ]
     if not by_topic:
         raise InputError(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
             " cranfield evaluate with --by-topic"
         )
-    if all(no_score(entry.cell) for entry in by_topic):
+    if all(is_missing(entry.cell) for entry in by_topic):
         raise InputError("has no scores: all cells are empty")
     return ScorePart(by_topic, directions or {})
 
 
-def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
-    """Put the systems of all parts side by side; labels are in order of appearance."""
-    kinds = [_kind(part, measure) for part in parts]
+def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
+    """Join the systems of all parts; labels are in order of appearance."""
+    kinds = [_find_kind(part, measure) for part in parts]
     _check_alike(parts, kinds, measure)
-    picked = [
+    selection = [
         (part, kind, [entry for entry in part.entries if entry.measure == kind])
         for part, kind in zip(parts, kinds, strict=True)
     ]
-    topics = _numbered(entry.topic for *_, entries in picked for entry in entries)
-    # A system without a score of this measure stays, so that its absence is seen.
-    systems = _numbered(entry.system for part in parts for entry in part.entries)
-    shards = _numbered(entry.shard for *_, entries in picked for entry in entries)
+    topics = _number_labels(entry.topic for *_, entries in selection for entry in entries)
+    # A system without a score of this measure is kept, and so reported as missing.
+    systems = _number_labels(entry.system for part in parts for entry in part.entries)
+    shards = _number_labels(entry.shard for *_, entries in selection for entry in entries)
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
-    seen = np.zeros(values.shape, dtype=bool)
-    for part, _, entries in picked:
-        with naming(part.source):
+    has_score = np.zeros(values.shape, dtype=bool)
+    for part, _, entries in selection:
+        with name_source(part.source):
             for _, topic, system, shard, cell, line in entries:
-                at = topics[topic], systems[system], shards[shard]
-                if seen[at]:
-                    where = "" if shard is None else f" in shard {quoted(shard)}"
+                cell_index = topics[topic], systems[system], shards[shard]
+                if has_score[cell_index]:
+                    in_shard = "" if shard is None else f" in shard {quoted(shard)}"
                     raise InputError(
-                        f"system {quoted(system)} has two scores{where}", line=line, topic=topic
+                        f"system {quoted(system)} has two scores{in_shard}", line=line, topic=topic
                     )
-                seen[at] = True
-                values[at] = score_in(cell, line, topic)
+                has_score[cell_index] = True
+                values[cell_index] = read_score(cell, line, topic)
     by_shard = parts[0].by_shard
     name = measure if measure is not None else kinds[0]
     scores = Scores(
@@ -133,20 +133,20 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         definition=measure_of(name) if name else None,
     )
     scores = replace(scores, measure=name or "")
-    stated = {part.directions[kind] for part, kind, _ in picked if kind in part.directions}
-    if len(stated) > 1:
+    directions = {part.directions[kind] for part, kind, _ in selection if kind in part.directions}
+    if len(directions) > 1:
         raise InputError("expected scores of one direction, got lower and higher is better")
-    return scores.with_direction(stated.pop()) if stated else scores
+    return scores.with_direction(directions.pop()) if directions else scores
 
 
-def _numbered(labels: Iterable[Label]) -> dict[Label, int]:
+def _number_labels(labels: Iterable[Label]) -> dict[Label, int]:
     return {label: k for k, label in enumerate(dict.fromkeys(labels))}
 
 
-def _kind(part: ScorePart, measure: str | None) -> str | None:
-    """Choose a measure; return its name in the part, None where it names none."""
-    with naming(part.source):
-        return chosen(part.kinds, measure) if part.kinds else None
+def _find_kind(part: ScorePart, measure: str | None) -> str | None:
+    """Return the name of the chosen measure in the part; None if the part has no names."""
+    with name_source(part.source):
+        return choose_measure(part.kinds, measure) if part.kinds else None
 
 
 def _check_alike(
@@ -156,8 +156,8 @@ def _check_alike(
     first, kind_of_first = parts[0], kinds[0]
     for part, kind in zip(parts[1:], kinds[1:], strict=True):
         if part.by_shard != first.by_shard:
-            one, other = (part, first) if part.by_shard else (first, part)
-            raise InputError(f"has shards, but {other.source} has none", source=one.source)
+            sharded, other = (part, first) if part.by_shard else (first, part)
+            raise InputError(f"has shards, but {other.source} has none", source=sharded.source)
         if measure is not None or kind == kind_of_first:
             continue
         if kind is None or kind_of_first is None:
@@ -172,12 +172,12 @@ def _check_alike(
                 f"expected scores of {kind_of_first}, as in {first.source}, got {kind}",
                 source=part.source,
             )
-    home: dict[str, str] = {}
+    source_of: dict[str, str] = {}
     for part in parts:
         for system in dict.fromkeys(entry.system for entry in part.entries):
-            if system in home:
+            if system in source_of:
                 raise InputError(
-                    f"duplicate system {quoted(system)}, also in {home[system]}",
+                    f"duplicate system {quoted(system)}, also in {source_of[system]}",
                     source=part.source,
                 )
-            home[system] = part.source
+            source_of[system] = part.source

@@ -1,4 +1,4 @@
-"""Per-topic scores of any form, of one measure or of several."""
+"""Read per-topic scores of one measure or of several, in any format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import named_file
-from cranfield.evaluation.scorefiles.cells import decimal_comma, naming, same_measure
+from cranfield.evaluation.scorefiles.cells import has_decimal_comma, name_source, same_measure
 from cranfield.evaluation.scorefiles.forms import (
     ScoreTable,
     from_frame,
@@ -28,8 +28,8 @@ from cranfield.evaluation.scorefiles.joining import (
     Entry,
     ScorePart,
     ScoreSource,
-    joined,
-    part_of,
+    join_parts,
+    make_part,
 )
 from cranfield.measures import Measure
 from cranfield.scores import Scores
@@ -55,16 +55,16 @@ def read_scores(
         A file (`-` is standard input), compressed or not, or `NAME=FILE` for a file of one system;
         a data frame; a mapping {system: {topic: score}}, {system: {topic: {measure: score}}},
         {system: {measure: {topic: score}}}, {topic: {measure: score}} of one system, or {system:
-        scores}; or several of these, whose systems are put side by side. A table is either wide,
+        scores}; or several of these, whose systems are joined. A table is either wide,
         with a row for each topic and a column for each system (or for each measure of one system),
         the topics in a column `topic` or in a first column of text; or long, with columns `topic`,
-        `system`, `score` and perhaps `measure` and `shard`. Text lines are what
-        `trec_eval -q` prints (measure, topic, value) or ir_measures (topic, measure, value). Empty
+        `system`, `score` and perhaps `measure` and `shard`. Text lines are those
+        of `trec_eval -q` (measure, topic, value) or ir_measures (topic, measure, value). Empty
         cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
         is skipped.
     measure
-        The measure to take where there are several, under any of its names; where there is none,
-        the name of it.
+        The measure to select from several, by any of its names; or the name of the measure of
+        scores without one.
     lower_is_better
         Whether lower scores are better, as for latency or RMSE. By default the definition of the
         measure decides, and for unknown measures higher is better.
@@ -72,7 +72,7 @@ def read_scores(
         `auto`, `csv`, `tsv`, `json`, `jsonl`, `parquet`, or `trec` for text lines.
     scale
         The measurement scale of the scores, if you declare one: `nominal`, `ordinal`, `interval` or
-        `ratio`. By default it is the scale that the measure declares, if it is known.
+        `ratio`. By default that of the measure, if it is known.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def _read(data: Any, layout: str, measure: str | None) -> Scores:
             return data
         if not data.measure:
             return replace(data, measure=measure)
-    return joined(_parts(data, layout, () if measure is None else (measure,)), measure)
+    return join_parts(_read_parts(data, layout, () if measure is None else (measure,)), measure)
 
 
 def read_scores_by_measure(
@@ -118,16 +118,16 @@ def read_scores_by_measure(
 ) -> dict[str, Scores]:
     """Read per-topic scores of several measures; each file is read once.
 
-    Data and format are as for :func:`read_scores`. Where no measure is named, all that there are
-    are taken. Names are as they were given; scores whose measure is not said are under an empty
-    name, or under the only one of `measures`, and refused where several are requested.
+    Data and format are as for :func:`read_scores`. By default all measures are read. Names are
+    those of `measures`, or of the data; scores without the name of a measure are under an empty
+    name, or under the only one of `measures`, and refused if several are requested.
     `lower_is_better` names the measures of which lower scores are better.
 
     Examples
     --------
     >>> scores = {"slow": {"q1": {"RR": 0.5, "latency": 2.5}}}
-    >>> found = read_scores_by_measure(scores, lower_is_better=["latency"])
-    >>> [one.lower_is_better for one in found.values()]
+    >>> by_measure = read_scores_by_measure(scores, lower_is_better=["latency"])
+    >>> [scores.lower_is_better for scores in by_measure.values()]
     [False, True]
     """
     return with_directions(_read_by_measure(data, measures, format), lower_is_better)
@@ -136,7 +136,7 @@ def read_scores_by_measure(
 def with_directions(
     scores: Mapping[str, Scores], lower_is_better: Iterable[str]
 ) -> dict[str, Scores]:
-    """Return the scores, those of some measures with lower scores as better ones."""
+    """Return the scores, with a direction for those measures of which lower scores are better."""
     if isinstance(lower_is_better, str):
         raise PolicyError(
             f"lower_is_better must be names of measures, as in [{lower_is_better!r}], got a str"
@@ -159,41 +159,41 @@ def with_directions(
 def _read_by_measure(
     data: Any, measures: Sequence[str | Measure] | None, format: str
 ) -> dict[str, Scores]:
-    wanted = [str(one) for one in measures] if measures is not None else []
-    parts = _parts(data, format, wanted)
-    bare = next((part for part in parts if not part.kinds), None)
-    if bare is not None and len(set(wanted)) > 1:
+    names = [str(measure) for measure in measures] if measures is not None else []
+    parts = _read_parts(data, format, names)
+    unnamed = next((part for part in parts if not part.kinds), None)
+    if unnamed is not None and len(set(names)) > 1:
         raise InputError(
             "does not name its measure, so it can be read as one measure only, not"
-            f" as {', '.join(dict.fromkeys(wanted))}",
-            source=bare.source,
+            f" as {', '.join(dict.fromkeys(names))}",
+            source=unnamed.source,
         )
-    if not wanted:
+    if not names:
         kinds = [kind for part in parts for kind in part.kinds]
-        if bare is not None or not kinds:
-            one = joined(parts, None)
-            return {one.measure: one}
-        wanted = list(dict.fromkeys(kinds))
-    return {name: joined(parts, name) for name in wanted}
+        if unnamed is not None or not kinds:
+            scores = join_parts(parts, None)
+            return {scores.measure: scores}
+        names = list(dict.fromkeys(kinds))
+    return {name: join_parts(parts, name) for name in names}
 
 
-def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
+def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
     check_choice("format", layout, FORMATS)
     if isinstance(data, (str, PathLike)):
         name, path = named_file(fspath(data))
         return [from_file(Source(path), layout, requested, name)]
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
-    with naming(source.name):
+    with name_source(source.name):
         if isinstance(data, Scores):
             return [_from_scores({data.measure or None: data})]
         if isinstance(data, Mapping):
-            if data and all(isinstance(one, Scores) for one in data.values()):
+            if data and all(isinstance(value, Scores) for value in data.values()):
                 return [_from_scores({str(name): scores for name, scores in data.items()})]
             return [from_mapping(data, source)]
         if is_frame(data):
             return [replace(from_table(from_frame(data, source)), source=source.name)]
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
-        parts = [part for one in data for part in _parts(one, layout, requested)]
+        parts = [part for item in data for part in _read_parts(item, layout, requested)]
         if parts:
             return parts
     raise InputError(f"{type(data).__name__} cannot be read as scores")
@@ -211,24 +211,24 @@ def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
         for name, scores in by_measure.items()
         for (topic, system, *shard), value in np.ndenumerate(scores.values)
     ]
-    stated = {name: one.lower_is_better for name, one in by_measure.items() if one.has_direction}
-    return part_of(entries, stated)
+    directions = {name: s.lower_is_better for name, s in by_measure.items() if s.has_direction}
+    return make_part(entries, directions)
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
-"""Formats of scores; `auto` looks at the suffix, and into text of any other suffix."""
+"""Formats of scores; `auto` goes by the suffix, and by the text for unknown suffixes."""
 
 
 def from_file(
     file: Source, layout: str, requested: Sequence[str] = (), name: str | None = None
 ) -> ScorePart:
-    """Read a file; the `requested` measures help to tell names of measures from others.
+    """Read a file; `requested` measures identify names of measures among others.
 
-    A `name` is that of the system, of which the file has no name.
+    `name` is that of the system, for a file that does not name it.
     """
     source = ScoreSource(file.name, name or file.stem, requested)
-    with naming(source.name):
-        part = _from_bytes(file.read(), source, layout, file.suffix)
+    with name_source(source.name):
+        part = _read_bytes(file.read(), source, layout, file.suffix)
         others = {entry.system for entry in part.entries} - {name}
         if name is not None and others:
             listed = some_of(map(quoted, sorted(others)), 3)
@@ -236,7 +236,7 @@ def from_file(
         return replace(part, source=source.name)
 
 
-def _from_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:
+def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:
     if layout == "auto":
         layout = FORMAT_OF_SUFFIX.get(suffix, "parquet" if raw.startswith(b"PAR1") else "")
         # Files of trec_eval lines may have this suffix, too.
@@ -251,9 +251,9 @@ def _from_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         return from_json(text, source, lines=layout == "jsonl")
     if layout == "trec":
         return from_lines(text, source)
-    usual = "\t" if layout == "tsv" else ","
-    separator = _separator_of(_head_of(text), usual) or usual
-    return from_table(_delimited(text, source, separator))
+    default = "\t" if layout == "tsv" else ","
+    separator = _separator_of(_head_of(text), default) or default
+    return from_table(_read_delimited(text, source, separator))
 
 
 def _head_of(text: str) -> str:
@@ -261,16 +261,16 @@ def _head_of(text: str) -> str:
 
 
 def _separator_of(head: str, first: str) -> str | None:
-    """Return the separator of a header: `first` if it occurs, otherwise the one that does."""
+    """Return the separator of a header: `first` if it occurs, otherwise another that occurs."""
     return next((mark for mark in (first, *SEPARATORS) if mark in head), None)
 
 
 def _layout_of(text: str) -> str:
-    """Look into text: JSON has brackets, a table a head, and what is left are lines."""
+    """Detect the format of a text: JSON has brackets, a table a header; others are lines."""
     head = _head_of(text)
     if head.lstrip().startswith(("{", "[")):
-        whole = head.strip().startswith("{") and head.strip().endswith("}")
-        return "jsonl" if whole else "json"
+        is_object = head.strip().startswith("{") and head.strip().endswith("}")
+        return "jsonl" if is_object else "json"
     if looks_like_lines(head) and ("\t" in head or _separator_of(head, ",") is None):
         return "trec"
     separator = _separator_of(head, "\t")
@@ -281,21 +281,21 @@ def _layout_of(text: str) -> str:
     return "tsv" if separator == "\t" else "csv"
 
 
-def _delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
-    other = f"{{}} columns where the header has {{}}, separated by {SEPARATORS[separator]}"
-    rows, lines = separated(text, source.name, separator, other)
+def _read_delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
+    reason = f"{{}} columns where the header has {{}}, separated by {SEPARATORS[separator]}"
+    rows, lines = separated(text, source.name, separator, reason)
     if not rows:
         raise InputError("is empty")
     head, *body = rows
     if not body:
         raise InputError("has a header, but no scores", line=lines[0])
-    decimal = "," if separator == ";" and _commas_for_points(body) else "."
+    decimal = "," if separator == ";" and _has_decimal_commas(body) else "."
     names = [name.strip() for name in head]
     return ScoreTable(source, Columns.of_rows(names, body, source.name, lines[1:]), decimal)
 
 
-def _commas_for_points(rows: Sequence[Sequence[str]]) -> bool:
+def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
     """Return True if numbers have decimal commas; a decimal point makes commas ambiguous."""
     cells = [cell.strip() for row in rows for cell in row]
-    points = any("." in cell and is_number(cell) for cell in cells)
-    return not points and any(decimal_comma(cell) for cell in cells)
+    has_points = any("." in cell and is_number(cell) for cell in cells)
+    return not has_points and any(has_decimal_comma(cell) for cell in cells)

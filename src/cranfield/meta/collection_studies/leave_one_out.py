@@ -15,16 +15,16 @@ from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.pools import Pools, pools, traced
+from cranfield.meta.collection_studies.pools import Pools, pools, trace_runs
 from cranfield.meta.collection_studies.rankings import (
     LISTS,
     OF_LIST,
+    Scoring,
     Teams,
-    Wanted,
     agreement,
     overall,
     ranks,
-    wanted_of,
+    read_scoring,
 )
 from cranfield.meta.study import Study
 from cranfield.meta.study_options import Depth, Rel
@@ -118,8 +118,8 @@ class LeaveOneOut(Study):
         """Return all runs, judged without the unique contributions of a team."""
         if team not in self.pools.teams:
             raise PolicyError(f"unknown team {quoted(team)}")
-        kept = self.pools.without(self.pools.teams.index(team), self.others)
-        return self.pools.runs.restricted(kept)
+        mask = self.pools.without(self.pools.teams.index(team), self.others)
+        return self.pools.runs.restrict(mask)
 
     @property
     def unit(self) -> str:
@@ -128,14 +128,14 @@ class LeaveOneOut(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        known = self.summary.drop_nulls(["mean drop %", "mean tau"])
+        rows = self.summary.drop_nulls(["mean drop %", "mean tau"])
         sentences = [
             f"{row['measure']}, {row['list']} lists: without the unique documents of its"
             f" {self.unit} a run loses {row['mean drop %']:.1f}% on average,"
             f" {row['largest drop %']:.1f}% at most, and moves by up to"
             f" {counted(row['largest rank change'], 'rank')}; the orders of all systems have a tau"
             f" of {row['mean tau']:.2f} on average."
-            for row in known.iter_rows(named=True)
+            for row in rows.iter_rows(named=True)
         ]
         return (*sentences, "New systems that differ from all of these can lose more.")
 
@@ -146,18 +146,18 @@ class LeaveOneOut(Study):
             f" {counted(len(pools.contributing), 'contributing run')}, pool depth"
             f" {pools.depth}{', inferred from the judgments' if pools.depth_inferred else ''}"
         ]
-        apart = int((~pools.contributes).sum())
-        if pools.depth_inferred and apart:
+        n_unpooled = int((~pools.contributes).sum())
+        if pools.depth_inferred and n_unpooled:
             lines.append(
                 f"note: the half of the runs that is judged deepest has all its top {pools.depth}"
-                f" judged; the other {counted(apart, 'run')} treated as unpooled; override with"
-                f" depth and contributors"
+                f" judged; the other {counted(n_unpooled, 'run')} treated as unpooled; override"
+                " with depth and contributors"
             )
         if pools.outside:
-            fate = {"keep": "kept", "drop": "withdrawn"}[self.others]
+            treatment = {"keep": "kept", "drop": "withdrawn"}[self.others]
             lines.append(
                 f"note: {counted(pools.outside, 'judgment')} of documents that no contributing run"
-                f" has in its top {pools.depth}; these are {fate}"
+                f" has in its top {pools.depth}; these are {treatment}"
             )
         return lines
 
@@ -169,66 +169,66 @@ class LeaveOneOut(Study):
         return {**super().facts(), "unit": self.unit, "depth": self.pools.depth}
 
 
-def _compared(
-    known: Pools, wanted: Wanted, before: Floats, after: Floats
+def _compare(
+    team_pools: Pools, scoring: Scoring, full_scores: Floats, scores_without: Floats
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare the systems, and the rankings, with those without a team.
+    """Compare systems and rankings with those without a team.
 
-    Overall scores have shape (kinds of score, systems), without a team (teams, kinds of score,
+    Full scores have shape (kinds of score, systems), those without a team (teams, kinds of score,
     systems).
     """
     systems, rankings = [], []
-    for k, (_, _, lower) in enumerate(wanted.kinds):
-        first, without = before[k], after[:, k]
-        own = without[known.team_of, np.arange(first.size)]
-        rank = ranks(first, first, lower)
-        of_systems = (
-            known.by_system()
+    for k, (_, _, lower) in enumerate(scoring.kinds):
+        full, scores = full_scores[k], scores_without[:, k]
+        own = scores[team_pools.team_of, np.arange(full.size)]
+        rank = ranks(full, full, lower)
+        system_columns = (
+            team_pools.by_system()
             .drop("judged depth")
             .with_columns(
-                pl.Series("before", first),
+                pl.Series("before", full),
                 pl.Series("after", own),
                 pl.Series("rank before", rank),
-                pl.Series("rank after", ranks(own, first, lower)),
+                pl.Series("rank after", ranks(own, full, lower)),
             )
         )
-        systems.append(wanted.frame(k, of_systems))
-        worse = without - first if lower else first - without
-        drops = [worse[j, known.team_of == j] for j in range(len(known.teams))]
-        moved = [np.abs(ranks(one, one, lower) - rank) for one in without]
-        of_rankings = {
-            "team": pl.Series(known.teams, dtype=pl.String),
-            "tau": [agreement(first, one) for one in without],
-            "largest rank change": [_reduced(np.max, one) for one in moved],
-            "mean drop": [_reduced(np.mean, one) for one in drops],
-            "largest drop": [_reduced(np.max, one) for one in drops],
+        systems.append(scoring.frame(k, system_columns))
+        drop = scores - full if lower else full - scores
+        drops = [drop[j, team_pools.team_of == j] for j in range(len(team_pools.teams))]
+        rank_changes = [np.abs(ranks(row, row, lower) - rank) for row in scores]
+        ranking_columns = {
+            "team": pl.Series(team_pools.teams, dtype=pl.String),
+            "tau": [agreement(full, row) for row in scores],
+            "largest rank change": [_reduce(np.max, changes) for changes in rank_changes],
+            "mean drop": [_reduce(np.mean, values) for values in drops],
+            "largest drop": [_reduce(np.max, values) for values in drops],
         }
-        rankings.append(wanted.frame(k, of_rankings))
-    start, difference = pl.col("before"), pl.col("after") - pl.col("before")
-    change = pl.when(start != 0).then(100 * difference / start.abs())
+        rankings.append(scoring.frame(k, ranking_columns))
+    before, difference = pl.col("before"), pl.col("after") - pl.col("before")
+    change = pl.when(before != 0).then(100 * difference / before.abs())
     rank_change = pl.col("rank after") - pl.col("rank before")
-    whole = pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
+    rank_columns = pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
     compared = pl.concat(systems).with_columns(
         difference.alias("difference"), change.alias("change %"), rank_change.alias("rank change")
     )
     columns = [name for name in LeaveOneOut.columns["leave one out systems"] if name != "unit"]
     return (
-        compared.fill_nan(None).with_columns(whole).select(columns),
-        pl.concat(rankings).fill_nan(None).with_columns(whole),
+        compared.fill_nan(None).with_columns(rank_columns).select(columns),
+        pl.concat(rankings).fill_nan(None).with_columns(rank_columns),
     )
 
 
-def _reduced(function: Callable[[Floats], Any], values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(function(known)) if known.size else np.nan
+def _reduce(function: Callable[[Floats], Any], values: Floats) -> float:
+    finite = values[~np.isnan(values)]
+    return float(function(finite)) if finite.size else np.nan
 
 
-def _summary(
-    known: Pools, wanted: Wanted, systems: pl.DataFrame, rankings: pl.DataFrame
+def _summarise(
+    team_pools: Pools, scoring: Scoring, systems: pl.DataFrame, rankings: pl.DataFrame
 ) -> pl.DataFrame:
-    """Sum up both tables by measure and list, over the teams that contributed."""
-    contributed = known.by_team.filter(pl.col("contributing") > 0)["team"]
-    signs = {measure: 1.0 if lower else -1.0 for measure, _, lower in wanted.kinds}
+    """Summarise both tables by measure and list, over the teams that contributed."""
+    contributed = team_pools.by_team.filter(pl.col("contributing") > 0)["team"]
+    signs = {measure: 1.0 if lower else -1.0 for measure, _, lower in scoring.kinds}
     sign = pl.col("measure").replace_strict(signs)
     drops = (
         systems.filter(pl.col("team").is_in(contributed.implode()))
@@ -279,7 +279,7 @@ def leave_one_out(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`, both are read once; or :class:`TracedRuns`, and None.
+        As for :func:`cranfield.judge`, read once; or :class:`TracedRuns`, and None.
     measures
         Measures or their text forms; names of trec_eval are understood.
     teams, contributors, depth
@@ -309,11 +309,10 @@ def leave_one_out(
 
     Notes
     -----
-    Ranks are those of the field: the system with its own score without the unique documents of its
-    team, among
-    the scores that all other systems, those of its team too, have with all judgments. Tied systems
-    have the best of their ranks. Kendall's tau answers another question: by how much the whole
-    ranking changes when every system is evaluated with the judgments that are left.
+    Ranks are those of the field: a system has its score without the unique documents of its team,
+    and all other systems, also those of its team, have their scores with all judgments. Tied
+    systems have the best of their ranks. Kendall's tau answers another question: by how much the
+    whole ranking changes if every system is evaluated with the remaining judgments.
 
     Topics stay, also those that lose all their relevant documents, so that overall scores are over
     the same topics before and after. The highest grade of the judgments stays as well.
@@ -328,52 +327,54 @@ def leave_one_out(
     ...     "b1": {"q": {"y": 3.0, "z": 2.0, "n": 1.0}},
     ... }
     >>> qrels = {"q": {"x": 1, "y": 1, "z": 0, "n": 0}}
-    >>> found = leave_one_out(runs, qrels, "AP", teams={"a1": "A", "b1": "B"}, lists="raw")
-    >>> found
+    >>> study = leave_one_out(runs, qrels, "AP", teams={"a1": "A", "b1": "B"}, lists="raw")
+    >>> study
     LeaveOneOut(leave-one-out test by run: 2 runs, 2 contributing runs, pool depth 3, ...)
-    >>> found.systems.select("system", "before", "after", "rank before", "rank after").rows()
+    >>> study.systems.select("system", "before", "after", "rank before", "rank after").rows()
     [('a1', 1.0, 0.5, 1, 1), ('b1', 0.5, 0.5, 2, 2)]
-    >>> found.teams.select("team", "unique", "unique relevant").rows()
+    >>> study.teams.select("team", "unique", "unique relevant").rows()
     [('A', 1, 1), ('B', 1, 0)]
     """
-    call = check_arguments(leave_one_out, locals(), traced)
-    wanted = wanted_of(measures, lists, compat)
-    of_pools = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
-    known = pools(runs, qrels, **of_pools, compat=compat, **policies)
-    if len(known.teams) < 2:
-        raise PolicyError(f"all systems are of team {quoted(known.teams[0])}; two teams are needed")
-    before = overall(known.runs.blocks(known.judgments(others)), wanted)
-    after = np.broadcast_to(before, (len(known.teams), *before.shape)).copy()
+    call = check_arguments(leave_one_out, locals(), trace_runs)
+    scoring = read_scoring(measures, lists, compat)
+    options = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
+    team_pools = pools(runs, qrels, **options, compat=compat, **policies)
+    if len(team_pools.teams) < 2:
+        raise PolicyError(
+            f"all systems are of team {quoted(team_pools.teams[0])}; two teams are needed"
+        )
+    before = overall(team_pools.runs.blocks(team_pools.judgments(others)), scoring)
+    after = np.broadcast_to(before, (len(team_pools.teams), *before.shape)).copy()
     # A team without unique contributions changes nothing.
-    todo = np.flatnonzero(known.by_team["unique"].to_numpy() > 0)
-    if todo.size:
-        about = {"study": "leave one out", **wanted.about(), "others": others}
+    indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
+    if indices.size:
+        about = {"study": "leave one out", **scoring.about(), "others": others}
         parts = run_parts(
-            _without,
-            (known, wanted, others),
-            {f"team-{j}": int(j) for j in todo},
-            about={} if folder is None else {**about, **known.about()},
+            _score_without,
+            (team_pools, scoring, others),
+            {f"team-{j}": int(j) for j in indices},
+            about={} if folder is None else {**about, **team_pools.about()},
             jobs=jobs,
-            # The arrays are large, and what is done with them releases the interpreter.
+            # Threads share the large arrays, whose operations release the interpreter lock.
             backend=backend or ("threading" if jobs > 1 else None),
             folder=folder,
             progress=progress,
         )
-        after[todo] = parts["score"].to_numpy().reshape(todo.size, *before.shape)
-    systems, rankings = _compared(known, wanted, before, after)
+        after[indices] = parts["score"].to_numpy().reshape(indices.size, *before.shape)
+    systems, rankings = _compare(team_pools, scoring, before, after)
     return LeaveOneOut(
         call,
-        measures=tuple(wanted.names),
-        lists=wanted.lists,
-        pools=known,
-        teams=known.by_team,
-        summary=_summary(known, wanted, systems, rankings),
+        measures=tuple(scoring.names),
+        lists=scoring.lists,
+        pools=team_pools,
+        teams=team_pools.by_team,
+        summary=_summarise(team_pools, scoring, systems, rankings),
         rankings=rankings,
         systems=systems,
     )
 
 
-def _without(shared: tuple[Pools, Wanted, str], team: int) -> pl.DataFrame:
-    known, wanted, others = shared
-    scores = overall(known.runs.blocks(known.without(team, others)), wanted)
+def _score_without(shared: tuple[Pools, Scoring, str], team: int) -> pl.DataFrame:
+    team_pools, scoring, others = shared
+    scores = overall(team_pools.runs.blocks(team_pools.without(team, others)), scoring)
     return pl.DataFrame({"score": scores.ravel()})

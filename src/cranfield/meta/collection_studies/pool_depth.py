@@ -1,4 +1,4 @@
-"""Shallower pools: scores and rankings by pools of smaller depth."""
+"""Scores and rankings of systems by pools of smaller depth."""
 
 from __future__ import annotations
 
@@ -16,20 +16,26 @@ from cranfield.collection.policies import DEEPEST
 from cranfield.measures import Measure
 from cranfield.meta.collection_studies.pools import (
     TracedRuns,
-    contributing,
-    counts_of,
+    count_judged,
+    find_contributors,
     judged_depths,
     pool_of,
     pools,
-    traced,
+    trace_runs,
 )
-from cranfield.meta.collection_studies.rankings import OF_LIST, agreement, overall, ranks, wanted_of
+from cranfield.meta.collection_studies.rankings import (
+    OF_LIST,
+    agreement,
+    overall,
+    ranks,
+    read_scoring,
+)
 from cranfield.meta.study import Study
 from cranfield.meta.study_options import Depth, Rel, whole_numbers
 from cranfield.result import Column, Columns
 
 DEPTHS = (1, 2, 5, 10, 20, 50, 100)
-"""Depths of pools that are studied by default, as far as they are below the depth of the pool."""
+"""Default depths, those below the depth of the pool."""
 
 _OF_DEPTH = {
     **OF_LIST,
@@ -45,7 +51,7 @@ class PoolDepths(Study):
     measures, lists
         Text forms of the measures, and kinds of lists: `raw`, `condensed`.
     depths, contributors
-        Depths of the pools, in rising order, and the systems whose runs made them.
+        Depths of the pools, ascending, and the systems that contributed.
     runs
         The judged runs, traced to their judgments.
     pools, rankings, systems
@@ -100,17 +106,19 @@ class PoolDepths(Study):
     def judged_to(self, depth: int) -> JudgedRuns:
         """Return all runs, judged by the pool of some depth, 1 or more, only."""
         check_whole("depth", depth, 1, DEEPEST)
-        contributes = contributing(self.runs, self.contributors, judged_depths(self.runs), None)
-        return self.runs.restricted(pool_of(self.runs, contributes, depth))
+        contributes = find_contributors(
+            self.runs, self.contributors, judged_depths(self.runs), None
+        )
+        return self.runs.restrict(pool_of(self.runs, contributes, depth))
 
     @property
     def verdict(self) -> tuple[str, ...]:
         rows = self.rankings.drop_nulls(["depth", "tau"]).sort("depth")
         deepest = rows.group_by("measure", "list", maintain_order=True).last()
-        shares = dict(self.pools.select("depth", "judged proportion").iter_rows())
+        proportions = dict(self.pools.select("depth", "judged proportion").iter_rows())
         return tuple(
             f"{row['measure']}, {row['list']} lists: a pool of depth {row['depth']} has"
-            f" {100 * shares[row['depth']]:.0f}% of the judgments, and orders the systems with"
+            f" {100 * proportions[row['depth']]:.0f}% of the judgments, and orders the systems with"
             f" Kendall's tau {row['tau']:.2f} to the order by all."
             for row in deepest.iter_rows(named=True)
         )
@@ -143,7 +151,7 @@ def pool_depths(
     the topic. All other judgments are removed, also those from outside the pool, whose depth is not
     known.
 
-    Source: Zobel (1998), who asks what deeper pools would have found.
+    Source: Zobel (1998), who estimates the relevant documents of deeper pools.
 
     Parameters
     ----------
@@ -156,9 +164,9 @@ def pool_depths(
         The runs that make the pools: None for all, names of systems, or `judged`: those whose top
         documents are all judged, down to `pool_depth`, or else the deepest of `depths`.
     pool_depth
-        Documents that each run contributed to the collection's own pool, which no depth may
-        exceed. By default it is not checked; where `depths` are not given either, it is found in
-        the judgments, with the runs that contributed, as by :func:`pools`.
+        Depth of the collection's own pool, which no depth may exceed. By default it is not checked;
+        without `depths` it is inferred from the judgments, with the runs that contributed, as by
+        :func:`pools`.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     top
@@ -173,9 +181,9 @@ def pool_depths(
 
     Notes
     -----
-    A document that no contributing run has in its top d keeps no judgment, whoever judged it. Where
-    the pools of the collection were shallower than d, nothing can be added: see `lacking`. Topics
-    stay, also those that lose all their relevant documents.
+    Documents that no contributing run has in its top d lose their judgment. If the pools of the
+    collection were shallower than d, judgments are missing: see `lacking`. Topics stay, also those
+    that lose all their relevant documents.
 
     Examples
     --------
@@ -183,67 +191,67 @@ def pool_depths(
     ...     "a": {"q": {"x": 3.0, "y": 2.0, "n": 1.0}},
     ...     "b": {"q": {"y": 3.0, "z": 2.0, "n": 1.0}},
     ... }
-    >>> found = pool_depths(runs, {"q": {"x": 1, "y": 1, "z": 1, "n": 0}}, "AP", [1, 2])
-    >>> found.pools.select("depth", "judged", "relevant", "lacking").rows()
+    >>> study = pool_depths(runs, {"q": {"x": 1, "y": 1, "z": 1, "n": 0}}, "AP", [1, 2])
+    >>> study.pools.select("depth", "judged", "relevant", "lacking").rows()
     [(1, 2, 2, 0), (2, 3, 3, 0), (None, 4, 3, None)]
-    >>> found.systems["score"].round(4).to_list()
+    >>> study.systems["score"].round(4).to_list()
     [1.0, 0.5, 0.6667, 0.6667, 0.6667, 0.6667]
     """
-    call = check_arguments(pool_depths, locals(), traced)
-    wanted = wanted_of(measures, lists, compat)
-    made = traced(runs, qrels, compat=compat, **policies)
+    call = check_arguments(pool_depths, locals(), trace_runs)
+    scoring = read_scoring(measures, lists, compat)
+    runs = trace_runs(runs, qrels, compat=compat, **policies)
     if depths is None:
-        own = pools(made, None, contributors=contributors, depth=pool_depth)
-        chosen = tuple(depth for depth in DEPTHS if depth < own.depth) or (own.depth,)
-        contributes = own.contributes
+        own_pools = pools(runs, None, contributors=contributors, depth=pool_depth)
+        levels = tuple(d for d in DEPTHS if d < own_pools.depth) or (own_pools.depth,)
+        contributes = own_pools.contributes
     else:
-        chosen = tuple(sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools")))
-        reach = judged_depths(made)
-        contributes = contributing(made, contributors, reach, pool_depth or chosen[-1])
-    full = made.judged
-    kept = [pool_of(made, contributes, depth) for depth in chosen]
-    kept.append(np.ones(made.grade.size, dtype=bool))
-    scores = np.array([overall(made.blocks(one), wanted) for one in kept])
+        levels = tuple(sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools")))
+        reach = judged_depths(runs)
+        contributes = find_contributors(runs, contributors, reach, pool_depth or levels[-1])
+    full = runs.judged
+    masks = [pool_of(runs, contributes, depth) for depth in levels]
+    masks.append(np.ones(runs.grade.size, dtype=bool))
+    scores = np.array([overall(runs.blocks(mask), scoring) for mask in masks])
     systems, rankings = [], []
-    for k, (_, _, lower) in enumerate(wanted.kinds):
+    for k, (_, _, lower) in enumerate(scoring.kinds):
         before = scores[-1, k]
-        known = ~np.isnan(before)
-        old = ranks(before, before, lower)
-        for depth, after in zip((*chosen, None), scores[:, k], strict=True):
+        is_scored = ~np.isnan(before)
+        full_ranks = ranks(before, before, lower)
+        for depth, after in zip((*levels, None), scores[:, k], strict=True):
             rank = ranks(after, after, lower)
-            of_depth = pl.Series([depth] * len(full.systems), dtype=pl.Int64)
-            columns = {"depth": of_depth, "system": full.systems, "score": after, "rank": rank}
-            systems.append(wanted.frame(k, columns))
+            column = pl.Series([depth] * len(full.systems), dtype=pl.Int64)
+            columns = {"depth": column, "system": full.systems, "score": after, "rank": rank}
+            systems.append(scoring.frame(k, columns))
             if depth is not None:
-                changes = (after - before)[known]
+                changes = (after - before)[is_scored]
                 row = {
                     "depth": [depth],
-                    "mean score": [after[known].mean() if known.any() else None],
-                    "difference": [changes.mean() if known.any() else None],
+                    "mean score": [after[is_scored].mean() if is_scored.any() else None],
+                    "difference": [changes.mean() if is_scored.any() else None],
                     "tau": [agreement(before, after)],
-                    "largest rank change": [np.abs(rank - old)[known].max(initial=0)],
+                    "largest rank change": [np.abs(rank - full_ranks)[is_scored].max(initial=0)],
                 }
-                rankings.append(wanted.frame(k, row))
+                rankings.append(scoring.frame(k, row))
     counts = [
-        counts_of(made, contributes, depth, one, top, rel)
-        for depth, one in zip((*chosen, None), kept, strict=True)
+        count_judged(runs, contributes, depth, mask, top, rel)
+        for depth, mask in zip((*levels, None), masks, strict=True)
     ]
-    shares = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
-    # Shares are of all judgments, which stand in the last row.
+    schema = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
+    # Proportions are of all judgments, the last row.
     judged, relevant = pl.col("judged"), pl.col("relevant")
-    pools_by_depth = pl.DataFrame(counts, schema_overrides=shares).with_columns(
+    pools_by_depth = pl.DataFrame(counts, schema_overrides=schema).with_columns(
         (judged / judged.last()).alias("judged proportion"),
         (relevant / relevant.last()).fill_nan(None).alias("relevant proportion"),
     )
-    whole = pl.col("^.*rank.*$").cast(pl.Int64)
+    rank_columns = pl.col("^.*rank.*$").cast(pl.Int64)
     return PoolDepths(
         call,
-        measures=tuple(wanted.names),
-        lists=wanted.lists,
-        depths=chosen,
+        measures=tuple(scoring.names),
+        lists=scoring.lists,
+        depths=levels,
         contributors=tuple(full.systems[s] for s in np.flatnonzero(contributes)),
-        runs=made,
+        runs=runs,
         pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
-        rankings=pl.concat(rankings).fill_nan(None).with_columns(whole),
-        systems=pl.concat(systems).fill_nan(None).with_columns(whole),
+        rankings=pl.concat(rankings).fill_nan(None).with_columns(rank_columns),
+        systems=pl.concat(systems).fill_nan(None).with_columns(rank_columns),
     )

@@ -19,20 +19,20 @@ from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.policies import DEEPEST
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.pools import Pools, pools, traced
-from cranfield.meta.collection_studies.rankings import OF_LIST, Teams, by_topic, ranks, wanted_of
+from cranfield.meta.collection_studies.pools import Pools, pools, trace_runs
+from cranfield.meta.collection_studies.rankings import OF_LIST, Teams, by_topic, ranks, read_scoring
 from cranfield.meta.collection_studies.spending import (
     AGREEMENT,
     ALONE,
     PAIRS,
-    Spending,
+    PoolingInputs,
     Task,
-    counting,
+    has_judgments,
+    judge_within_budgets,
     judgments_of,
     signs_of,
-    spent,
 )
-from cranfield.meta.study import Study, attaining, percent
+from cranfield.meta.study import Study, names_with_value, percent
 from cranfield.meta.study_options import (
     Rel,
     Repeats,
@@ -51,8 +51,7 @@ SPREAD = ("tau", "tau ap", "rmse")
 """Columns with a standard deviation over repeats."""
 
 _NUMBERS = ("rank change", *PAIRS, "drop %", "fall")
-"""Means of whole numbers, and a percentage."""
-
+"""Columns with one decimal."""
 
 _BUDGET = {
     "method": Column("Pooling method; null for the whole pool.", key=True),
@@ -78,7 +77,7 @@ _AGREEMENT = {
 }
 
 
-def _means() -> Columns:
+def _declare_means() -> Columns:
     """Declare the means over repeats, and the standard deviations of some."""
     columns = {"repeats": Column("Number of repeats; the following columns are means over them.")}
     for name, about in _AGREEMENT.items():
@@ -92,15 +91,15 @@ def _means() -> Columns:
 class Pooling(Study):
     """Pooling methods within a budget, against all judgments; see :func:`pooling`.
 
-    In all tables the last row or rows, with null for method and budget, are of the whole pool,
-    which every method ends with.
+    In all tables the last rows, with null for method and budget, are of the whole pool, the end of
+    every method.
 
     Attributes
     ----------
     measures, lists
         Text forms of the measures, and kinds of lists: `raw`, `condensed`.
     methods, budgets
-        Text forms of the methods, and judgments of each topic in rising order.
+        Text forms of the methods, and ascending numbers of judgments per topic.
     pools
         The judged runs, the teams and the systems that contribute to the pool.
     pool
@@ -137,7 +136,7 @@ class Pooling(Study):
             "of pool": Column("Proportion of the relevant documents of the pool that are found."),
             "of all": Column("Proportion of all relevant documents that are found."),
         },
-        "pooling rankings": {**OF_LIST, **_BUDGET, **_means()},
+        "pooling rankings": {**OF_LIST, **_BUDGET, **_declare_means()},
         "pooling samples": {
             **OF_LIST,
             **_BUDGET,
@@ -168,25 +167,25 @@ class Pooling(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         rows = self.documents.filter(pl.col("budget") == self.documents["budget"].min())
-        best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
-        if best["of pool"] is None:
+        top = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
+        if top["of pool"] is None:
             return ()
-        names = attaining(rows, "relevant", best["relevant"], name="method")
+        names = names_with_value(rows, "relevant", top["relevant"], name="method")
         return (
-            f"With {counted(best['budget'], 'judgment')} a topic, the most relevant documents are"
-            f" found by {names_or_count(names, 'method')}: {percent(best['of pool'])} of those in"
+            f"With {counted(top['budget'], 'judgment')} a topic, the most relevant documents are"
+            f" found by {names_or_count(names, 'method')}: {percent(top['of pool'])} of those in"
             " the pool.",
             f"Sample: {counted(len(self.pools.runs.judged.topics), 'topic')}, and"
             f" {counted(self.repeats, 'repeat')} of randomised methods.",
         )
 
     def heading(self) -> list[str]:
-        drawn = self.documents["repeats"].max() != 1
-        again = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if drawn else ""
+        is_random = self.documents["repeats"].max() != 1
+        suffix = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if is_random else ""
         return [
             f"judging a pool of {counted(len(self.pool), 'document')} for {self.relevant:,}"
             f" relevant ones: {counted(len(self.pools.contributing), 'contributing run')}, depth"
-            f" {self.pool.depth}; {counted(len(self.pools.team_of), 'system')} scored{again};"
+            f" {self.pool.depth}; {counted(len(self.pools.team_of), 'system')} scored{suffix};"
             f" {self.test} with {self.correction}, alpha {self.alpha:g}"
         ]
 
@@ -202,10 +201,10 @@ class Pooling(Study):
 def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the documents found, and the agreement of scores, as means over repeats."""
     repeats, documents = pl.len().cast(pl.Int64).alias("repeats"), pl.col("relevant")
-    # What is found is the same by each measure.
-    first = pl.struct(*KIND) == pl.struct(*KIND).first()
-    found = (
-        samples.filter(first)
+    # The documents found do not depend on the measure.
+    is_first_kind = pl.struct(*KIND) == pl.struct(*KIND).first()
+    document_table = (
+        samples.filter(is_first_kind)
         .group_by(*BUDGET, maintain_order=True)
         .agg(
             repeats,
@@ -222,39 +221,41 @@ def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl
         means.append(pl.col(name).mean())
         if name in SPREAD:
             means.append(pl.col(name).std().alias(f"{name} sd"))
-    return found, samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(repeats, *means)
+    return document_table, samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(
+        repeats, *means
+    )
 
 
-def _of_systems(rows: pl.DataFrame, given: Spending) -> pl.DataFrame:
-    """Make a row a system of the scores of each row, and rank it."""
-    names = pl.Series(given.known.runs.judged.systems, dtype=pl.String)
+def _rank_systems(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
+    """Return a row for each system of the scores in each row, with its ranks."""
+    names = pl.Series(inputs.team_pools.runs.judged.systems, dtype=pl.String)
     tables = []
-    for (measure, kind, lower), scores in zip(given.wanted.kinds, given.full, strict=True):
+    for (measure, kind, lower), scores in zip(inputs.scoring.kinds, inputs.full, strict=True):
         full = scores.overall()
         full_ranks = ranks(full, full, lower)
-        of_kind = rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
-        for row in of_kind.iter_slices(1):
-            score, without = (row[name].to_numpy()[0] for name in ("score", "without"))
+        kind_rows = rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
+        for row in kind_rows.iter_slices(1):
+            score, score_without = (row[name].to_numpy()[0] for name in ("score", "without"))
             columns = {
                 "system": names,
                 "score": score,
                 "rank": ranks(score, score, lower),
                 "full score": full,
                 "full rank": full_ranks,
-                "score without": without,
-                "rank without": ranks(without, score, lower),
+                "score without": score_without,
+                "rank without": ranks(score_without, score, lower),
             }
             labels = row.select(*KIND, *BUDGET, "repeat")
             tables.append(labels.join(pl.DataFrame(columns), how="cross"))
-    ranked = pl.col("^.*rank.*$").cast(pl.Int64)
-    return pl.concat(tables).fill_nan(None).with_columns(ranked)
+    rank_columns = pl.col("^.*rank.*$").cast(pl.Int64)
+    return pl.concat(tables).fill_nan(None).with_columns(rank_columns)
 
 
 METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
 """Methods that are compared by default."""
 
 BUDGETS = (5, 10, 20, 50, 100, 200, 300, 500, 1000)
-"""Judgments of each topic."""
+"""Default numbers of judgments per topic."""
 
 
 def pooling(
@@ -300,7 +301,7 @@ def pooling(
         As for :func:`leave_one_out`.
     methods
         Pooling methods, such as `depth`, `RRF(k=60)` or `MaxMean`. All are listed by
-        :func:`cranfield.assess.methods`. A text may hold several, with commas between them.
+        :func:`cranfield.assess.methods`. A text may contain several, separated by commas.
     budgets
         Budgets to compare: numbers of judgments per topic. If a topic has fewer documents, all of
         them are judged. By default those of 5, 10, 20, 50, 100, 200, 300, 500 and 1,000 that are
@@ -310,15 +311,15 @@ def pooling(
         Ranks of each contributing run that are pooled.
     contributors
         The runs that make the pool: `judged` (default), those whose top `depth` documents are all
-        judged, since the judgments of other runs are not known; None for all, or
-        names of systems. All runs are scored.
+        judged, since the judgments of other runs are not known; None for all, or names of systems.
+        All runs are scored.
     teams
         As for :func:`cranfield.meta.pools`; without teams each run is excluded alone.
     others
         How to treat judgments of documents that no contributing run retrieves within the pool
-        depth: `keep` (default) or `drop`. No budget buys them; kept, they are among all judgments
-        that budgets are compared with, and the rows of the whole pool say what lacking them costs.
-        Dropped, all judgments are those of the pool.
+        depth: `keep` (default) or `drop`. They are outside every budget; if kept, they are among
+        all judgments that budgets are compared with, and the rows of the whole pool report the
+        effect of lacking them. If dropped, all judgments are those of the pool.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     test
@@ -331,7 +332,7 @@ def pooling(
     rel
         Lowest grade that counts as relevant, for methods and counts. Measures have their own.
     seed
-        Repeat r of a method is that of the seed + r, as :func:`cranfield.assess.order` takes it.
+        Seed of randomised methods; repeat r uses seed + r, see :func:`cranfield.assess.order`.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a repeat of a method.
 
@@ -356,134 +357,139 @@ def pooling(
     ...     "b": {"p": {"n": 3.0, "m": 2.0, "x": 1.0}, "q": {"w": 2.0, "u": 1.0}},
     ... }
     >>> qrels = {"p": {"x": 1, "y": 1, "n": 0, "m": 0}, "q": {"v": 1, "w": 0, "u": 0}}
-    >>> made = pooling(runs, qrels, "AP", methods="depth,MaxMean", budgets=[1, 2])
-    >>> made.documents["method", "budget", "requested", "relevant"].rows()
+    >>> study = pooling(runs, qrels, "AP", methods="depth,MaxMean", budgets=[1, 2])
+    >>> study.documents["method", "budget", "requested", "relevant"].rows()
     ... # doctest: +NORMALIZE_WHITESPACE
     [('depth', 1, 2.0, 1.0), ('depth', 2, 4.0, 2.0), ('MaxMean', 1, 2.0, 2.0),
      ('MaxMean', 2, 4.0, 3.0), (None, None, 7.0, 3.0)]
     """
-    call = check_arguments(pooling, locals(), traced)
-    chosen = methods_of(methods)
-    wanted = wanted_of(measures, lists, compat)
-    spending = None if budgets is None else sorted(whole_numbers("budget", budgets, DEEPEST))
+    call = check_arguments(pooling, locals(), trace_runs)
+    parsed_methods = methods_of(methods)
+    scoring = read_scoring(measures, lists, compat)
+    parsed_budgets = None if budgets is None else sorted(whole_numbers("budget", budgets, DEEPEST))
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(
             f"{choice.test} requires scores by shard, which a study of pooling does not have"
         )
-    many, judgments = read_runs(runs), read_qrels(qrels)
-    of_pool = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
-    known = pools(many, judgments, **of_pool, compat=compat, **policies)
-    judged = known.runs.judged
-    within = pool(many, depth, ties=judged.policies.ties, contributors=known.contributing)
-    if spending is None:
-        largest = np.diff(within.starts).max(initial=0)
-        spending = [budget for budget in BUDGETS if budget < largest] or [1]
-    every = known.judgments(others)
-    full = by_topic(known.runs.blocks(every), wanted)
-    given = Spending(
-        known=known,
-        wanted=wanted,
-        pool=within,
+    all_runs, judgments = read_runs(runs), read_qrels(qrels)
+    options = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
+    team_pools = pools(all_runs, judgments, **options, compat=compat, **policies)
+    judged = team_pools.runs.judged
+    document_pool = pool(
+        all_runs, depth, ties=judged.policies.ties, contributors=team_pools.contributing
+    )
+    if parsed_budgets is None:
+        largest = np.diff(document_pool.starts).max(initial=0)
+        parsed_budgets = [budget for budget in BUDGETS if budget < largest] or [1]
+    mask = team_pools.judgments(others)
+    full = by_topic(team_pools.runs.blocks(mask), scoring)
+    inputs = PoolingInputs(
+        team_pools=team_pools,
+        scoring=scoring,
+        pool=document_pool,
         qrels=judgments,
-        number=judgments_of(known.runs, within),
-        counts=counting(known.runs, within),
-        budgets=tuple(spending),
+        number=judgments_of(team_pools.runs, document_pool),
+        counts=has_judgments(team_pools.runs, document_pool),
+        budgets=tuple(parsed_budgets),
         rel=int(rel),
         others=others,
         choice=choice,
         seed=int(seed),
         full=full,
-        signs=[signs_of(choice, one, int(seed)) for one in full],
+        signs=[signs_of(choice, scores, int(seed)) for scores in full],
     )
-    # A file is named by its method, so that others can be added.
+    # Files are named by method, so that methods can be added later.
     tasks: dict[str, Task] = {
         f"{part_name(text)}-{repeat:05d}": (text, repeat)
-        for text, method in zip(map(str, chosen), chosen, strict=True)
+        for text, method in zip(map(str, parsed_methods), parsed_methods, strict=True)
         for repeat in range(repeats if method.random else 1)
     }
     rows = run_parts(
-        spent,
-        given,
+        judge_within_budgets,
+        inputs,
         {**tasks, "whole-pool": (None, 0)},
-        about={} if folder is None else _about(given),
+        about={} if folder is None else _settings(inputs),
         jobs=jobs,
         backend=backend,
         folder=folder,
         progress=progress,
     )
-    # Those of a measure and a list together, and else unchanged.
+    # Group rows by measure and list, otherwise in order.
     rows = pl.concat(
         rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
-        for measure, kind, _ in wanted.kinds
+        for measure, kind, _ in scoring.kinds
     )
-    relevant = int((every & (known.runs.grade >= rel)).sum())
+    relevant = int((mask & (team_pools.runs.grade >= rel)).sum())
     samples = rows.drop("score", "without")
-    found, rankings = over_repeats(samples, relevant)
+    documents, rankings = over_repeats(samples, relevant)
     return Pooling(
         call,
-        measures=tuple(wanted.names),
-        lists=wanted.lists,
-        methods=tuple(map(str, chosen)),
-        budgets=tuple(spending),
+        measures=tuple(scoring.names),
+        lists=scoring.lists,
+        methods=tuple(map(str, parsed_methods)),
+        budgets=tuple(parsed_budgets),
         test=choice.test,
         correction=choice.correction,
-        pools=known,
-        pool=within,
+        pools=team_pools,
+        pool=document_pool,
         relevant=relevant,
-        documents=found,
+        documents=documents,
         rankings=rankings,
         samples=samples,
-        systems=_of_systems(rows, given),
-        notes=tuple(_notes(given, rows)),
+        systems=_rank_systems(rows, inputs),
+        notes=tuple(_write_notes(inputs, rows)),
     )
 
 
 def methods_of(methods: Any) -> tuple[Method, ...]:
-    """Read methods, each once."""
-    given = [methods] if isinstance(methods, Method) else split_texts("method", methods)
-    return tuple({str(one): one for one in map(parse_method, given)}.values())
+    """Read distinct methods."""
+    texts = [methods] if isinstance(methods, Method) else split_texts("method", methods)
+    return tuple({str(method): method for method in map(parse_method, texts)}.values())
 
 
-def _about(given: Spending) -> dict[str, Any]:
-    """Return what the parts depend on, besides their methods."""
-    within = given.pool
-    docs, numbers = within.docs.to_list(), (within.starts, within.ranked, within.lists)
+def _settings(inputs: PoolingInputs) -> dict[str, Any]:
+    """Return the settings that parts depend on, besides their methods."""
+    document_pool = inputs.pool
+    docs, numbers = (
+        document_pool.docs.to_list(),
+        (document_pool.starts, document_pool.ranked, document_pool.lists),
+    )
     return {
         "study": "pooling",
-        **given.wanted.about(),
-        **given.known.about(),
-        "budgets": list(given.budgets),
-        "others": given.others,
-        "rel": given.rel,
-        "test": given.choice.label,
-        "alpha": given.choice.alpha,
-        "resamples": given.choice.resamples,
-        "missing": given.choice.missing,
-        "seed": given.seed,
-        "pool": hash_of("\n".join(docs), *numbers, within.scores + 0.0),
+        **inputs.scoring.about(),
+        **inputs.team_pools.about(),
+        "budgets": list(inputs.budgets),
+        "others": inputs.others,
+        "rel": inputs.rel,
+        "test": inputs.choice.label,
+        "alpha": inputs.choice.alpha,
+        "resamples": inputs.choice.resamples,
+        "missing": inputs.choice.missing,
+        "seed": inputs.seed,
+        "pool": hash_of("\n".join(docs), *numbers, document_pool.scores + 0.0),
     }
 
 
-def _notes(given: Spending, rows: pl.DataFrame) -> Iterable[str]:
-    known, within = given.known, given.pool
-    if known.outside:
-        dropped = ", and are removed" if given.others == "drop" else ""
+def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
+    team_pools, document_pool = inputs.team_pools, inputs.pool
+    if team_pools.outside:
+        treatment = ", and are removed" if inputs.others == "drop" else ""
         yield (
-            f"{counted(known.outside, 'judgment')} of documents that no contributing run has in its"
-            f" top {within.depth}; they are outside every budget{dropped}"
+            f"{counted(team_pools.outside, 'judgment')} of documents that no contributing run has"
+            f" in its top {document_pool.depth}; they are outside every budget{treatment}"
         )
-    unjudged = int((given.counts & (given.number < 0)).sum())
+    unjudged = int((inputs.counts & (inputs.number < 0)).sum())
     if unjudged:
         yield (
             f"{counted(unjudged, 'document')} of the pool without a judgment; if requested,"
             f" counted as not relevant"
         )
-    aside = np.unique(within.topic[~given.counts]).size
-    if aside:
-        yield f"{counted(aside, 'topic')} without judgments excluded"
-    if any(one is None for one in given.signs):
+    n_topics = np.unique(document_pool.topic[~inputs.counts]).size
+    if n_topics:
+        yield f"{counted(n_topics, 'topic')} without judgments excluded"
+    if any(signs is None for signs in inputs.signs):
         yield "pairs of systems cannot be tested with all judgments, and are not counted"
-    elif untested := rows["significant"].null_count():
-        number = counted(untested, "budget")
+    elif n_untested := rows["significant"].null_count():
+        number = counted(n_untested, "budget")
         yield f"pairs of systems could not be tested with the judgments of {number}"

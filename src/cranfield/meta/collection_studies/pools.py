@@ -24,15 +24,15 @@ from cranfield.meta.work import judged_fingerprint
 from cranfield.scores.one_measure import places_of
 
 ROWS = 200_000
-"""Judged rows in a block of systems, at about."""
+"""Approximate number of judged rows in a block of systems."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TracedRuns:
-    """Judged runs, and the documents of their judgments; made by :func:`traced`.
+    """Judged runs, and the documents of their judgments; made by :func:`trace_runs`.
 
-    Judgments are those of the topics that count, in order of topic and falling grade; each `doc`
-    is the document of one.
+    Judgments are those of the topics that count, in order of topic and descending grade; `doc` has
+    their documents.
     """
 
     judged: JudgedRuns
@@ -40,28 +40,28 @@ class TracedRuns:
 
     @property
     def number(self) -> Ints:
-        """The judgment of each row of `judged.documents`."""
+        """Index of the judgment of each row of `judged.documents`."""
         return self.judged.documents.judgment
 
     @property
     def topic(self) -> Ints:
-        """The topic of each judgment, an index into `judged.topics`."""
+        """Topic of each judgment, an index into `judged.topics`."""
         return self.judged.judgments.topic
 
     @property
     def grade(self) -> Ints:
         return self.judged.judgments.grade
 
-    def restricted(self, kept: Bools) -> JudgedRuns:
-        """Return the same runs with some of the judgments only, by a mask of shape (judgments,).
+    def restrict(self, mask: Bools) -> JudgedRuns:
+        """Return the runs with some of the judgments only, by a mask of shape (judgments,).
 
         Topics stay, also those that lose all judgments, and so does the highest grade, which some
         measures take from the judgments: the grades that assessors could give do not change.
         """
-        return next(self._parts(kept, [(0, len(self.judged.systems))]))
+        return next(self._parts(mask, [(0, len(self.judged.systems))]))
 
-    def blocks(self, kept: Bools) -> Iterator[JudgedRuns]:
-        """Yield the same runs as :meth:`restricted`, a few systems at a time, in order.
+    def blocks(self, mask: Bools) -> Iterator[JudgedRuns]:
+        """Yield the runs of :meth:`restrict` in blocks of systems, in order.
 
         Scores of a system do not depend on others; tables that fit into the cache are scored about
         twice as fast as one of all systems.
@@ -69,38 +69,38 @@ class TracedRuns:
         systems = len(self.judged.systems)
         size = max(1, ROWS * systems // max(1, self.number.size))
         starts = range(0, systems, size)
-        return self._parts(kept, ((start, min(start + size, systems)) for start in starts))
+        return self._parts(mask, ((start, min(start + size, systems)) for start in starts))
 
-    def of_systems(self, kept: Bools, systems: Ints) -> Iterator[JudgedRuns]:
-        """Yield the same as :meth:`restricted` of some of the systems, by index, one at a time."""
-        return self._parts(kept, ((system, system + 1) for system in systems.tolist()))
+    def of_systems(self, mask: Bools, systems: Ints) -> Iterator[JudgedRuns]:
+        """Yield the runs of :meth:`restrict` of single systems, by index."""
+        return self._parts(mask, ((system, system + 1) for system in systems.tolist()))
 
-    def _parts(self, kept: Bools, spans: Iterable[tuple[int, int]]) -> Iterator[JudgedRuns]:
+    def _parts(self, mask: Bools, spans: Iterable[tuple[int, int]]) -> Iterator[JudgedRuns]:
         judged, topics = self.judged, self.judged.shape[0]
-        rows, judgments, place = judged.documents, judged.judgments, np.cumsum(kept) - 1
-        fewer = replace(
+        rows, judgments, new_index = judged.documents, judged.judgments, np.cumsum(mask) - 1
+        remaining = replace(
             judgments,
-            topic=judgments.topic[kept],
-            grade=judgments.grade[kept],
-            columns={name: values[kept] for name, values in judgments.columns.items()},
+            topic=judgments.topic[mask],
+            grade=judgments.grade[mask],
+            columns={name: values[mask] for name, values in judgments.columns.items()},
         )
         for start, stop in spans:
             # Rows are in order of system first.
             begin, end = np.searchsorted(rows.cell, [start * topics, stop * topics])
-            chosen = begin + np.flatnonzero(kept[self.number[begin:end]])
+            row_index = begin + np.flatnonzero(mask[self.number[begin:end]])
             yield replace(
                 judged,
                 systems=judged.systems[start:stop],
                 documents=Rows(
-                    rows.cell[chosen] - start * topics,
-                    rows.rank[chosen],
-                    rows.grade[chosen],
+                    rows.cell[row_index] - start * topics,
+                    rows.rank[row_index],
+                    rows.grade[row_index],
                     (topics, stop - start),
-                    source=place[self.number[chosen]],
+                    source=new_index[self.number[row_index]],
                 ),
                 retrieved=judged.retrieved[:, start:stop],
                 scored=judged.scored[:, start:stop],
-                judgments=fewer,
+                judgments=remaining,
                 views={},
             )
 
@@ -108,7 +108,7 @@ class TracedRuns:
         return f"TracedRuns({self.judged!r}, {counted(self.grade.size, 'judgment')})"
 
 
-def traced(
+def trace_runs(
     runs: Any,
     qrels: Any,
     *,
@@ -122,32 +122,32 @@ def traced(
 ) -> TracedRuns:
     """Judge runs once, so that judgments can be withdrawn without reading anything again.
 
-    What is given is as for :func:`cranfield.judge`; runs that are traced already are unchanged,
-    and take no judgments (None) and no policies.
+    Arguments are those of :func:`cranfield.judge`; traced runs are returned unchanged, and take no
+    judgments (None) and no policies.
     """
     policies: dict[str, Any] = {"ties": ties, "topics": topics, "negative": negative}
     policies["compat"] = compat
     if isinstance(runs, TracedRuns):
-        if any(one is not None for one in (qrels, *policies.values())):
+        if any(value is not None for value in (qrels, *policies.values())):
             raise PolicyError("these runs are judged already; pass no judgments and no policies")
         return runs
-    given = read_qrels(qrels).flat()
-    judged = judge(runs, given, jobs=jobs, backend=backend, progress=progress, **policies)
+    pairs = read_qrels(qrels).flat()
+    judged = judge(runs, pairs, jobs=jobs, backend=backend, progress=progress, **policies)
     judged.policies.require_order("pools of documents")
-    place = {name: t for t, name in enumerate(judged.topics)}
-    topic = np.array([place.get(name, -1) for name in given.topics])[given.codes]
-    row = np.flatnonzero(topic >= 0)
-    row = row[np.lexsort((-given.grades[row].astype(np.int64), topic[row]))]
-    return TracedRuns(judged, given.docs.gather(row))
+    topic_index = {name: t for t, name in enumerate(judged.topics)}
+    topic = np.array([topic_index.get(name, -1) for name in pairs.topics])[pairs.codes]
+    rows = np.flatnonzero(topic >= 0)
+    rows = rows[np.lexsort((-pairs.grades[rows].astype(np.int64), topic[rows]))]
+    return TracedRuns(judged, pairs.docs.gather(rows))
 
 
 def judged_depths(runs: TracedRuns) -> Ints:
     """Find the largest d with all top d documents of each system judged; shape (systems,).
 
-    A run whose documents are all judged has the largest whole number there is.
+    The depth of a run whose documents are all judged is the maximum integer.
     """
     rows = runs.judged.documents
-    # Rows are judged documents in order of rank: as long as none is missing, both count alike.
+    # Rows are judged documents in order of rank: positions and ranks agree until one is missing.
     leading = rows.where(rows.seen == rows.rank).count
     endless = np.iinfo(np.int64).max
     return np.asarray(
@@ -155,76 +155,80 @@ def judged_depths(runs: TracedRuns) -> Ints:
     )
 
 
-def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Bools:
+def find_contributors(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Bools:
     systems = runs.judged.systems
     if contributors is None:
         return np.ones(len(systems), dtype=bool)
     if isinstance(contributors, str) and contributors == "judged":
-        chosen: Bools = reach >= (depth or 1)
-        if not chosen.any():
+        is_contributor: Bools = reach >= (depth or 1)
+        if not is_contributor.any():
             raise PolicyError(
                 f"contributors='judged' requires a run whose top {depth} documents are all judged"
                 f" (the depth of the pool), got at most the top {reach.max()}"
             )
-        return chosen
+        return is_contributor
     if isinstance(contributors, str) or not isinstance(contributors, Iterable):
         raise PolicyError(
             f"contributors must be 'judged' or names of systems, got {quoted(contributors)}"
         )
-    places = places_of([str(name) for name in contributors], systems)
-    if not places.size:
+    indices = places_of([str(name) for name in contributors], systems)
+    if not indices.size:
         raise PolicyError("no run contributes to the pool")
-    return np.isin(np.arange(len(systems)), places)
+    return np.isin(np.arange(len(systems)), indices)
 
 
-def in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
-    """Return a mask of the rows of the judged runs in the pooled ranks of a contributing run."""
+def is_pooled(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
+    """Return a mask of the rows of judged runs within the pool depth of a contributing run."""
     rows = runs.judged.documents
     return np.asarray((rows.rank <= depth) & contributes[rows.cell // runs.judged.shape[0]])
 
 
 def unjudged_in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
-    """Count the documents without judgment in the pooled ranks of each system's run."""
+    """Count the documents without judgment within the pool depth of each contributing run."""
     rows = runs.judged.documents
-    found = rows.where(in_pool(runs, contributes, depth)).count.sum(axis=0)
-    out: Ints = np.minimum(retrieved_where_judged(runs), depth).sum(axis=0) * contributes - found
-    return out
+    n_judged = rows.where(is_pooled(runs, contributes, depth)).count.sum(axis=0)
+    n_unjudged: Ints = (
+        np.minimum(retrieved_where_judged(runs), depth).sum(axis=0) * contributes - n_judged
+    )
+    return n_unjudged
 
 
 def retrieved_where_judged(runs: TracedRuns) -> Ints:
-    """Count retrieved documents by topic and system; none where nobody judged the topic."""
-    judged = np.isin(np.arange(runs.judged.shape[0]), runs.topic)
-    return np.asarray(runs.judged.retrieved * judged[:, None])
+    """Count retrieved documents by topic and system; 0 for topics without judgments."""
+    is_judged = np.isin(np.arange(runs.judged.shape[0]), runs.topic)
+    return np.asarray(runs.judged.retrieved * is_judged[:, None])
 
 
 def pool_of(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
-    """Return a mask of the judgments of documents in the pool of that depth."""
-    kept = np.zeros(runs.grade.size, dtype=bool)
-    kept[runs.number[in_pool(runs, contributes, depth)]] = True
-    return kept
+    """Return a mask of the judgments of documents in the pool of a depth."""
+    mask = np.zeros(runs.grade.size, dtype=bool)
+    mask[runs.number[is_pooled(runs, contributes, depth)]] = True
+    return mask
 
 
-def counts_of(
-    runs: TracedRuns, contributes: Bools, depth: int | None, kept: Bools, top: int, rel: int
+def count_judged(
+    runs: TracedRuns, contributes: Bools, depth: int | None, mask: Bools, top: int, rel: int
 ) -> dict[str, Any]:
-    """Count what is judged, and what is not judged among the top documents."""
-    seen = runs.restricted(kept).top(top)
-    retrieved = seen.retrieved.sum(axis=0)
-    unjudged = retrieved - seen.judged().count.sum(axis=0)
-    some = retrieved > 0
+    """Count judged documents, and unjudged ones among the top documents."""
+    top_runs = runs.restrict(mask).top(top)
+    retrieved = top_runs.retrieved.sum(axis=0)
+    unjudged = retrieved - top_runs.judged().count.sum(axis=0)
+    has_documents = retrieved > 0
     return {
         "depth": depth,
-        "judged": int(kept.sum()),
-        "relevant": int((kept & (runs.grade >= rel)).sum()),
-        "unjudged": float(unjudged.sum() / retrieved.sum()) if some.any() else None,
-        "largest unjudged": float((unjudged[some] / retrieved[some]).max()) if some.any() else None,
+        "judged": int(mask.sum()),
+        "relevant": int((mask & (runs.grade >= rel)).sum()),
+        "unjudged": float(unjudged.sum() / retrieved.sum()) if has_documents.any() else None,
+        "largest unjudged": float((unjudged[has_documents] / retrieved[has_documents]).max())
+        if has_documents.any()
+        else None,
         "lacking": None if depth is None else int(unjudged_in_pool(runs, contributes, depth).sum()),
     }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pools:
-    r"""What each team contributed to the judgments of a collection; made by :func:`pools`.
+    r"""Contributions of teams to the judgments of a collection; made by :func:`pools`.
 
     With C_j the top `depth` documents of the contributing runs of team j, topic by topic,
 
@@ -242,7 +246,7 @@ class Pools:
     team_of
         Team of each system, an index into `teams`; shape (systems,).
     contributes
-        Which systems' runs went into the pool; shape (systems,).
+        Mask of the systems whose runs went into the pool; shape (systems,).
     depth, depth_inferred
         Documents per topic that each of them contributed, and whether this depth was inferred from
         the judgments.
@@ -253,11 +257,11 @@ class Pools:
         Number of teams that contributed each judgment, 0 for one from outside the pool of these
         runs; shape (judgments,).
     owner
-        The only team that contributed it, an index into `teams`, or -1 where there is none, or
-        more than one; shape (judgments,).
+        The only team that contributed the judgment, an index into `teams`; -1 for none, or more
+        than one; shape (judgments,).
     by_team
-        Table with a row a team: its `systems`, those `contributing`, the judged documents it
-        `contributed` and those `unique` to it, how many of both are relevant, the `topics` where it
+        Table with a row per team: its `systems`, those `contributing`, the judged documents it
+        `contributed` and those `unique` to it, the relevant ones of both, the `topics` where it
         has a unique relevant document, and `unjudged`: documents in the pooled ranks of its runs
         that have no judgment, counted once a run.
     """
@@ -275,13 +279,13 @@ class Pools:
 
     @property
     def outside(self) -> int:
-        """Judgments of topics that count which no contributing run has within the depth."""
+        """Number of judgments of documents that no contributing run has within the depth."""
         return int((self.contributors == 0).sum())
 
     def without(self, team: int, others: str = "keep") -> Bools:
-        """Which judgments are left without the unique contributions of a team, by its index.
+        """Return a mask of the judgments without the unique contributions of a team, by index.
 
-        Judgments from outside the pool of these runs are kept or dropped: `keep` or `drop`.
+        `others`: `keep` or `drop` judgments from outside the pool of these runs.
         """
         return np.asarray(self.judgments(others) & (self.owner != team))
 
@@ -300,7 +304,7 @@ class Pools:
         return [self.runs.judged.systems[s] for s in np.flatnonzero(self.contributes)]
 
     def about(self) -> dict[str, Any]:
-        """Return what scores without a team depend on."""
+        """Return the settings that scores without a team depend on."""
         return {
             "depth": self.depth,
             "teams": [self.teams[j] for j in self.team_of],
@@ -369,62 +373,61 @@ def pools(
     -----
     Any entry in the judgments counts as judged here, also one with a grade below 0. A ranking that
     is shorter than the depth contributes all that it has. Inference of the depth of real pools
-    depends on exact ranks: where the pools were made from ranks that the scores do not give back,
-    `ties="rank"` may be right, and where they were made in several rounds a depth is best given.
+    depends on exact ranks: if pools were made from ranks that scores do not reproduce, pass
+    `ties="rank"`; if they were made in several rounds, pass a depth.
 
     Examples
     --------
     >>> runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 2.0, "z": 1.0}}}
-    >>> found = pools(runs, {"q": {"x": 1, "y": 1, "z": 0, "w": 1}})
-    >>> found
+    >>> team_pools = pools(runs, {"q": {"x": 1, "y": 1, "z": 0, "w": 1}})
+    >>> team_pools
     Pools(2 teams, 2 contributing runs, depth 2: 3 judgments, 1 from elsewhere)
-    >>> found.by_team.select("team", "contributed", "unique", "unique relevant").rows()
+    >>> team_pools.by_team.select("team", "contributed", "unique", "unique relevant").rows()
     [('a', 2, 1, 1), ('b', 2, 1, 0)]
     """
-    check_arguments(pools, locals(), traced)
+    check_arguments(pools, locals(), trace_runs)
     if depth is None and isinstance(contributors, str) and contributors == "judged":
         raise PolicyError("contributors='judged' requires the depth of the pool")
-    made = traced(runs, qrels, **policies)
-    reach = judged_depths(made)
-    contributes = contributing(made, contributors, reach, depth)
-    names = teams_of(made.judged.systems, teams)
+    runs = trace_runs(runs, qrels, **policies)
+    run_depths = judged_depths(runs)
+    contributes = find_contributors(runs, contributors, run_depths, depth)
+    names = teams_of(runs.judged.systems, teams)
     labels = tuple(sorted(set(names)))
     team_of = np.array([labels.index(name) for name in names], dtype=np.int64)
     if depth is None:
-        # A pool is often made of some of the runs that were submitted: the half that is judged
-        # deepest, and those as deep as the last of them. The others are judged no deeper than they
-        # happen to agree.
-        least = np.sort(reach)[reach.size // 2]
-        if contributors is None and not reach.min() and least:
-            contributes = reach >= least
-        shallowest = int(np.argmin(np.where(contributes, reach, np.iinfo(np.int64).max)))
-        if not reach[shallowest]:
+        # A pool is often made of some of the submitted runs: the half that is judged deepest, and
+        # runs as deep as the last of these. The others are judged only where they agree by chance.
+        median_depth = np.sort(run_depths)[run_depths.size // 2]
+        if contributors is None and not run_depths.min() and median_depth:
+            contributes = run_depths >= median_depth
+        shallowest = int(np.argmin(np.where(contributes, run_depths, np.iinfo(np.int64).max)))
+        if not run_depths[shallowest]:
             raise PolicyError(
                 f"no depth of the pool fits all runs: system"
-                f" {quoted(made.judged.systems[shallowest])} has an unjudged document at rank 1;"
-                " pass depth, and contributors if not all runs contributed"
+                f" {quoted(runs.judged.systems[shallowest])} has an unjudged document at"
+                " rank 1; pass depth, and contributors if not all runs contributed"
             )
-        longest = int(retrieved_where_judged(made)[:, contributes].max())
-        chosen = min(int(reach[shallowest]), max(1, longest))
+        longest = int(retrieved_where_judged(runs)[:, contributes].max())
+        parsed_depth = min(int(run_depths[shallowest]), max(1, longest))
     else:
-        chosen = int(depth)
-    pooled = in_pool(made, contributes, chosen)
-    # Each (judgment, team) once, however many runs of the team have it.
-    of_row = team_of[made.judged.documents.cell[pooled] // made.judged.shape[0]]
-    pairs = np.unique(made.number[pooled] * len(labels) + of_row)
+        parsed_depth = int(depth)
+    is_row_pooled = is_pooled(runs, contributes, parsed_depth)
+    # Each pair of a judgment and a team counts once.
+    row_teams = team_of[runs.judged.documents.cell[is_row_pooled] // runs.judged.shape[0]]
+    pairs = np.unique(runs.number[is_row_pooled] * len(labels) + row_teams)
     judgment, team = pairs // len(labels), pairs % len(labels)
-    number = np.bincount(judgment, minlength=made.grade.size)
-    owner = np.full(made.grade.size, -1, dtype=np.int64)
+    n_teams = np.bincount(judgment, minlength=runs.grade.size)
+    owner = np.full(runs.grade.size, -1, dtype=np.int64)
     owner[judgment] = team
-    owner[number != 1] = -1
+    owner[n_teams != 1] = -1
 
     def by_team(teams: Any, weights: Any = None) -> Ints:
         return np.bincount(teams, weights=weights, minlength=len(labels)).astype(np.int64)
 
-    relevant = made.grade >= rel
-    both = (owner >= 0) & relevant
-    n_topics = len(made.judged.topics)
-    cells = np.unique(owner[both] * n_topics + made.topic[both])
+    relevant = runs.grade >= rel
+    is_unique_relevant = (owner >= 0) & relevant
+    n_topics = len(runs.judged.topics)
+    cells = np.unique(owner[is_unique_relevant] * n_topics + runs.topic[is_unique_relevant])
     counts = {
         "team": pl.Series(labels, dtype=pl.String),
         "systems": by_team(team_of),
@@ -432,19 +435,19 @@ def pools(
         "contributed": by_team(team),
         "contributed relevant": by_team(team[relevant[judgment]]),
         "unique": by_team(owner[owner >= 0]),
-        "unique relevant": by_team(owner[both]),
+        "unique relevant": by_team(owner[is_unique_relevant]),
         "topics": by_team(cells // n_topics),
-        "unjudged": by_team(team_of, unjudged_in_pool(made, contributes, chosen)),
+        "unjudged": by_team(team_of, unjudged_in_pool(runs, contributes, parsed_depth)),
     }
     return Pools(
-        runs=made,
+        runs=runs,
         teams=labels,
         team_of=team_of,
         contributes=contributes,
-        depth=chosen,
+        depth=parsed_depth,
         depth_inferred=depth is None,
-        judged_depth=np.minimum(reach, retrieved_where_judged(made).max(axis=0)),
-        contributors=number,
+        judged_depth=np.minimum(run_depths, retrieved_where_judged(runs).max(axis=0)),
+        contributors=n_teams,
         owner=owner,
         by_team=pl.DataFrame(counts),
     )

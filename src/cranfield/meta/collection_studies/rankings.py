@@ -32,8 +32,7 @@ from cranfield.sources.values import TAG
 Teams: TypeAlias = (
     Mapping[str, str] | Callable[[str], str] | re.Pattern[str] | PathLike[str] | str | Any | None
 )
-"""How to find the team of a system: see :func:`teams_of`."""
-
+"""Assignment of systems to teams: see :func:`teams_of`."""
 
 _TEAMS = Schema(
     "table of teams",
@@ -47,7 +46,7 @@ OF_LIST = {
     "measure": ColumnOfTable("Text form of the measure.", key=True),
     "list": ColumnOfTable("Kind of list: `raw` or `condensed`.", key=True),
 }
-"""Columns that say which kind of score a row is of."""
+"""Columns for the kind of score of a row."""
 
 
 def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
@@ -59,15 +58,15 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
         Names of the systems.
     teams
         None: each system is a team of its own. A mapping of systems to teams; a function of the
-        name; a compiled regular expression, which is looked for in the name, and whose first group,
-        or whole match where there is no group, is the team; a data frame, or the path of a CSV or
-        TSV file, with a column of systems (`system`, `tag`, `run`, ...) and one of teams (`team`,
+        name; a compiled regular expression, which is searched in the name, and whose first group,
+        or whole match without a group, is the team; a data frame, or the path of a CSV or TSV file,
+        with a column of systems (`system`, `tag`, `run`, ...) and one of teams (`team`,
         `group` or `participant`). It may contain other systems, too.
 
     Returns
     -------
     tuple of str
-        A team a system, in order of `systems`.
+        The team of each system.
 
     Raises
     ------
@@ -87,26 +86,28 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     names = list(systems)
     if teams is None:
         return tuple(names)
-    find = _finder(teams)
-    found = []
+    find = _team_finder(teams)
+    labels = []
     for name in names:
         team = find(name)
         # An empty cell of a table is read as NaN.
-        nothing = team == "" if isinstance(team, str) else isinstance(team, float) and isnan(team)
-        if nothing or not isinstance(team, str | Real):
+        is_missing = (
+            team == "" if isinstance(team, str) else isinstance(team, float) and isnan(team)
+        )
+        if is_missing or not isinstance(team, str | Real):
             raise PolicyError(f"system {quoted(name)} has no team")
-        found.append(str(team))
-    return tuple(found)
+        labels.append(str(team))
+    return tuple(labels)
 
 
-def _finder(teams: Any) -> Callable[[str], Any]:
+def _team_finder(teams: Any) -> Callable[[str], Any]:
     if isinstance(teams, Mapping):
         return {str(system): team for system, team in teams.items()}.get
     if isinstance(teams, re.Pattern):
         group = 1 if teams.groups else 0
-        return lambda name: found.group(group) if (found := teams.search(name)) else None
+        return lambda name: match.group(group) if (match := teams.search(name)) else None
     if isinstance(teams, (str, PathLike)) or is_frame(teams):
-        return _by_system(read_table(teams, _TEAMS)).get
+        return _read_teams(read_table(teams, _TEAMS)).get
     if callable(teams):
         find: Callable[[str], Any] = teams
         return find
@@ -116,14 +117,14 @@ def _finder(teams: Any) -> Callable[[str], Any]:
     )
 
 
-def _by_system(table: Table) -> dict[str, str]:
+def _read_teams(table: Table) -> dict[str, str]:
     teams: dict[str, str] = {}
     for row, (system, team) in enumerate(table.frame.iter_rows()):
         if system is None and team is None:
             continue  # An empty line
         if system is None or team is None:
-            lacks = "system" if system is None else "team"
-            raise table.wrong(row, f"expected a {lacks}, got an empty cell")
+            column = "system" if system is None else "team"
+            raise table.wrong(row, f"expected a {column}, got an empty cell")
         if teams.setdefault(system, team) != team:
             raise InputError(f"system {quoted(system)} has two teams", source=table.source)
     return teams
@@ -134,73 +135,73 @@ LISTS = ("raw", "condensed")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is computed of judged runs: measures on kinds of lists."""
+class Scoring:
+    """Measures and kinds of lists by which judged runs are scored."""
 
     measures: tuple[Measure, ...]
     lists: tuple[str, ...]
 
     @property
     def names(self) -> list[str]:
-        return [one.label for one in self.measures]
+        return [measure.label for measure in self.measures]
 
     @property
     def kinds(self) -> list[tuple[str, str, bool]]:
-        """Measure, list, and whether low is good of each kind of score, measures first."""
+        """Measure, list, and whether lower is better, of each kind of score."""
         kinds = product(self.measures, self.lists)
-        return [(one.label, kind, one.info.lower_is_better) for one, kind in kinds]
+        return [(measure.label, name, measure.info.lower_is_better) for measure, name in kinds]
 
     def about(self) -> dict[str, Any]:
         return {"measures": self.names, "lists": list(self.lists)}
 
     def frame(self, kind: int, columns: Any) -> pl.DataFrame:
-        """Return columns behind the measure and the list of a kind of score."""
-        measure, of_list, _ = self.kinds[kind]
-        labels = pl.lit(measure).alias("measure"), pl.lit(of_list).alias("list")
+        """Return columns after the measure and the list of a kind of score."""
+        measure, list_name, _ = self.kinds[kind]
+        labels = pl.lit(measure).alias("measure"), pl.lit(list_name).alias("list")
         return pl.DataFrame(columns).select(*labels, pl.all())
 
 
-def wanted_of(measures: Any, lists: str | Sequence[str], compat: str | None) -> Wanted:
-    """Read measures, each once, and check kinds of lists."""
-    every = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
-    chosen = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
-    if not chosen:
+def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) -> Scoring:
+    """Read distinct measures, and check kinds of lists."""
+    parsed = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
+    kinds = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
+    if not kinds:
         raise PolicyError(f"expected at least one kind of list, of: {', '.join(LISTS)}")
-    for kind in chosen:
+    for kind in kinds:
         check_choice("list", kind, LISTS)
-    return Wanted(every, chosen)
+    return Scoring(parsed, kinds)
 
 
-def overall(parts: Iterable[JudgedRuns], wanted: Wanted) -> Floats:
+def overall(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
-    scores = [[one.overall() for one in _scored(part, wanted)] for part in parts]
+    scores = [[kind.overall() for kind in _score_kinds(block, scoring)] for block in blocks]
     return np.concatenate(scores, axis=-1)
 
 
-def by_topic(parts: Iterable[JudgedRuns], wanted: Wanted) -> list[Scores]:
-    """Score runs, some systems in each part, and put the parts together; by kind of score."""
+def by_topic(blocks: Iterable[JudgedRuns], scoring: Scoring) -> list[Scores]:
+    """Score runs, with some systems in each block; return the scores of all by kind of score."""
     return [
         replace(
-            some[0],
-            values=np.concatenate([one.values for one in some], axis=1),
-            systems=tuple(name for one in some for name in one.systems),
+            tables[0],
+            values=np.concatenate([table.values for table in tables], axis=1),
+            systems=tuple(name for table in tables for name in table.systems),
         )
-        for some in zip(*(_scored(part, wanted) for part in parts), strict=True)
+        for tables in zip(*(_score_kinds(block, scoring) for block in blocks), strict=True)
     ]
 
 
-def _scored(judged: JudgedRuns, wanted: Wanted) -> list[Scores]:
-    views = [judged if kind == "raw" else judged.condensed() for kind in wanted.lists]
-    scores = [score(view, wanted.measures).values() for view in views]
-    return [one for of_measure in zip(*scores, strict=True) for one in of_measure]
+def _score_kinds(judged: JudgedRuns, scoring: Scoring) -> list[Scores]:
+    views = [judged if kind == "raw" else judged.condensed() for kind in scoring.lists]
+    scores = [score(view, scoring.measures).values() for view in views]
+    return [table for tables in zip(*scores, strict=True) for table in tables]
 
 
 def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floats:
-    """Rank of each system by its value among the values of the other systems.
+    """Rank each system by its value among the values of the other systems.
 
     Systems that differ by rounding only are tied, and tied systems have the best of their ranks.
-    Ranks are from 1; NaN means no score or rank. While a system is ranked, all others have the
-    score that `others` say. All have shape (systems,).
+    Ranks start at 1; NaN means no score or rank. The values that a system is compared with are in
+    `others`. All arrays have shape (systems,).
 
     Examples
     --------
@@ -211,21 +212,21 @@ def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floa
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
-    mine, theirs = to_order(sign * values), to_order(sign * others)
-    better = theirs > mine[:, None]
-    np.fill_diagonal(better, False)
-    return np.where(np.isnan(mine), np.nan, 1.0 + better.sum(axis=1))
+    ordered, others_ordered = to_order(sign * values), to_order(sign * others)
+    is_better = others_ordered > ordered[:, None]
+    np.fill_diagonal(is_better, False)
+    return np.where(np.isnan(ordered), np.nan, 1.0 + is_better.sum(axis=1))
 
 
 def agreement(before: Floats, after: Floats) -> float:
-    """Kendall's tau-b of two orders of the systems that have a score; NaN where all are tied."""
-    known = ~(np.isnan(before) | np.isnan(after))
-    rounded = [to_order(one[known]) for one in (before, after)]
+    """Compute Kendall's tau-b of two orders of the systems with a score; NaN if all are tied."""
+    has_score = ~(np.isnan(before) | np.isnan(after))
+    rounded = [to_order(scores[has_score]) for scores in (before, after)]
     return float(kendall_tau(*rounded))
 
 
 def ranked_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
-    """Return the `topic`, `doc` and `rank` of what a run retrieved, down to a depth."""
+    """Return `topic`, `doc` and `rank` of the documents of a run, down to a depth."""
     frame = pl.DataFrame(
         {
             "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes),

@@ -1,4 +1,4 @@
-"""The concordance test: which of two measures agrees more often with a gold measure."""
+"""Concordance of measures with a gold standard."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from cranfield.meta.measure_studies.correlations import (
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned
+from cranfield.scores.one_measure import align_scores
 from cranfield.tabular import Table
 
 MARKS = ((0.01, "‡"), (0.05, "†"))
-"""How significance is marked in the table of the paper."""
+"""Significance levels, and their marks in the table of the paper."""
 
 
 class Concordance(Study):
@@ -35,9 +35,9 @@ class Concordance(Study):
     Attributes
     ----------
     measures, gold
-        The candidates; the gold standard: one measure, or several that have to agree all at once.
+        The candidates; the gold standard: one measure, or several that all have to agree.
     systems, topics
-        Numbers of them.
+        Numbers of systems and topics.
     pairs
         The table.
     """
@@ -75,17 +75,16 @@ class Concordance(Study):
         """Return the pairs as the paper's table 2 prints them.
 
         The concordance of the row's measure, that of the column's measure, `‡` or `†` where the
-        sign test
-        is significant at 0.01 or 0.05, and the number of disagreements, as text.
+        sign test is significant at 0.01 or 0.05, and the number of disagreements, as text.
         """
         measures = self.measures
-        cells = {one: dict.fromkeys(measures[1:], "") for one in measures[:-1]}
+        cells = {name: dict.fromkeys(measures[1:], "") for name in measures[:-1]}
         for row in self.pairs.iter_rows(named=True):
             mark = next((mark for alpha, mark in MARKS if row["p"] <= alpha), "")
-            shares = "-"
+            text = "-"
             if row["first proportion"] is not None:
-                shares = f"{row['first proportion']:.0%}/{row['second proportion']:.0%}{mark}"
-            cells[row["first"]][row["second"]] = f"{shares} ({row['disagreements']})"
+                text = f"{row['first proportion']:.0%}/{row['second proportion']:.0%}{mark}"
+            cells[row["first"]][row["second"]] = f"{text} ({row['disagreements']})"
         # A measure may be called "measure".
         columns = [name if name != "measure" else "measure " for name in measures[1:]]
         rows = [(measure, *row.values()) for measure, row in cells.items()]
@@ -93,27 +92,27 @@ class Concordance(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        known = self.pairs.filter(pl.col("disagreements") > 0)
-        if known.is_empty():
+        rows = self.pairs.filter(pl.col("disagreements") > 0)
+        if rows.is_empty():
             return ()
-        ahead = pl.col("first wins") - pl.col("second wins")
+        lead = pl.col("first wins") - pl.col("second wins")
         winners = [
-            *known.filter(ahead > 0)["first"],
-            *known.filter(ahead < 0)["second"],
+            *rows.filter(lead > 0)["first"],
+            *rows.filter(lead < 0)["second"],
         ]
-        most = max(map(winners.count, self.measures))
-        best = [name for name in self.measures if winners.count(name) == most]
-        who, than = "none agrees", "another"
-        if most:
-            verb = "agrees" if len(best) == 1 else "each agree"
-            who = f"{names_or_count(best, 'measure')} {verb}"
-            than = f"{most:,} of the {counted(len(self.measures) - 1, 'other')}"
+        max_wins = max(map(winners.count, self.measures))
+        top_names = [name for name in self.measures if winners.count(name) == max_wins]
+        subject, others = "none agrees", "another"
+        if max_wins:
+            verb = "agrees" if len(top_names) == 1 else "each agree"
+            subject = f"{names_or_count(top_names, 'measure')} {verb}"
+            others = f"{max_wins:,} of the {counted(len(self.measures) - 1, 'other')}"
         alpha = MARKS[-1][0]
-        sure = known.filter(pl.col("p") <= alpha).height
+        n_differ = rows.filter(pl.col("p") <= alpha).height
         return (
-            f"Where two measures disagree, {who} with {' and '.join(self.gold)} more often than"
-            f" {than}. Of {counted(known.height, 'pair')} of measures, {sure:,} differ with p up to"
-            f" {alpha:g} (sign test, each by itself).",
+            f"Where two measures disagree, {subject} with {' and '.join(self.gold)} more often than"
+            f" {others}. Of {counted(rows.height, 'pair')} of measures, {n_differ:,} differ with"
+            f" p up to {alpha:g} (sign test, each by itself).",
             "These p-values are too small, because pairs of runs share runs and topics;"
             " the gold standard itself is not tested.",
         )
@@ -130,7 +129,7 @@ class Concordance(Study):
             " above; ‡ and † for p up to 0.01 and 0.05 (sign test); number of disagreements"
         )
         matrix = self.matrix()
-        # What a measure is called says nothing of the column of names.
+        # The column of names has no title, as a measure may have that name.
         return [Table(title, ["", *matrix.columns[1:]], [list(row) for row in matrix.rows()])]
 
 
@@ -156,7 +155,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     scores_by_measure
         As for :func:`discriminative_power`; of the same topics and systems, in any order.
     gold
-        The gold standard: a name among the measures, which is then no candidate; or
+        The gold standard: a name among the measures, which is then not a candidate; or
         :class:`Scores`; or several of these, or a mapping of names to scores.
 
     Raises
@@ -173,120 +172,123 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     Scores of measures where lower is better are negated. Where a score is missing, that pair of
     runs is excluded on that topic for the pairs of measures concerned, and counted.
 
-    The pairs of runs share runs and topics and are not independent: the sign test takes them as if
-    they were, as the source does, and so its p-values are too small.
+    The pairs of runs share runs and topics and are not independent: the sign test treats them as if
+    they were, as in the source, and so its p-values are too small.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs, covid.qrels, ["nDCG@10", "RR", "P@5"])
-    >>> found = concordance(ev, "P@5")
-    >>> row = found.pairs.row(0, named=True)
+    >>> study = concordance(ev, "P@5")
+    >>> row = study.pairs.row(0, named=True)
     >>> row["disagreements"], row["first concordant"], row["second concordant"]
     (634, 526, 330)
-    >>> print(found.matrix().row(0))
+    >>> print(study.matrix().row(0))
     ('nDCG@10', '83%/52%‡ (634)')
     """
     candidates = by_measure(scores_by_measure)
-    golden = _gold(gold, scores_by_measure, candidates)
-    if not golden:
+    gold_scores = _read_gold(gold, scores_by_measure, candidates)
+    if not gold_scores:
         raise PolicyError("the concordance test requires a gold measure")
-    candidates = {name: one for name, one in candidates.items() if name not in golden}
+    candidates = {name: table for name, table in candidates.items() if name not in gold_scores}
     if len(candidates) < 2:
         raise PolicyError(
             f"the concordance test requires at least two measures besides the gold"
             f" measure, got {len(candidates)}"
         )
     names = tuple(candidates)
-    every: dict[Any, Scores] = {**candidates}
-    every |= {("gold", name): one for name, one in golden.items()}
-    scores = list(aligned(every, called=_called).values())
+    all_scores: dict[Any, Scores] = {**candidates}
+    all_scores |= {("gold", name): table for name, table in gold_scores.items()}
+    scores = list(align_scores(all_scores, called=_describe_name).values())
     topics, systems = scores[0].values.shape
     if systems < 2:
         raise CranfieldError(f"the concordance test requires at least two systems, got {systems}")
     return Concordance(
         {},
         measures=names,
-        gold=tuple(golden),
+        gold=tuple(gold_scores),
         systems=systems,
         topics=topics,
-        pairs=_compared(names, scores),
+        pairs=_compare_pairs(names, scores),
     )
 
 
-def _called(name: Any) -> str:
+def _describe_name(name: Any) -> str:
     return f"the gold measure {quoted(name[1])}" if isinstance(name, tuple) else quoted(name)
 
 
-def _gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[str, Scores]:
+def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[str, Scores]:
     if isinstance(gold, Mapping):
         return by_measure(gold)
     scores: dict[str, Scores] = {}
-    several = [gold] if isinstance(gold, (str, Measure, Scores)) else gold
-    for number, one in enumerate(several, 1):
-        name = one.measure or f"gold {number}" if isinstance(one, Scores) else None
+    items = [gold] if isinstance(gold, (str, Measure, Scores)) else gold
+    for number, item in enumerate(items, 1):
+        name = item.measure or f"gold {number}" if isinstance(item, Scores) else None
         if name is None:
-            name = _known_name(str(one), data, candidates)
+            name = _candidate_name(str(item), data, candidates)
         if name in scores:
             raise PolicyError(f"the gold measure {quoted(name)} occurs twice")
-        scores[name] = one if isinstance(one, Scores) else candidates[name]
+        scores[name] = item if isinstance(item, Scores) else candidates[name]
     return scores
 
 
-def _known_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> str:
+def _candidate_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> str:
     """Return the name of a measure among the candidates; an evaluation knows aliases too."""
     if name not in candidates and isinstance(data, Mapping):
         with suppress(KeyError):
             scores = data[name]
-            name = next(known for known, one in candidates.items() if one is scores)
+            name = next(label for label, table in candidates.items() if table is scores)
     if name not in candidates:
-        known = ", ".join(candidates)
-        raise PolicyError(f"unknown measure {quoted(name)}; expected one of: {known}")
+        raise PolicyError(
+            f"unknown measure {quoted(name)}; expected one of: {', '.join(candidates)}"
+        )
     return name
 
 
-def _compared(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame:
-    """Compare the candidates two at a time; their scores are followed by those of gold measures."""
+def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame:
+    """Compare pairs of candidates; their scores are followed by those of gold measures."""
     # Every count is a product of indicators, summed over pairs of runs: a matrix product, exact in
     # floats below 2**53. Rows are of the first candidate, columns of the second.
     values = higher_is_better(scores)
-    number = len(names)
+    n_measures = len(names)
     first, second = np.triu_indices(values.shape[2], 1)
-    compared, disagreements, concordant, both = np.zeros((4, number, number))
+    compared, disagreements, concordant, both_concordant = np.zeros((4, n_measures, n_measures))
     for topic in range(values.shape[1]):
         preferred = signs(values[:, topic], first, second)
-        golden = preferred[number:]
-        judged = ~np.isnan(golden).any(axis=0)
-        scored = np.where(judged, ~np.isnan(preferred[:number]), 0.0)
-        up = np.where(judged, preferred[:number] > 0, 0.0)
-        down = np.where(judged, preferred[:number] < 0, 0.0)
-        # Of two measures that disagree, one is up and the other down.
-        up_agrees, down_agrees = (golden >= 0).all(axis=0), (golden <= 0).all(axis=0)
-        compared += scored @ scored.T
+        gold_signs = preferred[n_measures:]
+        has_gold = ~np.isnan(gold_signs).any(axis=0)
+        has_score = np.where(has_gold, ~np.isnan(preferred[:n_measures]), 0.0)
+        up = np.where(has_gold, preferred[:n_measures] > 0, 0.0)
+        down = np.where(has_gold, preferred[:n_measures] < 0, 0.0)
+        # Of two measures that disagree, one is up (prefers the first run), the other down.
+        up_agrees, down_agrees = (gold_signs >= 0).all(axis=0), (gold_signs <= 0).all(axis=0)
+        compared += has_score @ has_score.T
         disagreements += up @ down.T + down @ up.T
         concordant += (up * up_agrees) @ down.T + (down * down_agrees) @ up.T
-        both_agree = (up * (up_agrees & down_agrees)) @ down.T
-        both += both_agree + both_agree.T
-    i, j = np.triu_indices(number, 1)
-    every = (compared, disagreements, concordant, concordant.T, both)
-    known, differ, mine, theirs, tied = (one[i, j].astype(np.int64) for one in every)
+        agreement = (up * (up_agrees & down_agrees)) @ down.T
+        both_concordant += agreement + agreement.T
+    i, j = np.triu_indices(n_measures, 1)
+    matrices = (compared, disagreements, concordant, concordant.T, both_concordant)
+    n_compared, n_disagree, n_first, n_second, n_both = (
+        matrix[i, j].astype(np.int64) for matrix in matrices
+    )
     with np.errstate(invalid="ignore"):
-        shares = mine / differ, theirs / differ
+        proportions = n_first / n_disagree, n_second / n_disagree
     return pl.DataFrame(
         {
             **name_pairs(names),
-            "compared": known,
-            "missing": values.shape[1] * first.size - known,
-            "disagreements": differ,
-            "first concordant": mine,
-            "second concordant": theirs,
-            "first proportion": shares[0],
-            "second proportion": shares[1],
-            "first wins": mine - tied,
-            "second wins": theirs - tied,
-            "both": tied,
-            "neither": differ - mine - theirs + tied,
-            "p": sign_pvalue(mine - tied, theirs - tied),
+            "compared": n_compared,
+            "missing": values.shape[1] * first.size - n_compared,
+            "disagreements": n_disagree,
+            "first concordant": n_first,
+            "second concordant": n_second,
+            "first proportion": proportions[0],
+            "second proportion": proportions[1],
+            "first wins": n_first - n_both,
+            "second wins": n_second - n_both,
+            "both": n_both,
+            "neither": n_disagree - n_first - n_second + n_both,
+            "p": sign_pvalue(n_first - n_both, n_second - n_both),
         }
     ).fill_nan(None)

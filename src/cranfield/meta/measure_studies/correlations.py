@@ -1,4 +1,4 @@
-"""Rank correlation of measures: how much they agree on the order of systems."""
+"""Rank correlation of measures: their agreement on the order of systems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned, complete
+from cranfield.scores.one_measure import align_scores, complete_scores
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.prepare import as_scores
 from cranfield.tabular import Table, number
@@ -57,22 +57,22 @@ def name_pairs(names: Sequence[str]) -> dict[str, Any]:
     """Return the columns `first` and `second` of a table of all pairs of names."""
     labels = pl.Series(names, dtype=pl.String)
     indices = np.triu_indices(len(names), 1)
-    return {side: labels.gather(at) for side, at in zip(("first", "second"), indices, strict=True)}
+    return {side: labels.gather(k) for side, k in zip(("first", "second"), indices, strict=True)}
 
 
 def signs(values: Floats, first: Any, second: Any) -> Floats:
-    """Return which of two systems each measure prefers on a topic, shape (measures, pairs).
+    """Return the preferences of measures between systems on a topic, shape (measures, pairs).
 
-    From scores, high ones the better, of shape (measures, systems), and indices of the systems of
-    each pair: 1 for the first, -1 for the second, 0 for a tie, NaN for a missing score.
+    Scores, of shape (measures, systems), are better if higher; indices are of the systems of each
+    pair. 1 is for the first system, -1 for the second, 0 for a tie, NaN for a missing score.
     """
     slack = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
-    apart = values[:, first] - values[:, second]
-    return np.asarray(np.where(np.abs(apart) <= slack, 0.0, np.sign(apart)))
+    difference = values[:, first] - values[:, second]
+    return np.asarray(np.where(np.abs(difference) <= slack, 0.0, np.sign(difference)))
 
 
 def sign_pvalue(wins: Any, losses: Any) -> Floats:
-    """Return the exact two-sided p-values of the sign test; 1 where nothing was won or lost."""
+    """Return the exact two-sided p-values of the sign test; 1 without wins and losses."""
     won, lost = np.asarray(wins), np.asarray(losses)
     tail = 2 * bdtr(np.minimum(won, lost), won + lost, 0.5)
     return np.asarray(np.where(won + lost > 0, np.minimum(1.0, tail), 1.0))
@@ -89,21 +89,21 @@ METHODS = {
 """Correlation coefficients, with their titles."""
 
 
-def levels_of(compared: Floats, gap: Floats) -> Floats:
-    """Return the order of systems by each measure as whole numbers from 0, equal for ties.
+def levels_of(values: Floats, gap: Floats) -> Floats:
+    """Return the order of systems by each measure as integers from 0, equal for ties.
 
-    Shapes (measures, systems); neighbours in order no further apart than `gap`, shape (measures,),
-    are tied.
+    Values and result have shape (measures, systems); neighbours in order that differ by at most
+    `gap`, shape (measures,), are tied.
     """
-    by_value = np.argsort(compared, axis=1, kind="stable")
-    steps = np.diff(np.take_along_axis(compared, by_value, axis=1), axis=1) > gap[:, None]
-    levels = np.zeros(compared.shape)
+    by_value = np.argsort(values, axis=1, kind="stable")
+    steps = np.diff(np.take_along_axis(values, by_value, axis=1), axis=1) > gap[:, None]
+    levels = np.zeros(values.shape)
     np.put_along_axis(levels, by_value[:, 1:], np.cumsum(steps, axis=1), axis=1)
     return levels
 
 
-def options_of(method: str, ties: str, p: Any) -> dict[str, Any]:
-    """Return the options that a method has, checked."""
+def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
+    """Check the options of a method, and return those that it has."""
     if method == "rbo":
         return {"ties": ties, "p": check(p, ties)}
     if method == "tau-ap":
@@ -143,29 +143,29 @@ def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str,
 
 
 def _pearson(values: Floats, levels: Floats) -> Floats:
-    """Compute Pearson's correlation; NaN where all values are tied but for rounding."""
+    """Compute Pearson's correlation; NaN where all values are tied within rounding."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        # So scaled, squares neither vanish nor overflow.
+        # Scaling keeps squares from vanishing or overflowing.
         scaled = values / np.abs(values).max(axis=1, keepdims=True)
         scaled = scaled - scaled.mean(axis=1, keepdims=True)
         unit = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
         correlation = np.clip(unit @ unit.T, -1.0, 1.0)
-    constant = (levels == levels[:, :1]).all(axis=1)
-    return np.where(constant | constant[:, None], np.nan, correlation)
+    is_constant = (levels == levels[:, :1]).all(axis=1)
+    return np.where(is_constant | is_constant[:, None], np.nan, correlation)
 
 
 class Correlations(Study):
-    """Rank correlation of measures, each with each.
+    """Rank correlations of all pairs of measures.
 
     Attributes
     ----------
     measures
         The measures, in order.
     overall
-        Of the systems' values over all topics; shape (measures, measures).
+        Correlations of the systems' values over all topics; shape (measures, measures).
     topicwise
-        Of their scores on each topic, NaN where a measure ties all systems; shape (topics,
-        measures, measures).
+        Correlations of their scores on each topic, NaN where a measure ties all systems; shape
+        (topics, measures, measures).
     by_topic, lowest
         Mean and lowest of `topicwise` over the topics that have a value; shape (measures,
         measures).
@@ -173,7 +173,7 @@ class Correlations(Study):
         Number of those topics; shape (measures, measures).
     topics, systems
         The topics that were used, and the systems.
-    turned
+    lower_is_better
         The measures for which lower scores are better; their scores were negated.
     notes
         Topics or scores that were excluded or imputed.
@@ -198,16 +198,16 @@ class Correlations(Study):
     @property
     def pairs(self) -> pl.DataFrame:
         """The table, a row for each pair of measures."""
-        at = np.triu_indices(len(self.measures), 1)
-        each = self.topicwise[:, *at]
-        worst = np.where(np.isnan(each), np.inf, each).argmin(axis=0)
+        indices = np.triu_indices(len(self.measures), 1)
+        coefficients = self.topicwise[:, *indices]
+        lowest = np.where(np.isnan(coefficients), np.inf, coefficients).argmin(axis=0)
         pairs = {
             **name_pairs(self.measures),
-            "overall": self.overall[at],
-            "by topic": self.by_topic[at],
-            "lowest": self.lowest[at],
-            "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(worst),
-            "topics": self.counted_topics[at],
+            "overall": self.overall[indices],
+            "by topic": self.by_topic[indices],
+            "lowest": self.lowest[indices],
+            "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(lowest),
+            "topics": self.counted_topics[indices],
         }
         topic = pl.when(pl.col("topics") > 0).then("lowest topic").alias("lowest topic")
         return pl.DataFrame(pairs).fill_nan(None).with_columns(topic)
@@ -228,12 +228,12 @@ class Correlations(Study):
         lead = f"{pairs(high)}: {self.method} {high:.2f}."
         if low < high:
             lead = (
-                f"Most alike order the systems {pairs(high)} ({self.method} {high:.2f}), least"
-                f" {pairs(low)} ({low:.2f})."
+                f"The orders of systems agree most for {pairs(high)} ({self.method} {high:.2f}),"
+                f" least for {pairs(low)} ({low:.2f})."
             )
         return (
             lead,
-            f"That is by the means of {counted(len(self.systems), 'system')} over"
+            f"The orders are by the means of {counted(len(self.systems), 'system')} over"
             f" {counted(len(self.topics), 'topic')}.",
         )
 
@@ -277,7 +277,7 @@ def correlate(
     ties: str = "b",
     p: float = 0.9,
 ) -> Correlations:
-    """Compare the orders of systems by several measures, each with each.
+    """Correlate the orders of systems by all pairs of measures.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def correlate(
         same systems on the same topics, in any order; scores as for :func:`cranfield.compare`.
     method
         Correlation coefficient between the orders of systems. `tau`: Kendall's tau-b. `tau-a`: its
-        version without correction for ties. `tau-ap`: the average of both ways of tau AP. `rbo`:
+        version without correction for ties. `tau-ap`: tau AP, averaged over both directions. `rbo`:
         rank-biased overlap, extrapolated. `pearson`: of the scores themselves, which requires
         interval scales. `spearman`: of their mid-ranks.
     missing
@@ -294,12 +294,12 @@ def correlate(
         count a missing score as 0.
     ties, p
         For `tau-ap`: `a` or `b`; for `rbo`: `a`, `b` or `w`, and a proportion p between 0 and 1.
-        With `a`, a measure with ties agrees with itself less than fully.
+        With `a`, the coefficient of a measure with ties and itself is below 1.
 
     Returns
     -------
     Correlations
-        Overall, which takes the measure's own value over topics (its mean, geometric mean or sum);
+        Overall, by the measure's own value over topics (its mean, geometric mean or sum);
         and topic by topic, the mean and the lowest over topics (Ferrante, Ferro and Fuhr 2021,
         section 3.3).
 
@@ -318,46 +318,46 @@ def correlate(
     Values over topics are rounded to 8 decimals before systems are ordered by them, as in footnote
     9 of the source; scores on a topic are tied if they differ by rounding only. `pearson` uses the
     raw scores. A topic on which all systems are tied by one of two measures has no coefficient
-    (but by `tau-a`, where it is 0, and by `rbo`), and does not count in their mean.
+    (except by `tau-a`, where it is 0, and by `rbo`), and is excluded from their mean.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, ["P@10", "nDCG@10", "RR"])
-    >>> found = correlate(ev)
-    >>> found
+    >>> study = correlate(ev)
+    >>> study
     Correlations(Kendall's tau-b: 3 measures, 6 systems, 50 topics)
-    >>> found.overall.shape, found.pairs.columns[:4]
+    >>> study.overall.shape, study.pairs.columns[:4]
     ((3, 3), ['first', 'second', 'overall', 'by topic'])
     """
     call = check_arguments(correlate, locals())
     check_share("p", p)
-    options = options_of(method, ties, p)
+    options = check_options(method, ties, p)
     by_name = by_measure(scores_by_measure)
     if len(by_name) < 2:
         raise PolicyError(f"a correlation requires at least two measures, got {len(by_name)}")
-    scores, notes = complete(aligned(by_name), missing)
-    some = next(iter(scores.values()))
-    if len(some.systems) < 2 or not some.topics:
-        sizes = counted(len(some.systems), "system"), counted(len(some.topics), "topic")
+    scores, notes = complete_scores(align_scores(by_name), missing)
+    reference = next(iter(scores.values()))
+    if len(reference.systems) < 2 or not reference.topics:
+        sizes = counted(len(reference.systems), "system"), counted(len(reference.topics), "topic")
         raise CranfieldError(
             f"a correlation requires at least two systems, got {sizes[0]} on {sizes[1]}"
         )
-    low = np.array([table.lower_is_better for table in scores.values()])
+    is_lower_better = np.array([table.lower_is_better for table in scores.values()])
     totals = np.array([table.overall() for table in scores.values()])
-    totals[low] *= -1
+    totals[is_lower_better] *= -1
     cells = np.ascontiguousarray(np.swapaxes(higher_is_better(scores.values()), 0, 1))
     order = levels_of(to_order(totals), np.zeros(len(totals)))
     topicwise = np.empty((len(cells), len(scores), len(scores)))
     for topic, values in enumerate(cells):
         levels = levels_of(values, ROUNDING * np.abs(values).max(axis=1))
         topicwise[topic] = agreement(values, levels, method, options)
-    defined = ~np.isnan(topicwise)
-    n_topics = defined.sum(axis=0).astype(np.int64)
+    is_defined = ~np.isnan(topicwise)
+    n_topics = is_defined.sum(axis=0).astype(np.int64)
     with np.errstate(invalid="ignore"):
-        mean = np.where(defined, topicwise, 0.0).sum(axis=0) / n_topics
-    lowest = np.where(defined, topicwise, np.inf).min(axis=0)
+        mean = np.where(is_defined, topicwise, 0.0).sum(axis=0) / n_topics
+    lowest = np.where(is_defined, topicwise, np.inf).min(axis=0)
     return Correlations(
         call,
         measures=tuple(scores),
@@ -366,9 +366,9 @@ def correlate(
         by_topic=mean,
         lowest=np.where(n_topics > 0, lowest, np.nan),
         counted_topics=n_topics,
-        topics=some.topics,
-        systems=some.systems,
-        turned=tuple(name for name, table in scores.items() if table.lower_is_better),
+        topics=reference.topics,
+        systems=reference.systems,
+        lower_is_better=tuple(name for name, table in scores.items() if table.lower_is_better),
         notes=notes,
         options=options,
     )

@@ -12,12 +12,12 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import by_measure
-from cranfield.meta.study import SYSTEM_PAIR, Study, most_and_fewest, percent
+from cranfield.meta.study import SYSTEM_PAIR, Study, describe_extremes, percent
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.work import Work, fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned
+from cranfield.scores.one_measure import align_scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.registry import CORRECTIONS, Options, find_test
 
@@ -32,7 +32,7 @@ class DiscriminativePower(Study):
     measures, systems
         The measures, and the number of systems.
     topics
-        By measure: how many topics were compared, after the policy for missing scores.
+        Number of topics compared, by measure, after the policy for missing scores.
     pairs
         The table `pairs`.
     notes
@@ -95,11 +95,11 @@ class DiscriminativePower(Study):
         The p-values of each measure from the smallest, with ranks from 1: figure 16 of the source.
         """
         rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        place = pl.col("measure").replace_strict(list(self.measures), range(len(self.measures)))
+        position = pl.col("measure").replace_strict(list(self.measures), range(len(self.measures)))
         return (
             self.pairs.sort("p", maintain_order=True)
             .select("measure", rank.over("measure").alias("rank"), "p")
-            .sort(place, "rank")
+            .sort(position, "rank")
         )
 
     @property
@@ -107,35 +107,35 @@ class DiscriminativePower(Study):
         first = self.summary.row(0, named=True)
         if first["power"] is None:
             return ()
-        how = f"by {self.test} with {self.correction} at {self.alpha:g}"
+        condition = f"by {self.test} with {self.correction} at {self.alpha:g}"
         pairs = f"{counted(first['pairs'], 'pair')} of systems"
         if first["power"] == 0:
-            return (f"By no measure is any of {pairs} significantly different, {how}.",)
+            return (f"By no measure is any of {pairs} significantly different, {condition}.",)
 
-        def share(row: Mapping[str, Any]) -> tuple[str, str]:
+        def describe(row: Mapping[str, Any]) -> tuple[str, str]:
             number = f"{row['significant']:,}"
             return f"{number} of {pairs} ({percent(row['power'])})", number
 
         return (
-            most_and_fewest(self.summary, "significant", "significant differences", share),
-            f"Decisions {how}, on these {counted(self.systems, 'system')} and topics; more power"
-            f" does not make a measure valid.",
+            describe_extremes(self.summary, "significant", "significant differences", describe),
+            f"Decisions {condition}, on these {counted(self.systems, 'system')} and topics; more"
+            " power does not make a measure valid.",
         )
 
     def heading(self) -> list[str]:
         topics = " or ".join(map(str, sorted(set(self.topics.values()))))
-        drawn = f", {self.resamples:,} samples, seed {self.seed}" if self.resamples else ""
+        sampling = f", {self.resamples:,} samples, seed {self.seed}" if self.resamples else ""
         return [
             f"{counted(len(self.measures), 'measure')}, {counted(self.systems, 'system')},"
             f" {topics} topics; test {self.test}, correction {self.correction},"
-            f" alpha {self.alpha:g}{drawn}"
+            f" alpha {self.alpha:g}{sampling}"
         ]
 
     def note_lines(self) -> list[str]:
         """Return each note once, with the measures that it applies to."""
         measures: dict[str, list[str]] = {}
-        for name, some in self.notes.items():
-            for note in some:
+        for name, measure_notes in self.notes.items():
+            for note in measure_notes:
                 measures.setdefault(note.replace(f" {name} is ", " it is "), []).append(name)
         return [f"note: {', '.join(names)}: {note}" for note, names in measures.items()]
 
@@ -160,8 +160,7 @@ def discriminative_power(
 
     .. math:: \mathrm{power}(M) = \frac{|\{(x, y) : p_M(x, y) \le \alpha\}|}{m (m - 1) / 2}
 
-    with m systems. A measure of high power is consistent over topics; the power does not say that
-    it measures what it should.
+    with m systems. A measure of high power is consistent over topics, but not necessarily valid.
 
     Source: Sakai (2006a), with the paired bootstrap test; Sakai (2013), section 5.1 and figure 16,
     with the randomised version of Tukey's HSD test.
@@ -177,8 +176,8 @@ def discriminative_power(
     resamples
         Number of resamples, for tests that resample.
     seed
-        Of the random numbers. All measures get the same: topics are permuted or drawn alike, so
-        that measures differ by their scores alone.
+        Seed of the random numbers, which are the same for all measures, so that measures differ by
+        their scores alone.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure.
 
@@ -187,8 +186,7 @@ def discriminative_power(
     PolicyError
         For an unknown test, correction or option.
     CranfieldError
-        When measures differ in systems or topics; for scores that the test cannot take, with a
-        message that begins with the measure.
+        If measures differ in systems or topics; for scores that the test cannot take.
 
     Notes
     -----
@@ -201,34 +199,34 @@ def discriminative_power(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:8], covid.qrels, ["P@5", "nDCG@20"])
-    >>> found = discriminative_power(ev, resamples=500)
-    >>> found.summary["measure", "pairs", "significant"].rows()
+    >>> study = discriminative_power(ev, resamples=500)
+    >>> study.summary["measure", "pairs", "significant"].rows()
     [('nDCG@20', 28, 8), ('P@5', 28, 4)]
     """
     call = check_arguments(discriminative_power, locals())
-    scores_of = aligned(by_measure(scores_by_measure), shards=True)
+    scores_of = align_scores(by_measure(scores_by_measure), shards=True)
     info = find_test(test).info
-    correct = CORRECTIONS.find(correction)
-    numbers: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
-    Options(**numbers)
-    options = {"test": info.name, "correction": correct, **numbers, "missing": missing}
+    correction_name = CORRECTIONS.find(correction)
+    parameters: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
+    Options(**parameters)
+    options = {"test": info.name, "correction": correction_name, **parameters, "missing": missing}
     names = list(scores_of)
     scores = {"measures": names, "scores": fingerprint(*scores_of.values())}
     table = run_parts(
-        _compared,
+        _compare,
         (scores_of, options),
         {f"measure-{number}": name for number, name in enumerate(names, 1)},
         about={"study": "discriminative power", **scores, **options},
         **work,
     )
     by_name = table.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
-    random = info.random or CORRECTIONS[correct].random
+    is_random = info.random or CORRECTIONS[correction_name].random
     return DiscriminativePower(
         call,
         test=info.name,
-        correction=correct,
-        resamples=resamples if random else None,
-        seed=seed if random else None,
+        correction=correction_name,
+        resamples=resamples if is_random else None,
+        seed=seed if is_random else None,
         measures=tuple(names),
         systems=len(scores_of[names[0]].systems),
         topics=dict(by_name.select("measure", "topics").iter_rows()),
@@ -237,10 +235,10 @@ def discriminative_power(
     )
 
 
-def _compared(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
+def _compare(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
     scores_of, options = shared
     try:
-        # One thread: it is the measures that are spread over workers.
+        # One thread, as measures are distributed over workers.
         comparison = compare(scores_of[name], jobs=1, **options)
     except PolicyError:
         raise

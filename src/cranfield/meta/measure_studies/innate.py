@@ -1,4 +1,4 @@
-"""Innate orders: topics on which every measure prefers the same one of two rankings."""
+"""Innate orders: topics on which all measures prefer the same ranking of two."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from cranfield.meta.measure_studies.correlations import (
     sign_pvalue,
     signs,
 )
-from cranfield.meta.study import SYSTEM_PAIR, Study, attaining, percent
+from cranfield.meta.study import SYSTEM_PAIR, Study, names_with_value, percent
 from cranfield.result import Column, Columns
 from cranfield.significance.preferences import OPEN, innate_order
 
 COUNTS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
-"""How two rankings of a topic may be ordered, and the code of each case."""
+"""Possible orders of two rankings of a topic, with their codes."""
 
 
 class InnateOrders(Study):
@@ -75,41 +75,43 @@ class InnateOrders(Study):
     }
 
     def _proportions(self) -> tuple[int, Floats]:
-        """Return the pairs of rankings, and the proportions ordered, the same and open."""
-        better, worse, same, free = (int(self.pairs[name].sum()) for name in COUNTS)
-        total = better + worse + same + free
-        return total, np.array([better + worse, same, free]) / max(1, total)
+        """Return the number of pairs of rankings, and the proportions ordered, same and open."""
+        n_better, n_worse, n_same, n_open = (int(self.pairs[name].sum()) for name in COUNTS)
+        total = n_better + n_worse + n_same + n_open
+        return total, np.array([n_better + n_worse, n_same, n_open]) / max(1, total)
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        total, (ordered, same, free) = self._proportions()
+        total, (ordered, same, open_) = self._proportions()
         if not total:
             return ()
         measures = ""
-        most: Any = self.agreement["against"].max()
-        if most == 0:
+        most_against: Any = self.agreement["against"].max()
+        if most_against == 0:
             measures = " No measure in this study contradicts that order."
-        elif most is not None:
-            worst = names_or_count(attaining(self.agreement, "against", most), "measure")
-            number = self.agreement["ordered"][0]
+        elif most_against is not None:
+            worst_names = names_or_count(
+                names_with_value(self.agreement, "against", most_against), "measure"
+            )
+            n_ordered = self.agreement["ordered"][0]
             measures = (
-                f" The most contradictions of that order are those of {worst}: {most:,} of"
-                f" {number:,}."
+                f" The most contradictions of that order are those of {worst_names}:"
+                f" {most_against:,} of {n_ordered:,}."
             )
         return (
             f"In {percent(ordered)} of the pairs of rankings one is better whatever the measure; in"
-            f" {percent(free)} measures are free to differ, and in {percent(same)} the rankings are"
-            f" the same.{measures}",
+            f" {percent(open_)} measures are free to differ, and in {percent(same)} the rankings"
+            f" are the same.{measures}",
             f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
             f" relevant.",
         )
 
     def heading(self) -> list[str]:
-        total, (ordered, same, free) = self._proportions()
+        total, (ordered, same, open_) = self._proportions()
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {total:,} pairs"
             f" of rankings {percent(ordered)} are ordered innately, {percent(same)} the same,"
-            f" {percent(free)} open"
+            f" {percent(open_)} open"
         ]
 
 
@@ -120,10 +122,10 @@ def innate_orders(
 ) -> InnateOrders:
     r"""Count the topics on which one of two rankings is better by any measure.
 
-    A ranking gets better when a document gives way to a more relevant one, or changes places with
-    a more relevant one below it. Where such steps lead from one ranking to another, every measure
-    that rewards them both orders the two likewise, or ties them: the order is innate. Elsewhere
-    measures are free to differ.
+    A ranking improves if a document is replaced by a more relevant one, or swapped with a more
+    relevant one below it. If such steps lead from one ranking to another, every measure that
+    rewards both kinds of steps orders the two in this way, or ties them: the order is innate.
+    Otherwise measures may differ.
 
     .. math:: r \preceq s \iff |\{j \le k : r_j \ge a\}| \le |\{j \le k : s_j \ge a\}|
        \quad \text{for all ranks } k \text{ and grades } a
@@ -139,8 +141,8 @@ def innate_orders(
     depth
         Number of top ranks that are considered.
     measures
-        Measures, or their texts, that are compared with the innate order; cut them off at `depth`
-        or above, as they may else see what it does not.
+        Measures, or their texts, that are compared with the innate order; their cutoff should be at
+        most `depth`, as deeper ranks are not part of the innate order.
 
     Raises
     ------
@@ -151,18 +153,17 @@ def innate_orders(
     -----
     The sign test excludes topics that are the same or open. It assumes that topics are drawn
     independently, and is about topics with an innate order only; p-values are not corrected for
-    multiple comparisons. A measure that goes `against` the order does not reward both steps, or
-    sees more
-    ranks, or divides by something that the rankings differ in.
+    multiple comparisons. A measure `against` the order does not reward both steps, or
+    uses more ranks, or divides by a quantity in which the rankings differ.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
-    >>> found = innate_orders(cf.judge(covid.runs[:3], covid.qrels), 10, ["P@10", "nDCG@10"])
-    >>> found.agreement["against"].to_list()
+    >>> study = innate_orders(cf.judge(covid.runs[:3], covid.qrels), 10, ["P@10", "nDCG@10"])
+    >>> study.agreement["against"].to_list()
     [0, 0]
-    >>> [(row["better"], row["worse"], row["open"]) for row in found.pairs.to_dicts()]
+    >>> [(row["better"], row["worse"], row["open"]) for row in study.pairs.to_dicts()]
     [(10, 13, 7), (12, 14, 10), (15, 13, 7)]
     """
     if not isinstance(judged, JudgedRuns):
@@ -175,16 +176,16 @@ def innate_orders(
     grades = judged.grades_by_rank(int(depth))
     pair_orders = np.array([innate_order(topic[first], topic[second]) for topic in grades])
     counts = {name: (pair_orders == code).sum(axis=0) for name, code in COUNTS.items()}
-    ordered, is_open = np.abs(pair_orders) == 1, pair_orders == OPEN
-    none = isinstance(measures, Sized) and not len(measures)
-    evaluation = {} if none else score(judged, measures)
+    is_ordered, is_open = np.abs(pair_orders) == 1, pair_orders == OPEN
+    no_measures = isinstance(measures, Sized) and not len(measures)
+    evaluation = {} if no_measures else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
         preferred = signs(higher_is_better([scores])[0], first, second)
-        likewise = (preferred * pair_orders)[ordered]
-        decides = (np.abs(preferred[is_open]) == 1).sum()
-        numbers = [ordered.sum(), *((likewise == sign).sum() for sign in (1, 0, -1))]
-        rows.append((name, *map(int, (*numbers, is_open.sum(), decides))))
+        products = (preferred * pair_orders)[is_ordered]
+        n_decided = (np.abs(preferred[is_open]) == 1).sum()
+        numbers = [is_ordered.sum(), *((products == sign).sum() for sign in (1, 0, -1))]
+        rows.append((name, *map(int, (*numbers, is_open.sum(), n_decided))))
     columns = dict.fromkeys(InnateOrders.columns["agreement"], pl.Int64)
     return InnateOrders(
         {},

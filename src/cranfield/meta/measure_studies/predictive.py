@@ -1,4 +1,4 @@
-"""Predictive power: how often a measure prefers the run that people prefer."""
+"""Predictive power of measures for preferences of people between runs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from cranfield.meta.measure_studies.correlations import (
     sign_pvalue,
     signs,
 )
-from cranfield.meta.study import MEASURE_PAIR, Study, attaining, most_and_fewest, percent
+from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, names_with_value, percent
 from cranfield.meta.study_options import Proportion
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned, places_of
+from cranfield.scores.one_measure import align_scores, places_of
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Schema, optional
 from cranfield.sources.schemas import Column as ColumnOfFile
@@ -53,21 +53,24 @@ WORDS = {
     **dict.fromkeys(("second", "right", "2"), -1),
     **dict.fromkeys(("tie", "tied", "same", "equal", "0"), 0),
 }
-"""How preferences are written besides the names of systems, in any case."""
+"""Words for preferences besides the names of systems, in any case."""
 
 
-def joined(table: pl.DataFrame) -> pl.DataFrame:
-    """Join the preferences for the same runs of a topic, whichever of the two came first.
+def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
+    """Merge the preferences for the same runs of a topic, in either order.
 
-    The majority of votes decides; ties are votes for none, and as many for the one as for the other
-    is a tie. Takes and returns the table of :func:`read_preferences`.
+    The majority of votes decides; ties are votes for neither run, and equal numbers of votes are a
+    tie. Takes and returns the table of :func:`read_preferences`.
     """
-    turned = pl.col("first") > pl.col("second")
+    is_reversed = pl.col("first") > pl.col("second")
     return (
         table.with_columns(
-            pl.when(turned).then("second").otherwise("first").alias("first"),
-            pl.when(turned).then("first").otherwise("second").alias("second"),
-            pl.when(turned).then(-pl.col("preferred")).otherwise("preferred").alias("preferred"),
+            pl.when(is_reversed).then("second").otherwise("first").alias("first"),
+            pl.when(is_reversed).then("first").otherwise("second").alias("second"),
+            pl.when(is_reversed)
+            .then(-pl.col("preferred"))
+            .otherwise("preferred")
+            .alias("preferred"),
         )
         .group_by("topic", "first", "second", maintain_order=True)
         .agg(
@@ -78,28 +81,28 @@ def joined(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
-    """Read preferences, and check them against the topics and systems that have scores.
+def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
+    """Read preferences, and check that their topics and systems have scores.
 
     Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
-    0 for a tie), `votes`, which is 1, and `assessor`, null where there is none.
+    0 for a tie), `votes`, which is 1, and `assessor`, which may be null.
     """
     table = read_table(data, _PREFERENCES)
-    known = {"topic": set(like.topics), "system": set(like.systems)}
+    names_with_scores = {"topic": set(scores.topics), "system": set(scores.systems)}
     rows = []
     for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):
         topic, first, second, preferred = (label or "" for label in labels)
         for kind, name in (("topic", topic), ("system", first), ("system", second)):
-            if name not in known[kind]:
+            if name not in names_with_scores[kind]:
                 raise table.wrong(number, f"{kind} {quoted(name)} has no scores")
         if first == second:
             raise table.wrong(number, f"system {quoted(first)} is compared with itself")
-        # A system that is called like one of the words is that system.
+        # A system may have one of the words as its name.
         sign = {second: -1, first: 1}.get(preferred, WORDS.get(preferred.lower()))
         if sign is None:
             names = f"{quoted(first)}, {quoted(second)}"
-            wrong = f"preferred is {names}, first, second or tie, not {quoted(preferred)}"
-            raise table.wrong(number, wrong)
+            message = f"preferred must be {names}, first, second or tie, got {quoted(preferred)}"
+            raise table.wrong(number, message)
         rows.append((topic, first, second, sign, 1, assessor))
     schema: dict[str, Any] = dict.fromkeys(("topic", "first", "second"), pl.String)
     schema |= {"preferred": pl.Int64, "votes": pl.Int64, "assessor": pl.String}
@@ -140,9 +143,9 @@ class PredictivePower(Study):
     measures
         The measures, in order.
     preferences
-        Table of the preferences that were used: `topic`, `first`, `second`, `preferred` (1 for the
-        first, -1 for the second, 0 for a tie), `votes`, how many are joined in it, and `assessor`,
-        null where there is none.
+        Table of the preferences: `topic`, `first`, `second`, `preferred` (1 for the
+        first, -1 for the second, 0 for a tie), `votes`, the number of merged preferences, and
+        `assessor`, which may be null.
     summary, by_assessor, versus
         The tables `preferences`, `assessors` (empty without assessors) and `versus`.
     """
@@ -167,21 +170,24 @@ class PredictivePower(Study):
         if rows.is_empty():
             return ()
 
-        def share(row: Mapping[str, Any]) -> tuple[str, str]:
-            short, low, high = (percent(row[name]) for name in ("predicted", "low", "high"))
-            limits = f"{self.confidence:g} confidence interval {low} to {high}"
-            return f"{row['correct']:,} of {row['preferences']:,}, {short} ({limits})", short
+        def describe(row: Mapping[str, Any]) -> tuple[str, str]:
+            predicted, low, high = (percent(row[name]) for name in ("predicted", "low", "high"))
+            interval = f"{self.confidence:g} confidence interval {low} to {high}"
+            return (
+                f"{row['correct']:,} of {row['preferences']:,}, {predicted} ({interval})",
+                predicted,
+            )
 
-        best = attaining(rows, "predicted", rows["predicted"][0])
-        lead = most_and_fewest(rows, "predicted", "preferences of people predicted", share)
-        if len(best) == 1 < len(rows):
-            apart = self.versus.filter(
-                (pl.col("first") == best[0]) | (pl.col("second") == best[0]),
+        names = names_with_value(rows, "predicted", rows["predicted"][0])
+        lead = describe_extremes(rows, "predicted", "preferences of people predicted", describe)
+        if len(names) == 1 < len(rows):
+            n_different = self.versus.filter(
+                (pl.col("first") == names[0]) | (pl.col("second") == names[0]),
                 pl.col("p") <= 1 - self.confidence,
             ).height
             lead += (
-                f" By sign tests at {1 - self.confidence:g}, each by itself, {best[0]} differs from"
-                f" {apart:,} of the {counted(len(self.measures) - 1, 'other measure')}."
+                f" By sign tests at {1 - self.confidence:g}, each by itself, {names[0]} differs"
+                f" from {n_different:,} of the {counted(len(self.measures) - 1, 'other measure')}."
             )
         return (
             lead,
@@ -189,8 +195,8 @@ class PredictivePower(Study):
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        every = super().frames().items()
-        return {name: frame for name, frame in every if name == "preferences" or frame.height}
+        frames = super().frames().items()
+        return {name: frame for name, frame in frames if name == "preferences" or frame.height}
 
     def heading(self) -> list[str]:
         return [
@@ -208,7 +214,7 @@ def predictive_power(
     majority: Annotated[bool, Flag()] = False,
     confidence: Proportion = 0.95,
 ) -> PredictivePower:
-    r"""Compare measures by how many preferences of people between two runs they predict.
+    r"""Compare measures by the preferences of people between two runs that they predict.
 
     .. math:: \mathrm{predicted}(M) = \frac{|\{(q, x, y) : x \succ y, \; M(q, x) > M(q, y)\}|}
         {|\{(q, x, y) : x \succ y\}|}
@@ -224,120 +230,119 @@ def predictive_power(
     preferences
         A data frame or a CSV file (TSV by its name) with the columns `topic`, `first`, `second`,
         `preferred`, and perhaps `assessor`, under these or other usual names, such as `left` and
-        `right`; or tuples in this order. What is preferred is the name of a system, or else
+        `right`; or tuples in this order. `preferred` has the name of a system, or
         `first`, `left` or `1`; `second`, `right` or `2`; `tie`, `same`, `equal` or `0`.
     majority
         Merge the preferences for the same two runs, in either order, into that of the majority.
-        Ties are votes for none; as many for the one as for the other is a tie.
+        Ties are votes for neither run; equal numbers of votes are a tie.
     confidence
         Confidence level of the intervals, between 0 and 1.
 
     Raises
     ------
     InputError
-        For preferences that cannot be read; the message says where.
+        For preferences that cannot be read.
     CranfieldError
-        For a topic or a system that has no scores, the first one; when measures differ in topics
-        or systems.
+        For a topic or a system without scores; if measures differ in topics or systems.
     PolicyError
         For an invalid option, or without measures.
 
     Notes
     -----
-    A measure that ties two runs predicts nothing: `predicted` counts that as missed, so that a
-    measure does not gain by deciding easy cases only, and `of decided` excludes it. Scores of a
+    A measure that ties two runs makes no prediction: `predicted` counts it as not correct, so that
+    deciding only easy cases is not an advantage, and `of decided` excludes it. Scores of a
     topic that differ by at most 2**-44 of the largest of them are tied. Scores of measures where
     lower is better are negated.
 
-    Intervals and tests assume that preferences are independent. Several assessors of the
-    same runs are not: `majority=True` makes one preference of theirs.
+    Intervals and tests assume that preferences are independent. Those of several assessors
+    of the same runs are not: `majority=True` merges them.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> runs = {"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"x": 1, "y": 2}}}
     >>> ev = cf.evaluate(runs, {"q": {"x": 1}}, ["RR", "P@2"])
-    >>> found = predictive_power(ev, [("q", "a", "b", "a"), ("q", "b", "a", "right")])
-    >>> found.summary["measure", "correct", "wrong", "tied", "predicted"].rows()
+    >>> study = predictive_power(ev, [("q", "a", "b", "a"), ("q", "b", "a", "right")])
+    >>> study.summary["measure", "correct", "wrong", "tied", "predicted"].rows()
     [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
     """
     call = check_arguments(predictive_power, locals())
-    scores = aligned(by_measure(scores_by_measure))
-    like = next(iter(scores.values()))
-    table = read_preferences(preferences, like)
+    scores = align_scores(by_measure(scores_by_measure))
+    reference = next(iter(scores.values()))
+    table = read_preferences(preferences, reference)
     if majority:
-        table = joined(table)
+        table = merge_votes(table)
     names = tuple(scores)
-    preferred = _preferred(list(scores.values()), table)
-    wanted = table["preferred"].to_numpy().astype(np.float64)
-    summary = _summary(names, preferred, wanted, confidence)
+    preferred = _measure_preferences(list(scores.values()), table)
+    votes = table["preferred"].to_numpy().astype(np.float64)
+    summary = _summarise(names, preferred, votes, confidence)
     by_assessor = [summary.clear().insert_column(0, pl.Series("assessor", [], pl.String))]
     for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
         rows = (table["assessor"] == assessor).fill_null(False).to_numpy()
-        part = _summary(names, preferred[:, rows], wanted[rows], confidence)
-        by_assessor.append(part.select(pl.lit(assessor).alias("assessor"), pl.all()))
+        assessor_summary = _summarise(names, preferred[:, rows], votes[rows], confidence)
+        by_assessor.append(assessor_summary.select(pl.lit(assessor).alias("assessor"), pl.all()))
     return PredictivePower(
         call,
         measures=names,
         preferences=table,
         summary=summary.sort("predicted", descending=True, nulls_last=True, maintain_order=True),
         by_assessor=pl.concat(by_assessor),
-        versus=_versus(names, preferred, wanted),
+        versus=_compare_pairs(names, preferred, votes),
     )
 
 
-def _preferred(scores: list[Scores], table: pl.DataFrame) -> Floats:
-    """Return which run each measure prefers, shape (measures, preferences); NaN means no score."""
+def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
+    """Return preferences of measures, shape (measures, preferences); NaN without a score."""
     values = higher_is_better(scores)
     first, second = (places_of(table[name], scores[0].systems) for name in ("first", "second"))
     rows = places_of(table["topic"], scores[0].topics)
-    out = np.empty((len(scores), table.height))
+    preferred = np.empty((len(scores), table.height))
     for topic in np.unique(rows):
-        mine = np.flatnonzero(rows == topic)
-        out[:, mine] = signs(values[:, topic], first[mine], second[mine])
-    return out
+        indices = np.flatnonzero(rows == topic)
+        preferred[:, indices] = signs(values[:, topic], first[indices], second[indices])
+    return preferred
 
 
-def _summary(
-    names: Sequence[str], preferred: Floats, wanted: Floats, confidence: float
+def _summarise(
+    names: Sequence[str], preferred: Floats, votes: Floats, confidence: float
 ) -> pl.DataFrame:
-    known, decided = ~np.isnan(preferred), wanted != 0
-    number = (known & decided).sum(axis=1)
-    correct = ((preferred == wanted) & decided).sum(axis=1)
-    wrong = ((preferred == -wanted) & decided).sum(axis=1)
-    low, high = clopper_pearson(correct, number, confidence)
+    has_score, is_decided = ~np.isnan(preferred), votes != 0
+    n_preferences = (has_score & is_decided).sum(axis=1)
+    n_correct = ((preferred == votes) & is_decided).sum(axis=1)
+    n_wrong = ((preferred == -votes) & is_decided).sum(axis=1)
+    low, high = clopper_pearson(n_correct, n_preferences, confidence)
     with np.errstate(invalid="ignore"):
-        predicted, of_decided = correct / number, correct / (correct + wrong)
+        predicted, of_decided = n_correct / n_preferences, n_correct / (n_correct + n_wrong)
     return pl.DataFrame(
         {
             "measure": pl.Series(names, dtype=pl.String),
-            "preferences": number,
-            "correct": correct,
-            "wrong": wrong,
-            "tied": number - correct - wrong,
+            "preferences": n_preferences,
+            "correct": n_correct,
+            "wrong": n_wrong,
+            "tied": n_preferences - n_correct - n_wrong,
             "predicted": predicted,
             "low": low,
             "high": high,
             "of decided": of_decided,
-            "p": sign_pvalue(correct, wrong),
-            "no preference": np.full(len(names), (~decided).sum()),
-            "both tied": ((preferred == 0) & ~decided).sum(axis=1),
-            "missing": (~known).sum(axis=1),
+            "p": sign_pvalue(n_correct, n_wrong),
+            "no preference": np.full(len(names), (~is_decided).sum()),
+            "both tied": ((preferred == 0) & ~is_decided).sum(axis=1),
+            "missing": (~has_score).sum(axis=1),
         }
     ).fill_nan(None)
 
 
-def _versus(names: Sequence[str], preferred: Floats, wanted: Floats) -> pl.DataFrame:
-    """Compare measures two at a time on the preferences for which both have scores."""
-    known = (~np.isnan(preferred) & (wanted != 0)).astype(np.float64)
-    correct = (preferred == wanted) * known
-    only = (correct @ (known - correct).T).astype(np.int64)
+def _compare_pairs(names: Sequence[str], preferred: Floats, votes: Floats) -> pl.DataFrame:
+    """Compare pairs of measures on the preferences for which both have scores."""
+    is_scored = (~np.isnan(preferred) & (votes != 0)).astype(np.float64)
+    is_correct = (preferred == votes) * is_scored
+    n_only = (is_correct @ (is_scored - is_correct).T).astype(np.int64)
     i, j = np.triu_indices(len(names), 1)
     return pl.DataFrame(
         {
             **name_pairs(names),
-            "first only": only[i, j],
-            "second only": only[j, i],
-            "p": sign_pvalue(only[i, j], only[j, i]),
+            "first only": n_only[i, j],
+            "second only": n_only[j, i],
+            "p": sign_pvalue(n_only[i, j], n_only[j, i]),
         }
     )

@@ -1,4 +1,4 @@
-"""The swap method: how often another set of topics reverses the order of two systems."""
+"""The swap method: rates at which another set of topics reverses the order of two systems."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_share, chec
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
+from cranfield.meta.study import OF_MEASURE, Study, percent, prefix
 from cranfield.meta.study_options import Repeats, Resamples, Seed, whole_numbers
-from cranfield.meta.test_studies.fast_tests import numbered
-from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
+from cranfield.meta.test_studies.fast_tests import label_scores
+from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -46,14 +46,14 @@ class Swaps(Study):
     measure, systems, topics
         Text form of the measure; numbers of systems and topics.
     test, correction, alpha, resamples
-        The test that pairs had to pass on the first topic set; None where there was none.
+        The test that pairs had to pass on the first topic set; None without a test.
     rates
         The table `swaps`, without the measure.
     """
 
     name = "swaps"
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
-    parts: ClassVar[Sequence[str]] = ("rates", "_differences")
+    parts: ClassVar[Sequence[str]] = ("rates", "_find_differences")
     titles: ClassVar[Mapping[str, str]] = {
         "differences": (
             "Swap method: pairs of systems in reverse order on another set of topics; the"
@@ -96,45 +96,45 @@ class Swaps(Study):
 
     @cached_property
     def overall(self) -> pl.DataFrame:
-        """The same table with all bins together, a row a size."""
+        """The table `swaps` with all bins together, a row per size."""
         return with_rates(self.rates.group_by("size", maintain_order=True))
 
     def smallest(self, error: float = ERROR) -> pl.DataFrame:
         """Return the smallest differences that another topic set rarely reverses.
 
-        A row a size: `difference`, where the first bin begins whose rate, and that of every bin
-        above it, is at most `error`, which is above 0 and below 1. From the top, a bin with fewer
-        than 1 / `error` comparisons is joined with the next lower one: one swap in it would exceed
-        `error`. `proportion`: the part of all comparisons that have such a difference, called the
-        sensitivity of the measure. Both are null where even the largest differences are swapped
-        more often.
+        There is a row per size. `difference` is the lower end of the lowest bin such that its rate,
+        and that of every bin above it, is at most `error`, between 0 and 1. From the top, a bin
+        with fewer than 1 / `error` comparisons is joined with the next lower one, as one swap in it
+        would exceed `error`. `proportion`, the sensitivity of the measure, is the proportion of
+        comparisons with such a difference. Both are null if even the largest differences are
+        swapped more often.
         """
         check_share("error", error)
         rows = []
         for size in self.sizes:
-            bins = self._joined(size, 1 / error)
-            rare = list(takewhile(lambda one: one[2] <= error * one[1], bins))
-            reached: tuple[float | None, ...] = (None, None)
-            if rare:
-                reached = rare[-1][0], sum(one[1] for one in rare) / sum(one[1] for one in bins)
-            rows.append((size, *reached))
+            bins = self._join_bins(size, 1 / error)
+            top_bins = list(takewhile(lambda b: b[2] <= error * b[1], bins))
+            result: tuple[float | None, ...] = (None, None)
+            if top_bins:
+                result = top_bins[-1][0], sum(b[1] for b in top_bins) / sum(b[1] for b in bins)
+            rows.append((size, *result))
         schema = {"size": pl.Int64, "difference": pl.Float64, "proportion": pl.Float64}
         return pl.DataFrame(rows, schema, orient="row")
 
-    def _joined(self, size: int, least: float) -> list[tuple[float, int, int]]:
+    def _join_bins(self, size: int, min_comparisons: float) -> list[tuple[float, int, int]]:
         """Join bins, from the highest, until each has enough comparisons: low, number, swaps."""
-        mine = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
+        rows = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
         bins: list[tuple[float, int, int]] = []
         number = swaps = 0
-        for low, *counts in mine.select("low", "comparisons", "swaps").reverse().iter_rows():
+        for low, *counts in rows.select("low", "comparisons", "swaps").reverse().iter_rows():
             number, swaps = number + counts[0], swaps + counts[1]
-            if number >= least:
+            if number >= min_comparisons:
                 bins.append((low, number, swaps))
                 number = swaps = 0
         if number:
-            # The lowest bins together are too few: they join the one above them.
-            above = bins.pop() if bins else (0.0, 0, 0)
-            bins.append((mine["low"][0], above[1] + number, above[2] + swaps))
+            # The lowest bins have too few comparisons, and join the bin above them.
+            last = bins.pop() if bins else (0.0, 0, 0)
+            bins.append((rows["low"][0], last[1] + number, last[2] + swaps))
         return bins
 
     def extrapolated(self, size: int) -> pl.DataFrame:
@@ -150,18 +150,18 @@ class Swaps(Study):
         not let them grow with the size. Compare `error` with the rate: the largest bin has no end,
         and small rates may be far from an exponential curve.
 
-        The size is 1 or more. Returns a row a bin: `low`, `high`, `a1`, `a2`, `error` (root of the
-        weighted mean square of the residuals) and `rate`; null where fewer than three sizes have
+        The size is 1 or more. Returns a row per bin: `low`, `high`, `a1`, `a2`, `error` (root of
+        the weighted mean square of the residuals) and `rate`; null if fewer than three sizes have
         comparisons.
         """
         check_whole("size", size, 1)
         rows = []
-        for (low, high), mine in self.rates.group_by(["low", "high"], maintain_order=True):
-            known = mine.filter(pl.col("comparisons") > 0)
+        for (low, high), bin_rows in self.rates.group_by(["low", "high"], maintain_order=True):
+            compared = bin_rows.filter(pl.col("comparisons") > 0)
             fit: tuple[float | None, ...] = (None,) * 4
-            if known.height >= 3:
-                columns = known.select("size", "rate", "comparisons").cast(pl.Float64)
-                a1, a2, error = _fitted(*columns.to_numpy().T)
+            if compared.height >= 3:
+                columns = compared.select("size", "rate", "comparisons").cast(pl.Float64)
+                a1, a2, error = _fit_exponential(*columns.to_numpy().T)
                 fit = (a1, a2, error, a1 * np.exp(-a2 * size))
             rows.append((low, high, *fit))
         names = ("low", "high", "a1", "a2", "error", "rate")
@@ -174,54 +174,56 @@ class Swaps(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        row = self._differences().sort("size").row(-1, named=True)
+        row = self._find_differences().sort("size").row(-1, named=True)
         if row["rate"] is None:
             return ()
         if row["difference"] is not None:
-            sure = (
+            sentence = (
                 f"At most {ERROR:.0%} of the differences of {row['difference']:g} or more"
                 f" are reversed on other topics; {percent(row['proportion'])} of the pairs"
                 " of systems differ by as much."
             )
         else:
-            low, number, swaps = self._joined(row["size"], 1 / ERROR)[0]
-            share = percent(swaps / number)
-            sure = (
-                f"Even of the largest differences, {low:g} or more, {share} are reversed on"
+            low, number, swaps = self._join_bins(row["size"], 1 / ERROR)[0]
+            proportion = percent(swaps / number)
+            sentence = (
+                f"Even of the largest differences, {low:g} or more, {proportion} are reversed on"
                 " other topics."
             )
         ties = percent(row["ties"] / row["comparisons"])
         return (
-            f"{labelled(self.measure)}between two sets of {row['size']:,} topics,"
+            f"{prefix(self.measure)}between two sets of {row['size']:,} topics,"
             f" {percent(row['rate'])} of the pairs of systems swap and {ties} are tied on one of"
-            f" them. {sure}",
+            f" them. {sentence}",
             f"Sample: {counted(self.repeats, 'draw')} of two sets from"
             f" {counted(self.topics, 'topic')}.",
         )
 
-    def _differences(self) -> pl.DataFrame:
+    def _find_differences(self) -> pl.DataFrame:
         return self.overall.join(self.smallest(), on="size", maintain_order="left")
 
     def heading(self) -> list[str]:
-        passed = f", {self.test} at {self.alpha:g}" if self.test else ""
+        condition = f", {self.test} at {self.alpha:g}" if self.test else ""
         last = self.overall.row(-1, named=True)
         rate = "no comparison" if last["rate"] is None else f"{percent(last['rate'])} swaps"
         return [
-            f"{labelled(self.measure)}swap method: {counted(self.systems, 'system')},"
-            f" {counted(self.repeats, 'repeat')}, seed {self.seed}{passed};"
+            f"{prefix(self.measure)}swap method: {counted(self.systems, 'system')},"
+            f" {counted(self.repeats, 'repeat')}, seed {self.seed}{condition};"
             f" {rate} with {counted(self.sizes[-1], 'topic')}"
         ]
 
 
 def with_rates(groups: pl.dataframe.group_by.GroupBy) -> pl.DataFrame:
-    """Sum up counts, with the rate of swaps by comparisons, null where there are none."""
+    """Sum counts, with the rate of swaps by comparisons; null without comparisons."""
     rate = pl.col("swaps") / pl.col("comparisons")
     return groups.agg(pl.col("pairs", "comparisons", "swaps", "ties").sum()).with_columns(
         pl.when(pl.col("comparisons") > 0).then(rate).alias("rate")
     )
 
 
-def _fitted(sizes: Floats, rates: Floats, comparisons: Floats) -> tuple[float, float, float]:
+def _fit_exponential(
+    sizes: Floats, rates: Floats, comparisons: Floats
+) -> tuple[float, float, float]:
     """Fit a1 exp(-a2 size) to rates by weighted least squares; also the root mean square error."""
     from scipy.optimize import least_squares
 
@@ -233,19 +235,19 @@ def _fitted(sizes: Floats, rates: Floats, comparisons: Floats) -> tuple[float, f
     # The search starts from a line through the logarithms, where rates of 0 count as half a swap.
     logs = np.log(np.maximum(rates, 0.5 / comparisons))
     slope, start = np.polyfit(sizes, logs, 1, w=weights)
-    inside = [np.clip(np.exp(start), 0.01, 0.99), max(-slope, 1e-3)]
-    found = least_squares(residuals, inside, bounds=([0.0, 0.0], [1.0, np.inf]), x_scale="jac")
-    return float(found.x[0]), float(found.x[1]), float(np.sqrt((found.fun**2).sum()))
+    initial = [np.clip(np.exp(start), 0.01, 0.99), max(-slope, 1e-3)]
+    fit = least_squares(residuals, initial, bounds=([0.0, 0.0], [1.0, np.inf]), x_scale="jac")
+    return float(fit.x[0]), float(fit.x[1]), float(np.sqrt((fit.fun**2).sum()))
 
 
 REPEATS = 50
-"""Of a part: so many topic sets of a size are compared at once."""
+"""Number of repeats in a part."""
 
 STEPS = (*range(21), 25, 30, 40, 50, 60, 80)
-"""Where bins of differences begin by default, in hundredths for scores from 0 to 1."""
+"""Default lower ends of bins of differences, in hundredths for scores from 0 to 1."""
 
 MOST_SIZES = 25
-"""Sizes of topic sets by default."""
+"""Maximum number of sizes of topic sets by default."""
 
 
 @with_work
@@ -264,7 +266,7 @@ def swap_method(
     seed: Seed = 0,
     **work: Unpack[Work],
 ) -> Swaps:
-    r"""Estimate how often another topic set of the same size reverses the order of two systems.
+    r"""Estimate the rate at which another topic set of the same size reverses two systems.
 
     Two disjoint sets of topics are drawn, and each orders every pair of systems by their means. It
     is a swap when the two orders differ:
@@ -295,15 +297,15 @@ def swap_method(
         Draw two sets with replacement, independently of each other, which may then be as large as
         all topics (Sakai 2006a). The sets have topics in common, which lowers the rates.
     ties
-        What a difference of zero on either set counts as: `apart`, no swap, since neither system is
-        ahead there; or `swaps`, as where a program asks whether the product of the differences is
-        above 0. They are counted in any case.
+        How to count a difference of zero on either set: `apart`, not a swap, since neither system
+        is ahead; or `swaps`, as in programs that test whether the product of the differences is
+        above 0. Ties are reported in any case.
     test, correction, alpha, resamples
         Only pairs that are significant by this test on the first topic set count, as for
         :func:`cranfield.compare`; such as `t`, `signed-rank` or `sign`.
     seed
-        Of the random numbers. Topic sets depend on it, on the size and on the repeat only: two
-        measures with the same topics are judged on the same sets.
+        Seed of the random numbers. Topic sets depend only on it, the size and the repeat: measures
+        with the same topics are compared on the same sets.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part has 50 repeats of a size. A folder
         serves any sizes and repeats.
@@ -311,70 +313,70 @@ def swap_method(
     Raises
     ------
     PolicyError
-        For a size that needs more topics than there are, or another invalid option.
+        For a size that requires more topics than available, or another invalid option.
     CranfieldError
         For missing or infinite scores, or fewer than two systems.
 
     Notes
     -----
     Means are exact sums of scores as integers; differences within rounding are zero.
-    A difference where a bin begins belongs to it.
+    A difference equal to the lower end of a bin belongs to it.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:10], covid.qrels, "nDCG@10")
-    >>> found = swap_method(ev["nDCG@10"], sizes=[5, 25], repeats=100)
-    >>> found.overall["size", "comparisons", "swaps"].rows()
+    >>> study = swap_method(ev["nDCG@10"], sizes=[5, 25], repeats=100)
+    >>> study.overall["size", "comparisons", "swaps"].rows()
     [(5, 4500, 1591), (25, 4500, 946)]
     """
     call = check_arguments(swap_method, locals())
-    given = as_scores(scores)
-    given.flat("the swap method does not take scores by shard")
-    if len(given.systems) < 2:
+    scores = as_scores(scores)
+    scores.flat("the swap method does not take scores by shard")
+    if len(scores.systems) < 2:
         raise CranfieldError(
-            f"the swap method requires at least two systems, got {len(given.systems)}"
+            f"the swap method requires at least two systems, got {len(scores.systems)}"
         )
-    given.finite().complete("error")
+    scores.finite().complete("error")
     Options(alpha=alpha, resamples=resamples, seed=seed)
-    edges = default_bins(given.values) if bins is None else _edges(bins)
-    of_test: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
+    edges = default_bins(scores.values) if bins is None else _parse_bins(bins)
+    test_facts: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
     options = None
     if test is not None:
         names = {"test": find_test(test).info.name, "correction": CORRECTIONS.find(correction)}
-        of_test = {**names, "alpha": alpha, "resamples": resamples}
-        options = {**of_test, "seed": seed}
-    chosen = _sizes(sizes, len(given.topics), replacement, 1 if test is None else 2)
+        test_facts = {**names, "alpha": alpha, "resamples": resamples}
+        options = {**test_facts, "seed": seed}
+    parsed_sizes = _parse_sizes(sizes, len(scores.topics), replacement, 1 if test is None else 2)
     about = {"bins": edges, "replacement": replacement, "ties": ties, "test": options, "seed": seed}
-    found = run_parts(
+    table = run_parts(
         _count_swaps,
-        (given, edges, replacement, ties, options, seed),
-        repeated(chosen, repeats, REPEATS, "size-{}-repeats-{}-{}"),
-        about={"study": "swaps", "scores": fingerprint(given), **about},
+        (scores, edges, replacement, ties, options, seed),
+        split_repeats(parsed_sizes, repeats, REPEATS, "size-{}-repeats-{}-{}"),
+        about={"study": "swaps", "scores": fingerprint(scores), **about},
         **work,
     )
     return Swaps(
         call,
-        measure=given.measure,
-        systems=len(given.systems),
-        topics=len(given.topics),
-        sizes=chosen,
+        measure=scores.measure,
+        systems=len(scores.systems),
+        topics=len(scores.topics),
+        sizes=parsed_sizes,
         bins=edges,
-        **of_test,
-        rates=with_rates(found.group_by("size", "low", "high", maintain_order=True)),
+        **test_facts,
+        rates=with_rates(table.group_by("size", "low", "high", maintain_order=True)),
     )
 
 
-def _sizes(sizes: Any, topics: int, replacement: bool, least: int) -> tuple[int, ...]:
-    """Return the sizes of topic sets, ascending, each once; evenly spaced ones by default."""
-    most = topics if replacement else topics // 2
-    if most < least:
-        raise CranfieldError(f"{counted(topics, 'topic')} cannot make two sets of {least}")
+def _parse_sizes(sizes: Any, topics: int, replacement: bool, smallest: int) -> tuple[int, ...]:
+    """Return distinct sizes of topic sets, ascending; evenly spaced ones by default."""
+    largest = topics if replacement else topics // 2
+    if largest < smallest:
+        raise CranfieldError(f"{counted(topics, 'topic')} cannot make two sets of {smallest}")
     if sizes is None:
-        spaced = np.linspace(least, most, min(MOST_SIZES, most - least + 1))
-        return tuple(sorted({int(size) for size in np.rint(spaced)}))
-    return tuple(sorted(whole_numbers("size", sizes, most, " of topic sets", least)))
+        grid = np.linspace(smallest, largest, min(MOST_SIZES, largest - smallest + 1))
+        return tuple(sorted({int(size) for size in np.rint(grid)}))
+    return tuple(sorted(whole_numbers("size", sizes, largest, " of topic sets", smallest)))
 
 
 def default_bins(values: Floats) -> tuple[float, ...]:
@@ -404,7 +406,7 @@ def _round_up(number: float) -> float:
     return power * next(k for k in (1, 2, 5, 10) if k * power >= number * (1 - 1e-9))
 
 
-def _edges(bins: Sequence[float]) -> tuple[float, ...]:
+def _parse_bins(bins: Sequence[float]) -> tuple[float, ...]:
     edges = tuple(float(edge) for edge in bins)
     if not edges or edges[0] != 0 or not all(a < b < np.inf for a, b in pairwise(edges)):
         raise PolicyError("bins must begin at 0 and ascend")
@@ -413,26 +415,28 @@ def _edges(bins: Sequence[float]) -> tuple[float, ...]:
 
 def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.DataFrame:
     """Compare all pairs of systems on some pairs of topic sets of a size."""
-    given, edges, replacement, ties, options, seed = shared
+    scores, edges, replacement, ties, options, seed = shared
     size, start, stop = task
-    integers, unit = as_integers(given.values, 2 * size)
-    first, second = np.triu_indices(len(given.systems), 1)
-    # A difference that misses an edge by rounding belongs there.
-    near = np.asarray(edges) * (1 - 1e-9)
+    integers, unit = as_integers(scores.values, 2 * size)
+    first, second = np.triu_indices(len(scores.systems), 1)
+    # A difference below an edge by rounding belongs to its bin.
+    lower_ends = np.asarray(edges) * (1 - 1e-9)
     totals = np.zeros((4, len(edges)), dtype=np.int64)
     for repeat in range(start, stop):
-        sets = draw(seed, len(given.topics), size, repeat, replacement=replacement)
+        sets = draw(seed, len(scores.topics), size, repeat, replacement=replacement)
         sums = integers[sets].sum(axis=1)
-        apart = sums[:, first] - sums[:, second]
-        # Each integer is off by half a unit at most, and scores by rounding of their own.
-        apart[np.abs(apart) <= 2 * size] = 0.0
-        counts = _significant(given, sets[0], options)
-        product = np.sign(apart).prod(axis=0)
-        tied = product == 0
-        swapped = (product < 0) | (tied if ties == "swaps" else False)
-        places = np.searchsorted(near, np.abs(apart[0]) * (unit / size), side="right") - 1
-        for row, which in enumerate((slice(None), counts, counts & swapped, counts & tied)):
-            totals[row] += np.bincount(places[which], minlength=len(edges))
+        difference = sums[:, first] - sums[:, second]
+        # Each integer has an error of at most half a unit, besides the rounding of scores.
+        difference[np.abs(difference) <= 2 * size] = 0.0
+        is_compared = _mask_pairs(scores, sets[0], options)
+        product = np.sign(difference).prod(axis=0)
+        is_tied = product == 0
+        is_swapped = (product < 0) | (is_tied if ties == "swaps" else False)
+        bins = np.searchsorted(lower_ends, np.abs(difference[0]) * (unit / size), side="right") - 1
+        for row, mask in enumerate(
+            (slice(None), is_compared, is_compared & is_swapped, is_compared & is_tied)
+        ):
+            totals[row] += np.bincount(bins[mask], minlength=len(edges))
     return pl.DataFrame(
         {
             "size": pl.repeat(size, len(edges), dtype=pl.Int64, eager=True),
@@ -451,8 +455,8 @@ def draw(seed: int, topics: int, size: int, repeat: int, *, replacement: bool = 
     return np.sort(random.permutation(topics)[: 2 * size].reshape(2, size), axis=1)
 
 
-def _significant(given: Scores, topics: Indices, options: Any) -> Bools:
+def _mask_pairs(scores: Scores, topics: Indices, options: Any) -> Bools:
     """Return a mask of the pairs that count: all, or the significant ones on some topics."""
     if options is None:
-        return np.ones(len(given.systems) * (len(given.systems) - 1) // 2, dtype=bool)
-    return compare(numbered(given.values[topics]), jobs=1, **options).is_significant()
+        return np.ones(len(scores.systems) * (len(scores.systems) - 1) // 2, dtype=bool)
+    return compare(label_scores(scores.values[topics]), jobs=1, **options).is_significant()

@@ -16,26 +16,26 @@ from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
-from cranfield.meta.study import Study, attaining, labelled, most_and_fewest, percent
+from cranfield.meta.study import Study, describe_extremes, names_with_value, percent, prefix
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
-    Given,
+    StudyInputs,
     TestChoice,
     Verdict,
-    explained,
-    given_tests,
-    numbered,
+    explain_tests,
+    label_scores,
+    read_inputs,
     topic_sizes,
     verdict_or_none,
 )
-from cranfield.meta.work import Work, repeated, run_parts, with_work
+from cranfield.meta.work import Work, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
 MOST_DRAWN = 100_000
-"""Topics in a data set that is drawn."""
+"""Maximum number of topics of a drawn data set."""
 
 _OF_TEST = {
     "size": Column("Number of topics.", key=True),
@@ -45,42 +45,44 @@ _OF_TEST = {
 Population = Resampled | Simulator
 
 Source = Callable[[TestChoice, int, int], "Scores | Floats"]
-"""Returns a data set for a test, a size and a repeat; all tests are given the same topics."""
+"""Returns a data set for a test, a size and a repeat; all tests get the same topics."""
 
 
-def _swapped(
-    given: Given, members: Indices, seed: int, test: TestChoice, size: int, repeat: int
+def _draw_swapped(
+    inputs: StudyInputs, members: Indices, seed: int, test: TestChoice, size: int, repeat: int
 ) -> Scores:
     """Return real topics, on each of which the systems swap their scores."""
     random = stream(seed, size, repeat)
-    topics = np.sort(random.permutation(len(given.scores.topics))[:size])
+    topics = np.sort(random.permutation(len(inputs.scores.topics))[:size])
     order = random.permuted(np.tile(np.arange(len(members)), (size, 1)), axis=1)
-    scores = given.of(test, topics, members)
+    scores = inputs.select(test, topics, members)
     return replace(scores, values=scores.values[np.arange(size)[:, None], order])
 
 
-def _drawn(
+def _draw_topics(
     populations: Mapping[str, Population], seed: int, test: TestChoice, size: int, repeat: int
 ) -> Scores | Floats:
     values = populations[test.label].draw(size, seed, size, repeat)
-    return numbered(values) if np.isnan(values).any() else values
+    return label_scores(values) if np.isnan(values).any() else values
 
 
-def _populations(given: Given, kind: str, *, equal: bool = False) -> dict[str, Population]:
-    """Return the population of each test: `simulated`, or of real topics drawn again.
+def _make_populations(
+    inputs: StudyInputs, kind: str, *, equal: bool = False
+) -> dict[str, Population]:
+    """Return the population of each test: `simulated`, or of the real topics.
 
     In equal populations all systems have the mean of their means.
     """
-    [members] = given.groups.values()
-    missing = given.tests[0].missing
+    [members] = inputs.groups.values()
+    missing = inputs.tests[0].missing
     populations: dict[str, Population] = {}
-    of_scores: dict[bool, Population] = {}
-    for test in given.tests:
+    cache: dict[bool, Population] = {}
+    for test in inputs.tests:
         if test.by_shard and kind == "simulated":
             raise PolicyError(f"{test.test} requires scores by shard, which cannot be simulated")
-        if test.by_shard not in of_scores:
-            takes = given.by_shard if test.by_shard else None
-            scores = (takes or given.scores).select(systems=members)
+        if test.by_shard not in cache:
+            shard_scores = inputs.by_shard if test.by_shard else None
+            scores = (shard_scores or inputs.scores).select(systems=members)
             # Missing scores are imputed or excluded before means are moved.
             if missing in ("drop", "zero"):
                 scores = scores.complete(missing)[0]
@@ -92,28 +94,29 @@ def _populations(given: Given, kind: str, *, equal: bool = False) -> dict[str, P
             )
             if equal:
                 population = population.with_means(population.means.mean())
-            of_scores[test.by_shard] = population
-        populations[test.label] = of_scores[test.by_shard]
+            cache[test.by_shard] = population
+        populations[test.label] = cache[test.by_shard]
     return populations
 
 
 Count = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
-"""Returns what a verdict counts, a row or several."""
+"""Returns the counts of a verdict, in one or more rows."""
 
 
-def _block(
-    shared: tuple[Given, Source, int, Count, Sequence[str]], task: tuple[int, int, int]
+def _compute_block(
+    shared: tuple[StudyInputs, Source, int, Count, Sequence[str]], task: tuple[int, int, int]
 ) -> pl.DataFrame:
-    given, source, seed, count, columns = shared
+    inputs, source, seed, count, columns = shared
     size, start, stop = task
     rows = []
     for repeat in range(start, stop):
-        # The seed of tests that draw random numbers, apart from that of their topics.
-        own_seed = int(stream(seed, size, repeat, 1).integers(2**31))
-        for test in given.tests:
-            verdict, done = verdict_or_none(test, source(test, size, repeat), own_seed)
+        # The seed of randomised tests, independent of that of their topics.
+        test_seed = int(stream(seed, size, repeat, 1).integers(2**31))
+        for test in inputs.tests:
+            verdict, is_computed = verdict_or_none(test, source(test, size, repeat), test_seed)
             rows += [
-                (size, repeat, test.label, *row, int(not done)) for row in count(test, verdict)
+                (size, repeat, test.label, *row, int(not is_computed))
+                for row in count(test, verdict)
             ]
     return pl.DataFrame(rows, schema=["size", "repeat", "test", *columns, "failed"], orient="row")
 
@@ -123,9 +126,9 @@ NULLS = {
     "simulated": "made equal by simulation from fitted distributions",
     "swapped": "made equal by swapping their scores within topics",
 }
-"""Ways to make systems equal, and their description in tables."""
+"""Methods that make systems equal, and their description in tables."""
 
-LIMITS = 0.95
+CONFIDENCE = 0.95
 """Confidence level of the interval of the proportion of sets with a false alarm."""
 
 
@@ -168,16 +171,17 @@ class FalseAlarms(Study):
 
     def summary(self) -> pl.DataFrame:
         """Return the Type I error rates, a row for each size and test."""
-        done = pl.col("failed") == 0
-        found, pairs = pl.col("rejected").filter(done), pl.col("pairs").filter(done)
+        is_computed = pl.col("failed") == 0
+        rejected = pl.col("rejected").filter(is_computed)
+        pairs = pl.col("pairs").filter(is_computed)
         table = self.repeated.group_by("size", "test", maintain_order=True).agg(
-            (found.sum() / pairs.sum()).alias("per pair"),
-            (found > 0).mean().alias("any pair"),
-            (found > 0).sum().alias("count"),
-            done.sum().alias("done"),
+            (rejected.sum() / pairs.sum()).alias("per pair"),
+            (rejected > 0).mean().alias("any pair"),
+            (rejected > 0).sum().alias("count"),
+            is_computed.sum().alias("done"),
             pl.col("failed").sum(),
         )
-        low, high = clopper_pearson(table["count"].to_numpy(), table["done"].to_numpy(), LIMITS)
+        low, high = clopper_pearson(table["count"].to_numpy(), table["done"].to_numpy(), CONFIDENCE)
         table = table.with_columns(low=low, high=high).with_columns(
             pl.col("low", "high").fill_nan(None)
         )
@@ -189,24 +193,24 @@ class FalseAlarms(Study):
         rows = self.summary().filter(pl.col("size") == size).drop_nulls("any pair")
         if rows.is_empty():
             return ()
-        worst: Any = rows["any pair"].max()
-        most = names_or_count(attaining(rows, "any pair", worst, "test"), "test")
-        over = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
-        above = names_or_count(over, "test") if over else "No test"
+        highest: Any = rows["any pair"].max()
+        worst_names = names_or_count(names_with_value(rows, "any pair", highest, "test"), "test")
+        tests_above = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
+        subject = names_or_count(tests_above, "test") if tests_above else "No test"
         return (
             f"Where no systems differ, the family-wise error rate on {size} topics is highest for"
-            f" {most}: {percent(worst)}.",
-            f"{above} {'have' if len(over) > 1 else 'has'} a 95% confidence interval above"
+            f" {worst_names}: {percent(highest)}.",
+            f"{subject} {'have' if len(tests_above) > 1 else 'has'} a 95% confidence interval above"
             f" {self.alpha:g}.",
             f"Sample: {counted(self.repeats, 'repeat')}.",
         )
 
     def heading(self) -> list[str]:
         return [
-            f"{labelled(self.measure)}false alarms among {counted(self.systems, 'system')}"
+            f"{prefix(self.measure)}false alarms among {counted(self.systems, 'system')}"
             f" {NULLS[self.null]}, {counted(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
-            *explained(self.tests),
+            *explain_tests(self.tests),
         ]
 
 
@@ -236,10 +240,10 @@ def false_alarms(
     - `simulated`: new topics are drawn from fitted distributions whose means are made the same, as
       :func:`cranfield.significance.fit_simulator` says, with the empirical copula. Scores stay
       possible ones.
-    - `swapped`: on each topic by itself, the systems swap their scores at random (Ferro and
-      Sanderson 2022). No system is better in any way; but all systems have the same spread then,
-      and all pairs the same correlation. Type I errors of tests that need this, such as Tukey's
-      HSD, do not show. Scores by shard are swapped together.
+    - `swapped`: on each topic independently, systems swap their scores at random (Ferro and
+      Sanderson 2022). Then all systems also have the same variance, and all pairs the same
+      correlation, so that Type I errors of tests that assume this, such as Tukey's HSD, are not
+      detected. Scores by shard are swapped together.
 
     Parameters
     ----------
@@ -249,10 +253,9 @@ def false_alarms(
         How to simulate equal systems: scores `centred`, `simulated` (not with scores by shard) or
         `swapped`.
     sizes
-        Numbers of topics, by default as many as there are; where scores are swapped they are drawn
-        without replacement.
+        Numbers of topics, by default all; swapped topics are drawn without replacement.
     repeats
-        How often topics are drawn.
+        Number of draws of topics.
     seed, jobs, backend, folder, progress
         As for :func:`split_topics`.
 
@@ -273,46 +276,46 @@ def false_alarms(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
-    >>> found = false_alarms(scores, ["anova-2+tukey", "t+none"], repeats=200)
-    >>> found.summary().select("test", pl.col("per pair").round(6), "any pair").rows()
+    >>> study = false_alarms(scores, ["anova-2+tukey", "t+none"], repeats=200)
+    >>> study.summary().select("test", pl.col("per pair").round(6), "any pair").rows()
     [('anova-2', 0.005778, 0.125), ('t+none', 0.055333, 0.58)]
     """
     call = check_arguments(false_alarms, locals())
-    given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
-    topics = len(given.scores.topics)
-    swapped = null == "swapped"
-    most = topics if swapped else MOST_DRAWN
-    wanted = topic_sizes([topics] if sizes is None else sizes, most)
-    [members] = given.groups.values()
+    inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
+    topics = len(inputs.scores.topics)
+    is_swapped = null == "swapped"
+    max_topics = topics if is_swapped else MOST_DRAWN
+    parsed_sizes = topic_sizes([topics] if sizes is None else sizes, max_topics)
+    [members] = inputs.groups.values()
     source: Source = (
-        partial(_swapped, given, members, seed)
-        if swapped
-        else partial(_drawn, _populations(given, null, equal=True), seed)
+        partial(_draw_swapped, inputs, members, seed)
+        if is_swapped
+        else partial(_draw_topics, _make_populations(inputs, null, equal=True), seed)
     )
-    found = run_parts(
-        _block,
-        (given, source, seed, _significant, ("rejected", "pairs")),
-        repeated(wanted, repeats, 25),
-        about={"study": "false alarms", "null": null, **given.about(seed)},
+    table = run_parts(
+        _compute_block,
+        (inputs, source, seed, _count_significant, ("rejected", "pairs")),
+        split_repeats(parsed_sizes, repeats, 25),
+        about={"study": "false alarms", "null": null, **inputs.about(seed)},
         **work,
     )
     return FalseAlarms(
         call,
-        measure=given.scores.measure,
-        tests=given.labels,
-        sizes=wanted,
+        measure=inputs.scores.measure,
+        tests=inputs.labels,
+        sizes=parsed_sizes,
         systems=len(members),
         topics=topics,
-        repeated=found,
+        repeated=table,
     )
 
 
-def _significant(test: TestChoice, verdict: Verdict) -> list[tuple[int, ...]]:
+def _count_significant(test: TestChoice, verdict: Verdict) -> list[tuple[int, ...]]:
     return [(int(verdict.significant.sum()), verdict.significant.size)]
 
 
 POPULATIONS = ("simulated", "resampled")
-"""Where new topics come from: fitted distributions, or the real topics, with replacement."""
+"""Sources of new topics: fitted distributions, or the real topics with replacement."""
 
 EDGES = (0.01, 0.02, 0.05, 0.1)
 """Upper ends of ranges of true differences."""
@@ -368,10 +371,10 @@ class PowerOfTests(Study):
 
         Repeats in which the test could not be computed count as without a rejection.
         """
-        ends = pl.Series((0.0, *self.edges, np.inf), dtype=pl.Float64)
-        at, pairs = pl.col("range"), pl.col("pairs").sum()
+        bounds = pl.Series((0.0, *self.edges, np.inf), dtype=pl.Float64)
+        range_end, pairs = pl.col("range"), pl.col("pairs").sum()
         return (
-            self.repeated.filter(at > 0)
+            self.repeated.filter(range_end > 0)
             .group_by("size", "test", "range", maintain_order=True)
             .agg(
                 pl.col("pairs").first(),
@@ -379,7 +382,8 @@ class PowerOfTests(Study):
                 (pl.col("wrong").sum() / pairs).alias("reversed"),
             )
             .with_columns(
-                pl.lit(ends).gather(at - 1).alias("from"), pl.lit(ends).gather(at).alias("to")
+                pl.lit(bounds).gather(range_end - 1).alias("from"),
+                pl.lit(bounds).gather(range_end).alias("to"),
             )
             .select(*self.columns["power"])
         )
@@ -408,28 +412,29 @@ class PowerOfTests(Study):
         if rows.is_empty():
             return ()
 
-        def share(row: Mapping[str, Any]) -> tuple[str, str]:
-            short = percent(row["power"])
-            return f"{short} of the pairs", short
+        def describe(row: Mapping[str, Any]) -> tuple[str, str]:
+            power = percent(row["power"])
+            return f"{power} of the pairs", power
 
-        found = most_and_fewest(rows, "power", "true differences found", share, "test")
-        most: Any = rows["any reversed"].max()
-        worst = names_or_count(attaining(rows, "any reversed", most, "test"), "test")
-        by = f" at most, by {worst}" if len(rows) > 1 else ""
+        text = describe_extremes(rows, "power", "true differences found", describe, "test")
+        highest: Any = rows["any reversed"].max()
+        names = names_or_count(names_with_value(rows, "any reversed", highest, "test"), "test")
+        by = f" at most, by {names}" if len(rows) > 1 else ""
         return (
-            f"{labelled(self.measure)}on {counted(size, 'topic')} {found[0].lower()}{found[1:]}",
-            f"A truly worse system is significantly better in {percent(most)} of the repeats{by}."
-            if most
+            f"{prefix(self.measure)}on {counted(size, 'topic')} {text[0].lower()}{text[1:]}",
+            f"A truly worse system is significantly better in {percent(highest)} of the"
+            f" repeats{by}."
+            if highest
             else "In no repeat is a truly worse system significantly better.",
             f"Sample: {counted(self.repeats, 'repeat')} with {self.population} topics.",
         )
 
     def heading(self) -> list[str]:
         return [
-            f"{labelled(self.measure)}power of tests: {counted(self.systems, 'system')},"
+            f"{prefix(self.measure)}power of tests: {counted(self.systems, 'system')},"
             f" {self.population} topics, {counted(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
-            *explained(self.tests),
+            *explain_tests(self.tests),
         ]
 
 
@@ -456,7 +461,7 @@ def power_of_tests(
     has on the real topics. Together with :func:`false_alarms` it guides the choice of a test: of
     the tests that keep their level, the most powerful one (Urbano, Lima and Hanjalic 2019).
 
-    The true means are themselves estimates, and lie farther apart than those of systems do: read
+    The true means are themselves estimates, and more dispersed than the means of the systems: read
     the power by size of the difference rather than over all pairs.
 
     Parameters
@@ -468,11 +473,11 @@ def power_of_tests(
         :func:`cranfield.significance.fit_simulator` says, with the empirical copula; `resampled`:
         from the real topics, with replacement, also by shard.
     edges
-        Ends of the ranges of true differences, above 0 and rising.
+        Ends of the ranges of true differences, above 0 and ascending.
     sizes
         Numbers of topics, by default as many as there are.
     repeats
-        How often topics are drawn.
+        Number of draws of topics.
     seed, jobs, backend, folder, progress
         As for :func:`split_topics`.
 
@@ -481,56 +486,59 @@ def power_of_tests(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
-    >>> found = power_of_tests(scores, ["anova-2+tukey", "t+holm"], sizes=[50], repeats=50)
-    >>> found.errors().select("test", pl.col("power").round(3), "any reversed").rows()
+    >>> study = power_of_tests(scores, ["anova-2+tukey", "t+holm"], sizes=[50], repeats=50)
+    >>> study.errors().select("test", pl.col("power").round(3), "any reversed").rows()
     [('anova-2', 0.726, 0.0), ('t', 0.815, 0.0)]
     """
     check_several("edges", edges)
     call = check_arguments(power_of_tests, locals())
-    given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
+    inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     ends = tuple(float(edge) for edge in edges)
     if not ends or min(np.diff((0.0, *ends))) <= 0:
         raise PolicyError("edges of true differences must be above 0 and ascending")
-    topics = len(given.scores.topics)
-    wanted = topic_sizes([topics] if sizes is None else sizes, MOST_DRAWN)
-    populations = _populations(given, population)
+    topics = len(inputs.scores.topics)
+    parsed_sizes = topic_sizes([topics] if sizes is None else sizes, MOST_DRAWN)
+    populations = _make_populations(inputs, population)
     true_differences = {
-        # Those by rounding are 0.
-        label: all_pairs(one.means[None, :]).differences_of(one.means)
-        for label, one in populations.items()
+        # Differences by rounding are 0.
+        label: all_pairs(p.means[None, :]).differences_of(p.means)
+        for label, p in populations.items()
     }
-    count = partial(_by_range, true_differences, ends)
-    source = partial(_drawn, populations, seed)
+    count = partial(_count_by_range, true_differences, ends)
+    source = partial(_draw_topics, populations, seed)
     about = {"study": "power of tests", "population": population, "edges": list(ends)}
-    found = run_parts(
-        _block,
-        (given, source, seed, count, ("range", "pairs", "right", "wrong")),
-        repeated(wanted, repeats, 25),
-        about={**about, **given.about(seed)},
+    table = run_parts(
+        _compute_block,
+        (inputs, source, seed, count, ("range", "pairs", "right", "wrong")),
+        split_repeats(parsed_sizes, repeats, 25),
+        about={**about, **inputs.about(seed)},
         **work,
     )
-    [members] = given.groups.values()
+    [members] = inputs.groups.values()
     return PowerOfTests(
         call,
-        measure=given.scores.measure,
-        tests=given.labels,
-        sizes=wanted,
+        measure=inputs.scores.measure,
+        tests=inputs.labels,
+        sizes=parsed_sizes,
         systems=len(members),
         edges=ends,
-        repeated=found,
+        repeated=table,
     )
 
 
-def _by_range(
+def _count_by_range(
     true_differences: Mapping[str, Floats],
     edges: Sequence[float],
     test: TestChoice,
     verdict: Verdict,
 ) -> list[tuple[int, ...]]:
     """Count pairs, and right and wrong rejections, by range of the true difference."""
-    true = true_differences[test.label]
-    right = verdict.significant & (verdict.order == np.sign(true))
-    wrong = verdict.significant & ~right
-    at = np.where(true == 0, 0, 1 + np.searchsorted(edges, np.abs(true)))
-    counts = [np.bincount(at, one, len(edges) + 2) for one in (np.ones_like(right), right, wrong)]
-    return [(k, *map(int, some)) for k, some in enumerate(zip(*counts, strict=True)) if some[0]]
+    differences = true_differences[test.label]
+    is_right = verdict.significant & (verdict.order == np.sign(differences))
+    is_wrong = verdict.significant & ~is_right
+    bins = np.where(differences == 0, 0, 1 + np.searchsorted(edges, np.abs(differences)))
+    counts = [
+        np.bincount(bins, mask, len(edges) + 2)
+        for mask in (np.ones_like(is_right), is_right, is_wrong)
+    ]
+    return [(k, *map(int, row)) for k, row in enumerate(zip(*counts, strict=True)) if row[0]]

@@ -1,4 +1,4 @@
-"""Fast versions of tests for studies, which need only the significant pairs, thousands of times."""
+"""Fast tests for studies, which repeat tests many times and need only the significant pairs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cranfield.scores.one_measure import places_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
-from cranfield.significance.prepare import Ready, as_scores, prepared
+from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, TESTS, Options, TestInfo, find_test
 
 Signs = NDArray[np.int8]
@@ -58,9 +58,9 @@ class TestChoice:
     def __post_init__(self) -> None:
         Options(alpha=self.alpha, resamples=self.resamples)
         info = find_test(self.test).info
-        own = info.corrections[0]
-        correction = own if self.correction is None else info.supported(self.correction)
-        label = info.name if correction == own else f"{info.name}+{correction}"
+        default = info.corrections[0]
+        correction = default if self.correction is None else info.supported(self.correction)
+        label = info.name if correction == default else f"{info.name}+{correction}"
         for name, value in (("test", info.name), ("correction", correction), ("label", label)):
             object.__setattr__(self, name, value)
 
@@ -69,7 +69,7 @@ class TestChoice:
         return find_test(self.test).info
 
     @property
-    def draws(self) -> bool:
+    def is_random(self) -> bool:
         """True if the test or its correction draws random samples."""
         return self.info.random or CORRECTIONS[self.correction or ""].random
 
@@ -84,71 +84,71 @@ class TestChoice:
         systems; to save time this is not checked.
         """
         info = self.info
-        fast = info.bound or (info.fits and self.correction == "tukey")
+        is_fast = info.bound or (info.fits and self.correction == "tukey")
         if isinstance(scores, np.ndarray):
-            if fast and scores.ndim == 2:
-                return self._by_model(scores, scores)
-            scores = numbered(scores)
-        if not fast:
-            return self._compared(scores, seed)
-        ready = self.prepared(scores)
-        return self._by_model(ready.scores.values, ready.flat)
+            if is_fast and scores.ndim == 2:
+                return self._test_by_model(scores, scores)
+            scores = label_scores(scores)
+        if not is_fast:
+            return self._compare(scores, seed)
+        ready = self.prepare(scores)
+        return self._test_by_model(ready.scores.values, ready.flat)
 
-    def prepared(self, scores: Scores) -> Ready:
-        """Make scores ready, and refuse those that the test cannot take, such as missing ones."""
-        return prepared(scores, self.info, self._missing(scores))
+    def prepare(self, scores: Scores) -> PreparedScores:
+        """Prepare scores; raise an error for those that the test cannot take."""
+        return prepare_scores(scores, self.info, self._missing_policy(scores))
 
-    def _missing(self, scores: Scores) -> str | None:
+    def _missing_policy(self, scores: Scores) -> str | None:
         if self.missing is None and scores.shards and self.info.shards == "needed":
             return "available"
         return self.missing
 
-    def _by_model(self, values: Floats, flat: Floats) -> Verdict:
-        """Compare by analysis of variance and Tukey's HSD, and compute nothing else."""
+    def _test_by_model(self, values: Floats, flat: Floats) -> Verdict:
+        """Compare by analysis of variance and Tukey's HSD only."""
         model = find_test(self.test).fit(values)
-        pairs = Pairs(flat, *_indices(flat.shape[1]))
+        pairs = Pairs(flat, *_index_pairs(flat.shape[1]))
         difference = model.differences(pairs)
         order = np.sign(difference).astype(np.int8)
         if self.info.bound:
             return Verdict(order, order != 0)
         if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
-            # Without any error, as of one topic drawn every time, differences have exact tests.
-            return self._compared(numbered(values), seed=0)
-        limit = critical(self.alpha, model.means.size, model.df) / np.sqrt(2)
-        beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
-        return Verdict(order, beyond & (order != 0))
+            # Without any error, as if all topics are the same, differences are tested exactly.
+            return self._compare(label_scores(values), seed=0)
+        limit = critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
+        is_beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
+        return Verdict(order, is_beyond & (order != 0))
 
-    def _compared(self, scores: Scores, seed: int) -> Verdict:
+    def _compare(self, scores: Scores, seed: int) -> Verdict:
         comparison = compare(
             scores,
             test=self.test,
             correction=self.correction,
             alpha=self.alpha,
-            missing=self._missing(scores),
+            missing=self._missing_policy(scores),
             resamples=self.resamples,
             seed=seed,
             jobs=1,
         )
-        # Of mean ranks the lower one is better.
-        better = -comparison.difference if comparison.lower_is_better else comparison.difference
-        return Verdict(np.sign(better).astype(np.int8), comparison.is_significant())
+        # Lower mean ranks are better.
+        advantage = -comparison.difference if comparison.lower_is_better else comparison.difference
+        return Verdict(np.sign(advantage).astype(np.int8), comparison.is_significant())
 
 
-def numbered(values: Floats) -> Scores:
-    """Return scores whose topics and systems have numbers for names."""
+def label_scores(values: Floats) -> Scores:
+    """Return an array as scores, with numbers as names of topics and systems."""
     topics, systems = (tuple(map(str, range(number))) for number in values.shape[:2])
     return Scores(values, topics, systems)
 
 
 @lru_cache(maxsize=16)
-def _indices(systems: int) -> tuple[Indices, Indices]:
+def _index_pairs(systems: int) -> tuple[Indices, Indices]:
     """Return every pair of systems once, in order; groups of one study share them."""
     pairs = all_pairs(np.empty((0, systems)))
     return pairs.first, pairs.second
 
 
 @lru_cache(maxsize=4096)
-def critical(alpha: float, systems: int, df: float) -> float:
+def critical_value(alpha: float, systems: int, df: float) -> float:
     """Return the critical value of the studentised range; many topic sets share it."""
     return studentised_range_isf(alpha, systems, df)
 
@@ -186,12 +186,12 @@ SIZES = (5, 10, 25, 50, 125)
 """Sizes of topic sets of Ferro and Sanderson (2022), section 4."""
 
 ALL = "all systems"
-"""Name of the group that every system is in."""
+"""Name of the group of all systems."""
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """Scores and tests that fit each other.
+class StudyInputs:
+    """Scores and tests of a study, which fit each other.
 
     `by_shard` are scores of the same topics and systems in the same order, or None; `groups` are
     indices of the systems of each group.
@@ -207,7 +207,7 @@ class Given:
         return tuple(test.label for test in self.tests)
 
     def sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
-        """Return sizes of two disjoint sets of topics: half of them, rounded up, at most."""
+        """Return sizes of two disjoint sets of topics, at most half of the topics, rounded up."""
         topics = len(self.scores.topics)
         largest = (topics + 1) // 2
         if topics < 4:
@@ -218,7 +218,7 @@ class Given:
 
     def about(self, seed: int) -> dict[str, Any]:
         """Return the settings that results depend on, except sizes and repeats."""
-        every = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
+        all_scores = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
         test = self.tests[0]
         return {
             "measure": self.scores.measure,
@@ -229,21 +229,21 @@ class Given:
             "groups": {name: len(members) for name, members in self.groups.items()},
             "members": {name: members.tolist() for name, members in self.groups.items()},
             "seed": seed,
-            "scores": fingerprint(*every),
+            "scores": fingerprint(*all_scores),
         }
 
-    def of(self, test: TestChoice, topics: Indices, systems: Indices) -> Scores:
-        """Return the scores that a test takes, of some topics and systems."""
-        takes = self.by_shard if test.by_shard else None
-        return (takes or self.scores).select(topics, systems)
+    def select(self, test: TestChoice, topics: Indices, systems: Indices) -> Scores:
+        """Return the scores of some topics and systems that a test takes."""
+        shard_scores = self.by_shard if test.by_shard else None
+        return (shard_scores or self.scores).select(topics, systems)
 
 
 def topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:
-    """Return sizes of topic sets, from 2 to a maximum, each once."""
+    """Return distinct sizes of topic sets, from 2 to a maximum."""
     return whole_numbers("size", sizes, largest, " of topic sets", 2)
 
 
-def given_tests(
+def read_inputs(
     scores: Any,
     by_shard: Any,
     tests: Iterable[Any],
@@ -252,18 +252,18 @@ def given_tests(
     alpha: float,
     missing: str | None,
     resamples: int,
-) -> Given:
+) -> StudyInputs:
     """Read the scores and the tests of a study, and check that the tests can take the scores."""
     check_several("systems", systems)
     check_several("tests", tests)
-    whole = as_scores(scores)
-    if whole.shards:
+    table = as_scores(scores)
+    if table.shards:
         raise PolicyError("pass scores by shard as by_shard, and scores of all documents as scores")
     shards = None
     if by_shard is not None:
         if not (shards := as_scores(by_shard)).shards:
             raise PolicyError("by_shard must have shape (topics, systems, shards)")
-        shards = shards.aligned(whole, ("by_shard", "scores"))
+        shards = shards.aligned(table, ("by_shard", "scores"))
     options: dict[str, Any] = {"alpha": alpha, "missing": missing, "resamples": resamples}
     choices: dict[str, TestChoice] = {}
     for text in tests:
@@ -272,34 +272,37 @@ def given_tests(
             raise PolicyError(f"the test {test.label} is repeated")
         if test.info.shards == "needed" and shards is None:
             raise PolicyError(f"{test.test} requires scores by shard")
-        # A test that fails on all topics is an error; a failure on some topics is a result.
-        test.prepared(shards if test.by_shard and shards is not None else whole)
+        # A test that fails on all topics is an error; a failure on some topics is counted.
+        test.prepare(shards if test.by_shard and shards is not None else table)
         choices[test.label] = test
     if not choices:
         raise PolicyError("expected at least one test, got none")
-    return Given(whole, shards, tuple(choices.values()), _groups(whole, systems, teams))
+    return StudyInputs(
+        table, shards, tuple(choices.values()), _group_systems(table, systems, teams)
+    )
 
 
-def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
+def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
     names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
-    whole = ALL if systems is None else "systems"
-    groups = {whole: names}
+    all_systems = ALL if systems is None else "systems"
+    groups = {all_systems: names}
     if teams is not None:
         by_team: dict[str, list[str]] = {}
         for name, team in zip(names, teams_of(names, teams), strict=True):
             by_team.setdefault(team, []).append(name)
-        if whole in by_team:
+        if all_systems in by_team:
             raise PolicyError(
-                f"a team must not be called {quoted(whole)}, the name of the group of all systems"
+                f"a team must not be called {quoted(all_systems)}, the name of the group of all"
+                " systems"
             )
         groups |= {team: by_team[team] for team in sorted(by_team) if len(by_team[team]) > 1}
-    places = {group: places_of(members, scores.systems) for group, members in groups.items()}
+    indices = {group: places_of(members, scores.systems) for group, members in groups.items()}
     if len(names) < 2:
         raise CranfieldError(f"a comparison requires at least two systems, got {len(names)}")
-    return places
+    return indices
 
 
-def explained(tests: Iterable[str]) -> list[str]:
+def explain_tests(tests: Iterable[str]) -> list[str]:
     """Return a line that explains the short names of the tests."""
     names = dict.fromkeys(label.partition("+")[0] for label in tests)
     infos = [TESTS[name].info for name in names if name in TESTS]

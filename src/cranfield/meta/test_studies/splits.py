@@ -17,14 +17,14 @@ from cranfield.meta.collection_studies.rankings import Teams
 from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
-    Given,
+    StudyInputs,
     Verdict,
-    explained,
-    given_tests,
+    explain_tests,
     is_bound,
+    read_inputs,
     verdict_or_none,
 )
-from cranfield.meta.work import Work, repeated, run_parts, with_work
+from cranfield.meta.work import Work, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.tabular import Table, number
 
@@ -42,7 +42,7 @@ URBANO = {
 
 
 def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, Floats]:
-    r"""Count how tests agree, each of the first with each of the second.
+    r"""Count agreements of tests, each of the first with each of the second.
 
     Parameters
     ----------
@@ -62,8 +62,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
         - `MA`, mixed agreements: significant by one, and in the same order by the other;
         - `MD`, mixed disagreements: significant by one, and not in the same order by the other;
         - `neither`: pairs that are significant by neither;
-        - `jaccard`, `overlap`: of the two sets of pairs, NaN where a set that they divide by is
-          empty;
+        - `jaccard`, `overlap`: of the two sets of pairs, NaN where the divisor is 0;
         - `bias`: see :func:`publication_bias`;
         - `tau`: Kendall's tau-b of the two orders of systems.
 
@@ -82,45 +81,45 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
 
     Examples
     --------
-    >>> one = Verdict(np.array([1, 1, -1], np.int8), np.array([True, True, False]))
-    >>> other = Verdict(np.array([1, -1, -1], np.int8), np.array([True, False, False]))
-    >>> found = agreement([one], [other])
-    >>> [int(found[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
+    >>> first = Verdict(np.array([1, 1, -1], np.int8), np.array([True, True, False]))
+    >>> second = Verdict(np.array([1, -1, -1], np.int8), np.array([True, False, False]))
+    >>> counts = agreement([first], [second])
+    >>> [int(counts[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
     [1, 0, 0, 1, 1]
     """
     check_several("first", first)
     check_several("second", second)
-    verdicts = [_checked(first), _checked(second)]
-    pairs = {verdict.order.size for some in verdicts for verdict in some}
+    verdicts = [_check_verdicts(first), _check_verdicts(second)]
+    pairs = {verdict.order.size for group in verdicts for verdict in group}
     if len(pairs) > 1:
         raise PolicyError(
             f"verdicts must be on the same pairs, got {min(pairs)} and {max(pairs)} pairs"
         )
     # Counts are sums of products of 0, 1 and -1, which floats hold exactly.
-    order1, order2 = (np.array([v.order for v in some], dtype=np.float64) for some in verdicts)
+    order1, order2 = (np.array([v.order for v in group], dtype=np.float64) for group in verdicts)
     significant1, significant2 = (
-        np.array([v.significant for v in some], dtype=np.float64) for some in verdicts
+        np.array([v.significant for v in group], dtype=np.float64) for group in verdicts
     )
     ordered1, ordered2 = np.abs(order1), np.abs(order2)
     sizes1, sizes2 = significant1.sum(axis=1)[:, None], significant2.sum(axis=1)[None, :]
     in_both = significant1 @ significant2.T
 
-    def same_order(some1: Any, some2: Any) -> Floats:
+    def count_same(mask1: Any, mask2: Any) -> Floats:
         """Count pairs within both sets that have the same order."""
-        products = (some1 * order1) @ (some2 * order2).T
-        return np.asarray(((some1 * ordered1) @ (some2 * ordered2).T + products) / 2)
+        products = (mask1 * order1) @ (mask2 * order2).T
+        return np.asarray(((mask1 * ordered1) @ (mask2 * ordered2).T + products) / 2)
 
-    agree = same_order(significant1, significant2)
-    mixed = same_order(significant1, 1.0) + same_order(1.0, significant2) - 2 * agree
-    either = sizes1 + sizes2 - in_both
+    n_agree = count_same(significant1, significant2)
+    n_mixed = count_same(significant1, 1.0) + count_same(1.0, significant2) - 2 * n_agree
+    n_either = sizes1 + sizes2 - in_both
     counts = {
-        "AA": agree,
-        "AD": in_both - agree,
-        "MA": mixed,
-        "MD": sizes1 + sizes2 - 2 * in_both - mixed,
+        "AA": n_agree,
+        "AD": in_both - n_agree,
+        "MA": n_mixed,
+        "MD": sizes1 + sizes2 - 2 * in_both - n_mixed,
     }
     with np.errstate(invalid="ignore", divide="ignore"):
-        jaccard = in_both / either
+        jaccard = in_both / n_either
         overlap = in_both / np.minimum(sizes1, sizes2)
         n_ordered = ordered1.sum(axis=1)[:, None] * ordered2.sum(axis=1)[None, :]
         tau = (order1 @ order2.T) / np.sqrt(n_ordered)
@@ -129,7 +128,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
         "significant second": np.broadcast_to(sizes2, in_both.shape),
         "both": in_both,
         **counts,
-        "neither": order1.shape[1] - either,
+        "neither": order1.shape[1] - n_either,
         "jaccard": jaccard,
         "overlap": overlap,
         "tau": tau,
@@ -137,11 +136,10 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     }
 
 
-def _checked(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    several = list(verdicts)
-    if not several:
+def _check_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    if not (as_list := list(verdicts)):
         raise PolicyError("expected at least one verdict of a test, got none")
-    return several
+    return as_list
 
 
 def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
@@ -175,30 +173,30 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
     """
     counts = [numbers(count, name) for count, name in zip((AA, AD, MA, MD), COUNTS, strict=True)]
     try:
-        active, against, agree, disagree = np.broadcast_arrays(*counts)
+        active, opposed, mixed_same, mixed_other = np.broadcast_arrays(*counts)
     except ValueError:
         shapes = ", ".join(str(count.shape) for count in counts)
         raise PolicyError(f"shapes of counts cannot be broadcast: {shapes}") from None
     with np.errstate(invalid="ignore", divide="ignore"):
-        bias = 1 - active / (active + against + agree / 2 + disagree / 2)
+        bias = 1 - active / (active + opposed + mixed_same / 2 + mixed_other / 2)
     return bias if bias.ndim else float(bias)
 
 
 KEYS = ("group", "size", "sets", "first", "second")
 """Key columns."""
 
-FOUND = ("significant first", "significant second", "both")
-NUMBERS = (*FOUND, *COUNTS, "neither", "jaccard", "overlap", "tau", "bias")
+SIGNIFICANT = ("significant first", "significant second", "both")
+NUMBERS = (*SIGNIFICANT, *COUNTS, "neither", "jaccard", "overlap", "tau", "bias")
 """Columns with numbers."""
 
 DEFINED = ("jaccard", "overlap", "bias")
 """Numbers that are not defined in every repeat."""
 
 BY_SIZE = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
-"""Numbers that are shown by test and size, and their decimals."""
+"""Columns of tables by test and size, and their decimals."""
 
 
-def _means(name: str, about: str) -> Columns:
+def _declare(name: str, about: str) -> Columns:
     """Declare the columns of the mean of a number over repeats, and of its spread."""
     mean = "bias mean" if name == "bias" else name
     columns = {
@@ -221,7 +219,7 @@ class SplitStudy(Study):
     sizes
         Sizes of the topic sets.
     groups, topics
-        Names and sizes of the groups of systems; number of topics that there are.
+        Names and sizes of the groups of systems; number of topics.
     repeated
         Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` two
         disjoint sets, `1-1` and `2-2` the same one), and pair of tests, `first` and `second`. Its
@@ -246,18 +244,20 @@ class SplitStudy(Study):
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
-            **_means("significant first", "number of significant pairs on the first set"),
-            **_means("significant second", "number of significant pairs on the second set"),
-            **_means("both", "number of pairs that are significant on both sets"),
-            **_means("AA", "active agreements: significant on both, in the same direction"),
-            **_means("AD", "active disagreements: significant on both, in opposite directions"),
-            **_means("MA", "mixed agreements: significant on one, in the same order on the other"),
-            **_means("MD", "mixed disagreements: significant on one, not in the same order"),
-            **_means("neither", "number of pairs that are significant on neither"),
-            **_means("jaccard", "Jaccard similarity of the two sets of significant pairs"),
-            **_means("overlap", "overlap coefficient of the two sets of significant pairs"),
-            **_means("tau", "Kendall's tau of the two orders of systems"),
-            **_means("bias", "publication bias"),
+            **_declare("significant first", "number of significant pairs on the first set"),
+            **_declare("significant second", "number of significant pairs on the second set"),
+            **_declare("both", "number of pairs that are significant on both sets"),
+            **_declare("AA", "active agreements: significant on both, in the same direction"),
+            **_declare("AD", "active disagreements: significant on both, in opposite directions"),
+            **_declare(
+                "MA", "mixed agreements: significant on one, in the same order on the other"
+            ),
+            **_declare("MD", "mixed disagreements: significant on one, not in the same order"),
+            **_declare("neither", "number of pairs that are significant on neither"),
+            **_declare("jaccard", "Jaccard similarity of the two sets of significant pairs"),
+            **_declare("overlap", "overlap coefficient of the two sets of significant pairs"),
+            **_declare("tau", "Kendall's tau of the two orders of systems"),
+            **_declare("bias", "publication bias"),
             "bias": Column("Publication bias of the mean counts, as the source has it."),
         }
     }
@@ -269,8 +269,7 @@ class SplitStudy(Study):
         """Return means over repeats, with their spread.
 
         Repeats in which one of the two tests could not be computed are excluded; so are those in
-        which
-        a number is not defined, and `defined jaccard`, `defined overlap` and `defined bias` count
+        which a number is not defined: `defined jaccard`, `defined overlap` and `defined bias` count
         the others.
         """
         columns: list[pl.Expr] = [pl.col("failed").sum()]
@@ -290,34 +289,34 @@ class SplitStudy(Study):
 
     def outcomes(
         self,
-        what: str,
+        column: str,
         *,
         second: str | None = None,
         sets: str = "1-2",
         group: str | None = None,
     ) -> pl.DataFrame:
-        """Return one number, a row a test and a column a size, as the tables of the source do.
+        """Return a number in a row per test and a column per size, as the tables of the source.
 
         Parameters
         ----------
-        what
+        column
             A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`;
-            `significant` is the last.
+            `significant` is short for the last.
         second
             The other test; by default each test is compared with itself.
         sets, group
             `1-2`, `1-1` or `2-2`; the group of systems, by default the first.
         """
-        rows = self._of(sets, group)
-        what = FOUND[0] if what == "significant" else what
-        check_choice("number", what, rows.columns)
+        rows = self._select(sets, group)
+        column = SIGNIFICANT[0] if column == "significant" else column
+        check_choice("number", column, rows.columns)
         if second is not None:
             check_choice("test", second, self.tests)
-        other = pl.col("first") if second is None else pl.lit(second)
-        rows = rows.filter(pl.col("second") == other)
-        return rows.pivot("size", index="first", values=what).rename({"first": "test"})
+        second_test = pl.col("first") if second is None else pl.lit(second)
+        rows = rows.filter(pl.col("second") == second_test)
+        return rows.pivot("size", index="first", values=column).rename({"first": "test"})
 
-    def _of(self, sets: str = "1-2", group: str | None = None) -> pl.DataFrame:
+    def _select(self, sets: str = "1-2", group: str | None = None) -> pl.DataFrame:
         group = next(iter(self.groups)) if group is None else group
         check_choice("group", group, self.groups)
         check_choice("sets", sets, ("1-2", "1-1", "2-2"))
@@ -331,40 +330,40 @@ class SplitStudy(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         size = max(self.sizes)
-        rows = self._of().filter(pl.col("first") == pl.col("second"), pl.col("size") == size)
+        rows = self._select().filter(pl.col("first") == pl.col("second"), pl.col("size") == size)
         if rows["AA"].null_count() == len(rows):
             return ()
         # A test with more contradictions than its level allows cannot be the best.
         is_sound = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
-        sound, out = rows.filter(is_sound), rows.filter(~is_sound)["first"].to_list()
-        best = sound["AA"].max()
-        each = [
+        candidates, excluded = rows.filter(is_sound), rows.filter(~is_sound)["first"].to_list()
+        highest = candidates["AA"].max()
+        descriptions = [
             f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"
-            for row in sound.filter(pl.col("AA") == best).iter_rows(named=True)
+            for row in candidates.filter(pl.col("AA") == highest).iter_rows(named=True)
         ]
-        lines = []
-        if best:
-            lines.append(
+        sentences = []
+        if highest:
+            sentences.append(
                 f"On two sets of {size} topics, the most pairs significant on both and in the same"
-                f" order: {names_or_count(each, 'test')}, mean over the draws."
+                f" order: {names_or_count(descriptions, 'test')}, mean over the draws."
             )
-        elif not sound.is_empty():
-            others = "none of the other tests" if out else "no test"
-            lines.append(
+        elif not candidates.is_empty():
+            others = "none of the other tests" if excluded else "no test"
+            sentences.append(
                 f"On two sets of {size} topics, {others} has a pair that is significant on both."
             )
-        if out:
-            lines.append(
+        if excluded:
+            sentences.append(
                 f"Excluded for significant differences in opposite directions in more than"
-                f" {percent(self.alpha)}: {', '.join(out)}."
+                f" {percent(self.alpha)}: {', '.join(excluded)}."
             )
-        if best:
-            lines.append(
+        if highest:
+            sentences.append(
                 f"Sample: {counted(self.repeats, 'draw')} from"
                 f" {counted(self.topics, 'topic')}. Tests with more Type I errors also"
                 " have more significant pairs; see the study of Type I errors."
             )
-        return tuple(lines)
+        return tuple(sentences)
 
     def heading(self) -> list[str]:
         lines = [
@@ -372,7 +371,7 @@ class SplitStudy(Study):
             f" {', '.join(map(str, self.sizes))} topics, {counted(self.repeats, 'repeat')};"
             f" alpha {self.alpha:g}, seed {self.seed}"
         ]
-        lines += explained(self.tests)
+        lines += explain_tests(self.tests)
         if self.summary().filter(pl.col("sets") == "1-2")["failed"].sum():
             lines.append("note: some tests could not be computed on some sets, which are excluded")
         return lines
@@ -384,39 +383,44 @@ class SplitStudy(Study):
     def tables(self) -> list[Table]:
         tables, summary = [], self.summary()
         for group, systems in self.groups.items():
-            of_group = summary.filter(pl.col("group") == group)
+            group_rows = summary.filter(pl.col("group") == group)
             label = "" if len(self.groups) == 1 else f"{group}: "
-            of = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
-            is_own = (pl.col("first") == pl.col("second")) & (pl.col("sets") == "1-2")
-            own = of_group.filter(is_own).rename({"first": "test"})
-            for what, places in BY_SIZE.items():
-                title = f"{what}: {self.columns['agreement'][what].about[:-1]}; {of}"
-                tables.append(_by_size(own, ["test"], what, title, places))
+            subject = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
+            is_diagonal = (pl.col("first") == pl.col("second")) & (pl.col("sets") == "1-2")
+            diagonal = group_rows.filter(is_diagonal).rename({"first": "test"})
+            for column, decimals in BY_SIZE.items():
+                title = f"{column}: {self.columns['agreement'][column].about[:-1]}; {subject}"
+                tables.append(_table_by_size(diagonal, ["test"], column, title, decimals))
             # Overlap of the significant pairs of two tests on the same topics.
-            real = [test for test in self.tests if not is_bound(test)]
-            same = of_group.filter(
-                pl.all_horizontal(pl.col("first", "second").is_in(real)), pl.col("sets") == "1-1"
+            test_labels = [test for test in self.tests if not is_bound(test)]
+            overlaps = group_rows.filter(
+                pl.all_horizontal(pl.col("first", "second").is_in(test_labels)),
+                pl.col("sets") == "1-1",
             )
             # Grouped by the second test, in the order of tests.
-            same = same.sort(pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True)
-            if same.height:
-                title = f"Overlap of the significant pairs of two tests on the same set; {of}"
-                tables.append(_by_size(same, ["first", "second"], "overlap", title, 2))
+            overlaps = overlaps.sort(
+                pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True
+            )
+            if overlaps.height:
+                title = f"Overlap of the significant pairs of two tests on the same set; {subject}"
+                tables.append(_table_by_size(overlaps, ["first", "second"], "overlap", title, 2))
             largest = max(self.sizes)
             rows = [
                 [row["test"], *(number(row[name], 1) for name in COUNTS), percent(row["bias"])]
-                for row in own.filter(pl.col("size") == largest).iter_rows(named=True)
+                for row in diagonal.filter(pl.col("size") == largest).iter_rows(named=True)
             ]
             title = f"Consistent and inconsistent results, and publication bias, sets of {largest}"
-            tables.append(Table(f"{title}; {of}", ["test", *COUNTS, "bias"], rows))
+            tables.append(Table(f"{title}; {subject}", ["test", *COUNTS, "bias"], rows))
         return tables
 
 
-def _by_size(frame: pl.DataFrame, keys: list[str], what: str, title: str, places: int) -> Table:
-    """Show a number with a column for each size."""
-    wide, labels = frame.pivot("size", index=keys, values=what), len(keys)
-    cells = [[*row[:labels], *(number(x, places) for x in row[labels:])] for row in wide.rows()]
-    return Table(title, wide.columns, cells, range(labels))
+def _table_by_size(
+    frame: pl.DataFrame, keys: list[str], column: str, title: str, decimals: int
+) -> Table:
+    """Return a table of a number with a column for each size."""
+    table, labels = frame.pivot("size", index=keys, values=column), len(keys)
+    cells = [[*row[:labels], *(number(x, decimals) for x in row[labels:])] for row in table.rows()]
+    return Table(title, table.columns, cells, range(labels))
 
 
 @with_work
@@ -443,31 +447,26 @@ def split_topics(
         Scores of one measure, by topic and system: what :func:`compare` takes.
     tests
         Names of tests, such as `t`, or `t+holm` with another correction. Tests of scores by shard,
-        such as
-        `anova-3` and `anova-3f`, need `by_shard`.
+        such as `anova-3` and `anova-3f`, need `by_shard`.
     by_shard
         Scores of the same topics and systems by shard: see :func:`cranfield.evaluate`.
     sizes
-        Sizes of the topic sets, from 2 to half of the topics. Where the number of topics is odd,
-        half of them may be rounded up, and the second set has one less. By default those of 5, 10,
-        25, 50 and 125 that fit.
+        Sizes of the topic sets, from 2 to half of the topics, rounded up; the second set may then
+        have one topic less. By default those of 5, 10, 25, 50 and 125 that fit.
     repeats
         Number of pairs of topic sets to draw for each size.
     seed
         Seed of the draws, and of tests that draw random numbers. The draws of a size and a repeat
-        do not
-        depend on the other sizes, on the number of repeats, or on the tests.
+        do not depend on the other sizes, on the number of repeats, or on the tests.
     systems
-        Only these systems.
+        Names of the systems to compare; by default all.
     teams
         Table of systems and their teams; the study is repeated for each team. Other forms are those
-        of :func:`cranfield.meta.teams_of`. Teams of one system have nothing to compare, and are
-        skipped.
+        of :func:`cranfield.meta.teams_of`. Teams of one system are skipped.
     alpha, missing, resamples
-        As for :func:`compare`; scores by shard that are missing for all systems are taken as such
-        by default.
+        As for :func:`compare`; by default scores by shard may be missing for all systems.
     jobs, backend, folder, progress
-        Where and how the work is done: see :func:`run_parts`.
+        Execution of the parts: see :func:`run_parts`.
 
     Raises
     ------
@@ -489,15 +488,15 @@ def split_topics(
     [('anova-2', 12.25, 23.05), ('anova-2f', 41.0, 42.5)]
     """
     call = check_arguments(split_topics, locals())
-    inputs = given_tests(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
+    inputs = read_inputs(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
     parsed_sizes = inputs.sizes(sizes)
     table = run_parts(
-        _split_block,
+        _compute_block,
         (inputs, seed),
         {
-            f"{where:03d}-{name}": (group, *task)
-            for where, group in enumerate(inputs.groups)
-            for name, task in repeated(parsed_sizes, repeats).items()
+            f"{index:03d}-{name}": (group, *task)
+            for index, group in enumerate(inputs.groups)
+            for name, task in split_repeats(parsed_sizes, repeats).items()
         },
         about={"study": "split topics", **inputs.about(seed)},
         **work,
@@ -514,37 +513,41 @@ def split_topics(
 
 
 def draw(topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indices]:
-    """Draw two disjoint sets of topics; the second is short by one where half is rounded up."""
-    drawn = stream(seed, size, repeat).permutation(topics)[: 2 * size]
-    return np.sort(drawn[:size]), np.sort(drawn[size:])
+    """Draw two disjoint sets of topics; the second has one less if half is rounded up."""
+    sample = stream(seed, size, repeat).permutation(topics)[: 2 * size]
+    return np.sort(sample[:size]), np.sort(sample[size:])
 
 
-def _split_block(shared: tuple[Given, int], task: tuple[str, int, int, int]) -> pl.DataFrame:
+def _compute_block(
+    shared: tuple[StudyInputs, int], task: tuple[str, int, int, int]
+) -> pl.DataFrame:
     inputs, seed = shared
     group, size, start, stop = task
-    return pl.concat(_split(inputs, group, size, repeat, seed) for repeat in range(start, stop))
+    return pl.concat(
+        _test_split(inputs, group, size, repeat, seed) for repeat in range(start, stop)
+    )
 
 
-def _split(inputs: Given, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
+def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
     verdicts, failed = [], []
-    for which, topics in enumerate(draw(len(inputs.scores.topics), size, repeat, seed)):
-        own_seed = int(stream(seed, size, repeat, which + 1).integers(2**31))
-        decisions, done = zip(
+    for index, topics in enumerate(draw(len(inputs.scores.topics), size, repeat, seed)):
+        test_seed = int(stream(seed, size, repeat, index + 1).integers(2**31))
+        decisions, is_computed = zip(
             *(
-                verdict_or_none(test, inputs.of(test, topics, inputs.groups[group]), own_seed)
+                verdict_or_none(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
                 for test in inputs.tests
             ),
             strict=True,
         )
         verdicts.append(decisions)
-        failed.append(1 - np.array(done, dtype=np.int64))
+        failed.append(1 - np.array(is_computed, dtype=np.int64))
     labels = pl.Series(inputs.labels, dtype=pl.String)
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
-    later = np.triu_indices(len(labels), 1)
+    upper = np.triu_indices(len(labels), 1)
     tables = []
-    for first_set, second_set, (i, j) in ((0, 1, grid), (0, 0, later), (1, 1, later)):
+    for first_set, second_set, (i, j) in ((0, 1, grid), (0, 0, upper), (1, 1, upper)):
         counts = agreement(verdicts[first_set], verdicts[second_set])
-        head = {
+        keys = {
             "group": group,
             "size": size,
             "repeat": repeat,
@@ -556,5 +559,5 @@ def _split(inputs: Given, group: str, size: int, repeat: int, seed: int) -> pl.D
             **{name: counts[name][i, j] for name in NUMBERS},
             "failed": failed[first_set][i] + failed[second_set][j],
         }
-        tables.append(pl.DataFrame([head]).join(pl.DataFrame(table), how="cross"))
+        tables.append(pl.DataFrame([keys]).join(pl.DataFrame(table), how="cross"))
     return pl.concat(tables)

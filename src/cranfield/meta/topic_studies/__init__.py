@@ -1,1 +1,1 @@
-"""Testing the topics: what more, fewer or others of them would have changed."""
+"""Studies of topics: results with more, fewer or other topics."""

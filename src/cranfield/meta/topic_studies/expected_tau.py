@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats, best_first, row_slices
 from cranfield.base.kinds import check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.meta.study import Study, labelled
+from cranfield.meta.study import Study, prefix
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.topic_studies.sample_study import topic_scores
 from cranfield.result import Column, Columns
@@ -21,7 +21,7 @@ from cranfield.significance.differences import BLOCK, Pairs, all_pairs, mid_rank
 from cranfield.significance.resampling import as_integers, topic_counts
 
 SPLITS, SIZES = 100, 20
-"""Random halves of a number of topics, and numbers of topics, at most."""
+"""Maximum numbers of random halves for a number of topics, and of numbers of topics."""
 
 
 class ExpectedTau(Study):
@@ -30,17 +30,17 @@ class ExpectedTau(Study):
     Attributes
     ----------
     measure, systems, topics
-        Of the scores; numbers of systems and topics.
+        Text form of the measure; numbers of systems and topics.
     tau, tau_ap
-        The columns of the table, by method; NaN where there are too few topics.
+        The columns of the table, by method; NaN for too few topics.
     notes
-        What was excluded or imputed.
+        Topics or scores that were excluded or imputed.
     """
 
     name: ClassVar[str] = "expected tau"
     parts: ClassVar[Sequence[str]] = ("_table",)
     columns: ClassVar[Columns] = {
-        "method": Column("How it is estimated.", key=True),
+        "method": Column("Estimation method.", key=True),
         "tau": Column("Expected Kendall's tau with the true ranking; null for too few topics."),
         "tau AP": Column("Expected AP correlation with the true ranking; null for too few topics."),
     }
@@ -52,7 +52,7 @@ class ExpectedTau(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{labelled(self.measure)}expected correlation with the true ranking of"
+            f"{prefix(self.measure)}expected correlation with the true ranking of"
             f" {counted(self.systems, 'system')}, by {counted(self.topics, 'topic')}"
         ]
 
@@ -60,7 +60,7 @@ class ExpectedTau(Study):
 def expected_tau(
     scores: Any, *, missing: str | None = None, resamples: Resamples = 1000, seed: Seed = 0
 ) -> ExpectedTau:
-    r"""Estimate how well the ranking by mean scores agrees with the ranking by true means.
+    r"""Estimate the agreement of the ranking by mean scores with the ranking by true means.
 
     With the systems ordered by their observed means, the best first, and :math:`P_{ij}` the
     probability that i before j is not their true order,
@@ -69,7 +69,7 @@ def expected_tau(
         E[\tau_{AP}] = 1 - \frac{2}{m-1} \sum_{j=2}^m \frac{1}{j-1} \sum_{i<j} P_{ij}
 
     - `ml`: :math:`P_{ij} = T_{n-1}(-\sqrt{n}\, \bar{d} / \hat\sigma)` by Student's distribution,
-      with the standard deviation of differences, freed from its bias where these are normal.
+      with the standard deviation of differences, unbiased if these are normal.
     - `msqd`: the same, where :math:`\hat\sigma` is the slope, through the origin, of the ordered
       differences on the normal quantiles of k / (n + 1); ties have their mean rank.
     - `resampling`: the proportion of bootstrap samples of topics with the reverse order.
@@ -78,13 +78,13 @@ def expected_tau(
 
     Source: Urbano and Marrero (2016). In the results of their simulations from TREC 6 to 8, with
     10 topics, the mean absolute error of tau is .07 for `msqd`, .08 for `ml`, .10 for resampling
-    and .13 for split halves; with 50 topics .03, .03, .03 and .05: go by `msqd`. Topics are taken
-    for a random sample. Systems that score the same on every topic count as tied, with P = 1/2.
+    and .13 for split halves; with 50 topics .03, .03, .03 and .05: prefer `msqd`. Topics are
+    assumed to be a random sample. Systems with equal scores on all topics are tied, with P = 1/2.
 
     Parameters
     ----------
     scores
-        Of one measure, as :func:`cranfield.compare` takes them.
+        Scores of one measure, as for :func:`cranfield.compare`.
     missing
         `error`, the default; `drop` excludes topics that lack a score; `zero` counts 0.
     resamples, seed
@@ -119,12 +119,12 @@ def expected_tau(
         values = -values
     pairs = all_pairs(values)
     n, m = values.shape
-    wrong = _by_moments(pairs)
-    wrong["resampling"] = _by_resampling(pairs, resamples, seed)
+    p_reversed = _estimate_by_moments(pairs)
+    p_reversed["resampling"] = _estimate_by_resampling(pairs, resamples, seed)
     weight = 1 / pairs.second
-    halves = _by_halves(values, pairs, seed)
-    tau = {name: 1 - 2 * float(p.mean()) for name, p in wrong.items()}
-    tau_ap = {name: 1 - 2 * float((weight * p).sum()) / (m - 1) for name, p in wrong.items()}
+    halves = _estimate_by_halves(values, pairs, seed)
+    tau = {name: 1 - 2 * float(p.mean()) for name, p in p_reversed.items()}
+    tau_ap = {name: 1 - 2 * float((weight * p).sum()) / (m - 1) for name, p in p_reversed.items()}
     return ExpectedTau(
         call,
         measure=ready.scores.measure,
@@ -136,7 +136,7 @@ def expected_tau(
     )
 
 
-def _by_moments(pairs: Pairs) -> dict[str, Floats]:
+def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
     """Return the probability of the reverse order by Student's distribution, by pair."""
     n = pairs.topics
     unbiased = np.exp(gammaln((n - 1) / 2) - gammaln(n / 2)) * np.sqrt((n - 1) / 2)
@@ -154,22 +154,22 @@ def _by_moments(pairs: Pairs) -> dict[str, Floats]:
     return {name: np.concatenate(blocks) for name, blocks in parts.items()}
 
 
-def _by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
+def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
     """Return the proportion of samples of topics with the reverse order; a tie counts half."""
     integers, _ = as_integers(pairs.values, pairs.topics)
     counts = topic_counts(resamples, pairs.topics, seed)
     total = np.zeros(len(pairs))
     for part in row_slices(resamples, len(pairs), BLOCK):
-        total += np.sign(_of_pairs(counts[part] @ integers, pairs)).sum(axis=0)
+        total += np.sign(_pair_differences(counts[part] @ integers, pairs)).sum(axis=0)
     return (1 - total / resamples) / 2
 
 
-def _of_pairs(by_system: Floats, pairs: Pairs) -> Floats:
-    """Return the first minus the second along the last axis."""
+def _pair_differences(by_system: Floats, pairs: Pairs) -> Floats:
+    """Return the differences of pairs of systems along the last axis."""
     return np.asarray(by_system[:, pairs.first] - by_system[:, pairs.second])
 
 
-def _by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float, float]:
+def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float, float]:
     """Return tau and tau AP of halves, extrapolated to all topics; NaN below 4 topics."""
     n, m = values.shape
     sizes = np.unique(np.round(np.linspace(1, n // 2, SIZES + 1)))[1:].astype(np.intp)
@@ -177,25 +177,25 @@ def _by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float, float]:
         sizes = np.append(1, sizes)
     rows: list[Floats] = []
     for size in sizes:
-        shuffled = stream(seed, int(size)).permuted(np.tile(np.arange(n), (SPLITS, 1)), axis=1)
-        means = values[shuffled[:, :size]].mean(axis=1)
-        other_means = values[shuffled[:, size : 2 * size]].mean(axis=1)
-        wrong = _of_pairs(means, pairs) * _of_pairs(other_means, pairs) < 0
-        # Rank, from 0, of the lower system of each pair in the second ranking.
+        orders = stream(seed, int(size)).permuted(np.tile(np.arange(n), (SPLITS, 1)), axis=1)
+        means = values[orders[:, :size]].mean(axis=1)
+        other_means = values[orders[:, size : 2 * size]].mean(axis=1)
+        is_reversed = _pair_differences(means, pairs) * _pair_differences(other_means, pairs) < 0
+        # Rank, from 0, of the lower-ranked system of each pair in the second ranking.
         rank = np.argsort(np.argsort(-other_means, axis=1, kind="stable"), axis=1)
-        lower = np.maximum(rank[:, pairs.first], rank[:, pairs.second])
-        tau, tau_ap = wrong.mean(axis=1), (wrong / lower).sum(axis=1) / (m - 1)
+        lower_rank = np.maximum(rank[:, pairs.first], rank[:, pairs.second])
+        tau, tau_ap = is_reversed.mean(axis=1), (is_reversed / lower_rank).sum(axis=1) / (m - 1)
         rows.append(np.stack([np.full(SPLITS, float(size)), tau, tau_ap]))
     if not rows:
         return float("nan"), float("nan")
     size, tau, tau_ap = np.concatenate(rows, axis=1)
-    return _extrapolated(size, tau, n), _extrapolated(size, tau_ap, n)
+    return _extrapolate(size, tau, n), _extrapolate(size, tau_ap, n)
 
 
-def _extrapolated(size: Floats, wrong: Floats, topics: int) -> float:
-    """Fit an exponential to proportions of wrong pairs, and return 1 - 2 times it at all topics."""
-    positive = wrong > 0
-    if np.unique(size[positive]).size < 2:
-        return 1.0 if not positive.any() else float("nan")
-    slope, start = np.polyfit(size[positive], np.log(wrong[positive]), 1)
+def _extrapolate(size: Floats, proportions: Floats, topics: int) -> float:
+    """Fit an exponential to proportions of reversed pairs; return 1 - 2 times it at all topics."""
+    is_positive = proportions > 0
+    if np.unique(size[is_positive]).size < 2:
+        return 1.0 if not is_positive.any() else float("nan")
+    slope, start = np.polyfit(size[is_positive], np.log(proportions[is_positive]), 1)
     return 1 - 2 * min(1.0, float(np.exp(start + slope * topics)))

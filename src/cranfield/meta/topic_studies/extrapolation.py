@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, Study, labelled
+from cranfield.meta.study import OF_MEASURE, Study, prefix
 from cranfield.meta.study_options import Proportion
 from cranfield.meta.test_studies.fast_tests import topic_sizes
 from cranfield.meta.topic_studies.sample_study import topic_scores
@@ -27,10 +27,10 @@ from cranfield.significance.models.anova import two_way
 from cranfield.significance.registry import CORRECTIONS, Options
 
 NODES = ((50, 256), (math.inf, 48))
-"""Of the integral over the estimated standard deviation, by degrees of freedom up to some."""
+"""Numbers of nodes of the integral, by the maximum degrees of freedom."""
 
 
-def power(shift: Floats, df: int, critical: float) -> Floats:
+def power(shift: Floats, df: int, critical_value: float) -> Floats:
     r"""Return the probability that a noncentral t is beyond a critical value, on either side.
 
     .. math:: P(|T| \ge c) = \int_0^\infty f_\phi(s)
@@ -45,17 +45,19 @@ def power(shift: Floats, df: int, critical: float) -> Floats:
     [0.05, 0.5082]
     """
     ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
-    nodes, weights = _nodes(next(number for most, number in NODES if df <= most))
+    nodes, weights = _nodes(next(number for max_df, number in NODES if df <= max_df))
     s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
-    # Logarithms of the density, without what the weights share.
+    # Logarithms of the density, up to a constant.
     logs = xlogy(df - 1, s) - df * s**2 / 2
     weights = weights * np.exp(logs - logs.max())
     weights /= weights.sum()
-    out = np.zeros(shift.shape)
-    for each, weight in zip(s, weights, strict=True):
+    total = np.zeros(shift.shape)
+    for value, weight in zip(s, weights, strict=True):
         if weight > 1e-18:
-            out += weight * (ndtr(shift - critical * each) + ndtr(-shift - critical * each))
-    return out
+            total += weight * (
+                ndtr(shift - critical_value * value) + ndtr(-shift - critical_value * value)
+            )
+    return total
 
 
 @lru_cache(maxsize=4)
@@ -64,7 +66,7 @@ def _nodes(number: int) -> tuple[Floats, Floats]:
 
 
 SOURCES = ("system", "topic", "system:topic")
-"""What scores vary by; the interaction holds all other error too."""
+"""Sources of variance; the interaction includes all other error."""
 
 
 def generalizability(
@@ -114,8 +116,7 @@ def generalizability(
     -----
     Brennan (2001), Generalizability theory, chapters 2 and 6; for test collections Bodoff and Li
     (2007), Kanoulas and Aslam (2009), and Urbano, Marrero and Martín (2013). A negative estimate is
-    taken as 0 and noted; where the topic variance is, the dependability is the relative
-    coefficient.
+    set to 0 and noted; if that of topics is, the dependability equals the relative coefficient.
 
     With :math:`r = \sigma^2_s / \sigma^2_{st}`, the bounds of the relative coefficient follow from
     those of r, which are exact for normal effects (Feldt 1965),
@@ -135,40 +136,40 @@ def generalizability(
     lower bound, and 1 minus that half for the upper one. A bound is 0 where
     :math:`MS_s \le F_{\alpha} MS_{st}`.
 
-    The coefficients are about systems like these: outliers, such as runs with errors, raise all of
-    them. Studies often exclude the lowest quarter.
+    The coefficients depend on the systems: outliers, such as runs with errors, raise all of them.
+    Studies often exclude the lowest quarter.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
-    >>> found = generalizability(ev["nDCG@20"])
-    >>> round(found.relative(50).value, 3), round(found.absolute(50).value, 3)
+    >>> study = generalizability(ev["nDCG@20"])
+    >>> round(study.relative(50).value, 3), round(study.absolute(50).value, 3)
     (0.989, 0.973)
-    >>> found.topics_for(0.95)
+    >>> study.topics_for(0.95)
     TopicsFor(target=0.95, topics=11, low=7, high=17)
     """
     call = check_arguments(generalizability, locals())
     ready = topic_scores(scores, missing)
     table, _ = two_way(ready.flat)
-    sources = [table.sources.index(one) for one in ("System", "Topic", "Error")]
+    sources = [table.sources.index(name) for name in ("System", "Topic", "Error")]
     squares, df = table.ms[sources], table.df[sources]
     topics, systems = ready.flat.shape
     error = squares[2]
     estimates = np.array([(squares[0] - error) / topics, (squares[1] - error) / systems, error])
-    # A difference of mean squares by rounding only is none.
+    # Differences of mean squares by rounding are 0.
     estimates[np.abs(estimates) <= ROUNDING * squares.max()] = 0.0
     variances = np.maximum(estimates, 0.0)
     if not variances.any():
         raise CranfieldError("all scores are equal, so that there are no variance components")
-    negative = tuple(
+    notes = tuple(
         f"the estimated variance of {source}s, {estimate:.3g}, is negative and set to 0"
         for source, estimate in zip(SOURCES, estimates, strict=True)
         if estimate < 0
     )
     if not variances[[0, 2]].any():
-        negative += ("systems do not vary: the coefficients are not defined",)
+        notes += ("systems do not vary: the coefficients are not defined",)
     return Generalizability(
         call,
         measure=ready.scores.measure,
@@ -184,7 +185,7 @@ def generalizability(
                 "estimate": estimates,
             }
         ),
-        notes=(*ready.notes, *negative),
+        notes=(*ready.notes, *notes),
     )
 
 
@@ -195,10 +196,10 @@ SIZES = (10, 25, 50, 75, 100, 150, 200, 300, 500, 1000)
 """Numbers of topics in a table, besides that of the scores."""
 
 MOST_TOPICS = 10_000_000
-"""No number above it is taken."""
+"""Maximum number of topics."""
 
 MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
-"""What the true means of the systems are taken to be."""
+"""Assumptions on the true means of the systems."""
 
 
 class Extrapolation(Study):
@@ -207,13 +208,13 @@ class Extrapolation(Study):
     Attributes
     ----------
     measure, systems, topics
-        Of the scores; numbers of systems and topics.
+        Text form of the measure; numbers of systems and topics.
     pairs, significant
-        Number of pairs of systems; how many of them differ significantly on the given topics.
+        Number of pairs of systems, and of significant pairs on all topics.
     curve
         The table, without the measure.
     generalizability, notes
-        The variance components behind it; what was excluded, imputed, or taken as 0.
+        The variance components; scores that were excluded or imputed, and estimates set to 0.
     """
 
     name = "extrapolation"
@@ -260,7 +261,7 @@ class Extrapolation(Study):
             return ()
         shrunk, low, high = (rows[name] for name in ("shrunk", "normal low", "normal high"))
         return (
-            f"{labelled(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
+            f"{prefix(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
             f" {self.significant:,} differ significantly on {counted(self.topics, 'topic')}; on"
             f" {counted(shrunk['topics'], 'topic')} the expected number is"
             f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order"
@@ -273,7 +274,7 @@ class Extrapolation(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{labelled(self.measure)}{counted(self.systems, 'system')},"
+            f"{prefix(self.measure)}{counted(self.systems, 'system')},"
             f" {counted(self.topics, 'topic')}: {self.significant} of {counted(self.pairs, 'pair')}"
             f" significant by two-way ANOVA with {self.correction}, alpha {self.alpha:g}"
         ]
@@ -297,23 +298,22 @@ def extrapolate(
     sizes
         Numbers of topics, 2 or more; by default some from 10 to 1000, and that of the scores.
     correction, alpha
-        Of the tests of all pairs: `tukey`, `none` or `bonferroni`; and their significance level.
+        Correction of the tests of all pairs, `tukey`, `none` or `bonferroni`; significance level.
     confidence
-        Between the rows `normal low` and `normal high`, from 0 to 1.
+        Confidence level of the rows `normal low` and `normal high`, between 0 and 1.
 
     Raises
     ------
     CranfieldError
-        When scores are missing, infinite or too few, or add up from topic and system without error.
+        When scores are missing, infinite or too few, or sums of topic and system without error.
     PolicyError
         For an option that is unknown or out of its range, or scores by shard.
 
     Notes
     -----
     Scores are assumed to be sums of effects of topic and system and independent normal errors with
-    one variance, estimated by :math:`MS_E`. With n topics and true means :math:`\mu_i`, the pair i,
-    j
-    is then rejected with the power of a t-test with the error of all systems,
+    one variance, estimated by :math:`MS_E`. With n topics and true means :math:`\mu_i`, the pair
+    i, j is then rejected with the power of a t-test with the error of all systems,
 
     .. math:: P(|T| \ge c_n), \quad T \sim t(\phi; \lambda), \quad
         \phi = (n - 1)(m - 1), \quad \lambda = \frac{\mu_i - \mu_j}{\sigma \sqrt{2 / n}}
@@ -324,14 +324,13 @@ def extrapolate(
     of :math:`2\Phi(|\lambda|) - 1` and of its square are the expected tau with the true ranking,
     and between the rankings by two sets of n topics. (A true tie counts 0 in both.)
 
-    The true means are not known. They are estimated in several ways:
+    The true means are unknown, and estimated in several ways:
 
-    - `observed`: the means of the scores. Those scatter more than the true means do, by
-      :math:`\sigma^2_{st} / n`, so that all numbers come out too high, the more so the fewer
-      topics there are.
+    - `observed`: the means of the scores. They vary more than the true means, by
+      :math:`\sigma^2_{st} / n`, so that all numbers are too high, the more so with few topics.
     - `shrunk`: the observed means, their distances from the overall mean multiplied by
-      :math:`\sqrt{E\rho^2}` of the given topics. They scatter as much as the true means are
-      estimated to (Louis 1984), which matters here more than to be near each of them.
+      :math:`\sqrt{E\rho^2}` of the given topics. Their variance is the estimated
+      variance of the true means (Louis 1984).
     - `normal`: a normal sample with the estimated variance of systems, in place of these systems.
       Then the pairs have the closed forms
 
@@ -341,9 +340,9 @@ def extrapolate(
     - `normal low`, `normal high`: the same with the confidence bounds of
       :math:`\sigma^2_s / \sigma^2_{st}`.
 
-    Systems of a collection are often far from a normal sample, such as many of much the same means
-    and a few that failed. `shrunk` keeps their shape, and is the row to use; the normal bounds show
-    how well the variance of systems is known. In all rows the error has one variance,
+    Systems of a collection are often far from a normal sample, such as many with similar means and
+    a few that failed. `shrunk` preserves their distribution, and is the recommended row; the normal
+    bounds show the uncertainty of the variance of systems. In all rows the error has one variance,
     as the test assumes.
 
     Examples
@@ -351,86 +350,94 @@ def extrapolate(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
-    >>> found = extrapolate(ev["nDCG@20"], [50, 200])
-    >>> found
+    >>> study = extrapolate(ev["nDCG@20"], [50, 200])
+    >>> study
     Extrapolation(nDCG@20: 40 systems, 50 topics: 473 of 780 pairs significant by two-way ANOVA ...)
-    >>> found.curve.filter(means="shrunk")["significant"].round().to_list()
+    >>> study.curve.filter(means="shrunk")["significant"].round().to_list()
     [471.0, 610.0]
     """
     call = check_arguments(extrapolate, locals())
     check_several("sizes", sizes)
-    correct = CORRECTIONS.find(correction)
-    if correct not in SCORE_FREE_CORRECTIONS:
+    correction_name = CORRECTIONS.find(correction)
+    if correction_name not in SCORE_FREE_CORRECTIONS:
         raise PolicyError(
             f"unknown correction {quoted(correction)}; expected one of:"
             f" {', '.join(SCORE_FREE_CORRECTIONS)}"
         )
     Options(alpha=alpha)
     ready = topic_scores(scores, missing)
-    found = generalizability(ready.scores, confidence=confidence)
-    n, m = found.topics, found.systems
-    wanted = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MOST_TOPICS))
-    error = float(found.components["mean square"][2])
+    study = generalizability(ready.scores, confidence=confidence)
+    n, m = study.topics, study.systems
+    parsed_sizes = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MOST_TOPICS))
+    error = float(study.components["mean square"][2])
     if error <= 0:
         raise CranfieldError(
             "the scores have no error variance: the result does not depend on the number of topics"
         )
     means = ready.flat.mean(axis=0)
-    shrunk = means.mean() + np.sqrt(found.relative().value) * (means - means.mean())
+    shrunk = means.mean() + np.sqrt(study.relative().value) * (means - means.mean())
     # The ratio of variances behind a coefficient r of one topic is r / (1 - r).
-    single = found.relative(1)
-    # Without a limit there is no ratio: a coefficient next to 1 has one.
-    shares = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
-    ratios = dict(zip(MEANS[2:], (r / (1 - r) for r in shares), strict=True))
+    single = study.relative(1)
+    # A coefficient of 1 has no finite ratio; the next lower float has.
+    coefficients = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
+    ratios = dict(zip(MEANS[2:], (r / (1 - r) for r in coefficients), strict=True))
     rows: list[dict[str, Any]] = []
-    for size in wanted:
-        critical = _critical(correct, alpha, m, (size - 1) * (m - 1))
-        for name, true in (("observed", means), ("shrunk", shrunk)):
-            rows.append({"topics": size, "means": name, **_given(true, error, size, critical)})
+    for size in parsed_sizes:
+        critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
+        for name, mu in (("observed", means), ("shrunk", shrunk)):
+            rows.append(
+                {"topics": size, "means": name, **_expect_means(mu, error, size, critical_value)}
+            )
         for name, ratio in ratios.items():
-            rows.append({"topics": size, "means": name, **_normal(ratio, m, size, critical)})
-    apart = np.abs(_apart(means))
-    limit = _critical(correct, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
-    clear = apart > ROUNDING * float(np.abs(ready.flat).max())
+            rows.append(
+                {"topics": size, "means": name, **_expect_normal(ratio, m, size, critical_value)}
+            )
+    differences = np.abs(_pair_differences(means))
+    threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
+    is_different = differences > ROUNDING * float(np.abs(ready.flat).max())
     return Extrapolation(
         call,
-        measure=found.measure,
+        measure=study.measure,
         systems=m,
         topics=n,
-        correction=correct,
-        pairs=int(apart.size),
-        significant=int((clear & (apart >= limit)).sum()),
+        correction=correction_name,
+        pairs=int(differences.size),
+        significant=int((is_different & (differences >= threshold)).sum()),
         curve=pl.DataFrame(rows),
-        generalizability=found,
-        notes=(*ready.notes, *found.notes),
+        generalizability=study,
+        notes=(*ready.notes, *study.notes),
     )
 
 
-def _given(means: Floats, error: float, topics: int, critical: float) -> dict[str, float]:
+def _expect_means(
+    means: Floats, error: float, topics: int, critical_value: float
+) -> dict[str, float]:
     """Return expected values for given true means."""
     systems = means.size
-    shift = np.abs(_apart(means)) / np.sqrt(2 * error / topics)
-    right = 2 * ndtr(shift) - 1
+    shift = np.abs(_pair_differences(means)) / np.sqrt(2 * error / topics)
+    p_correct = 2 * ndtr(shift) - 1
     return {
-        "significant": float(power(shift, (topics - 1) * (systems - 1), critical).sum()),
-        "tau truth": float(right.mean()),
-        "tau repeat": float((right**2).mean()),
+        "significant": float(power(shift, (topics - 1) * (systems - 1), critical_value).sum()),
+        "tau truth": float(p_correct.mean()),
+        "tau repeat": float((p_correct**2).mean()),
     }
 
 
-def _normal(ratio: float, systems: int, topics: int, critical: float) -> dict[str, float]:
+def _expect_normal(
+    ratio: float, systems: int, topics: int, critical_value: float
+) -> dict[str, float]:
     """Return expected values for true means that are a normal sample."""
     df = (topics - 1) * (systems - 1)
-    share = 2 * float(stdtr(df, -critical / np.sqrt(1 + topics * ratio)))
+    p_significant = 2 * float(stdtr(df, -critical_value / np.sqrt(1 + topics * ratio)))
     coefficient = topics * ratio / (1 + topics * ratio)
     return {
-        "significant": share * systems * (systems - 1) / 2,
+        "significant": p_significant * systems * (systems - 1) / 2,
         "tau truth": float(2 / np.pi * np.arcsin(np.sqrt(coefficient))),
         "tau repeat": float(2 / np.pi * np.arcsin(coefficient)),
     }
 
 
-def _critical(correction: str, alpha: float, systems: int, df: int) -> float:
+def _critical_t(correction: str, alpha: float, systems: int, df: int) -> float:
     """Return the critical value of |t|."""
     if correction == "tukey":
         return studentised_range_isf(alpha, systems, df) / float(np.sqrt(2))
@@ -438,6 +445,6 @@ def _critical(correction: str, alpha: float, systems: int, df: int) -> float:
     return float(-stdtrit(df, alpha / tests / 2))
 
 
-def _apart(means: Floats) -> Floats:
+def _pair_differences(means: Floats) -> Floats:
     first, second = np.triu_indices(means.size, 1)
     return np.asarray(means[first] - means[second])

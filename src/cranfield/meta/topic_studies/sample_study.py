@@ -15,7 +15,7 @@ from cranfield.base.kinds import Flag, Numbers, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
-from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
+from cranfield.meta.study import OF_MEASURE, Study, percent, prefix
 from cranfield.meta.study_options import (
     Proportion,
     Repeats,
@@ -25,17 +25,17 @@ from cranfield.meta.study_options import (
     whole_numbers,
 )
 from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verdict_or_none
-from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
+from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
-from cranfield.significance.prepare import Ready, as_scores, prepared
+from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
 BLOCK = 250
-"""Samples in a part of the work; it is not part of what a seed means."""
+"""Number of samples in a part; results do not depend on it."""
 
 
-def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Ready:
+def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> PreparedScores:
     """Prepare scores for a study by topic: no gaps, no shards."""
     table = as_scores(scores)
     table.flat()
@@ -44,7 +44,7 @@ def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Rea
             "this study requires the same topics for all systems;"
             " missing='available' is not supported"
         )
-    return prepared(table, find_test(test).info, missing or "error")
+    return prepare_scores(table, find_test(test).info, missing or "error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,38 +64,40 @@ class AllTopics:
     signs: Ints
 
 
-def _examined(whole: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
-    """Draw samples: a row a sample, with twice the mid-ranks as `ranks`.
+def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
+    """Draw samples, and return a row for each, with twice the mid-ranks as `ranks`.
 
-    Size 0 stands for bootstrap samples of all topics, which are only ranked, not tested.
+    Size 0 means bootstrap samples of all topics, which are ranked, but not tested.
     """
     size, start, stop = task
     repeats = np.arange(start, stop)
-    topics = len(whole.values)
-    means = np.empty((repeats.size, whole.values.shape[1]))
+    topics = len(all_topics.values)
+    means = np.empty((repeats.size, all_topics.values.shape[1]))
     counts = np.zeros((repeats.size, 3), dtype=np.int64)
-    tested = np.zeros(repeats.size, dtype=bool)
+    is_tested = np.zeros(repeats.size, dtype=bool)
     for k, repeat in enumerate(repeats):
-        random = stream(whole.seed, size, int(repeat))
-        # In order of topics, so that equal samples have equal sums to the bit.
-        drawn = np.sort(random.choice(topics, size or topics, replace=whole.replace or not size))
-        values = whole.values[drawn]
+        random = stream(all_topics.seed, size, int(repeat))
+        # Sorted, so that equal samples have exactly equal sums.
+        sample = np.sort(
+            random.choice(topics, size or topics, replace=all_topics.replace or not size)
+        )
+        values = all_topics.values[sample]
         means[k] = values.mean(axis=0)
         if size:
-            verdict, tested[k] = verdict_or_none(whole.choice, values, whole.seed)
-            agreed = whole.signs[verdict.significant] * verdict.order[verdict.significant]
-            counts[k] = verdict.significant.sum(), (agreed > 0).sum(), (agreed < 0).sum()
-    ranks = _ranked(means, whole.values, whole.lower_is_better)
-    # Rank 1 is the best, where correlations take the highest number for it.
-    high, truth = -ranks, np.broadcast_to(-whole.ranks, ranks.shape)
+            verdict, is_tested[k] = verdict_or_none(all_topics.choice, values, all_topics.seed)
+            products = all_topics.signs[verdict.significant] * verdict.order[verdict.significant]
+            counts[k] = verdict.significant.sum(), (products > 0).sum(), (products < 0).sum()
+    ranks = _rank_means(means, all_topics.values, all_topics.lower_is_better)
+    # Rank 1 is the best, but the highest number for correlations.
+    sample_order, full_order = -ranks, np.broadcast_to(-all_topics.ranks, ranks.shape)
     return pl.DataFrame(
         {
             "topics": np.full(repeats.size, size),
             "repeat": repeats,
             "ranks": pl.Series(ranks, dtype=pl.Array(pl.Int64, ranks.shape[1])),
-            "tau": kendall_tau(high, truth),
-            "tau ap": tau_ap(high, truth),
-            "tested": tested,
+            "tau": kendall_tau(sample_order, full_order),
+            "tau ap": tau_ap(sample_order, full_order),
+            "tested": is_tested,
             "significant": counts[:, 0],
             "confirmed": counts[:, 1],
             "contradicted": counts[:, 2],
@@ -103,7 +105,7 @@ def _examined(whole: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
     )
 
 
-def _ranked(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
+def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
     """Return twice the mid-ranks by means, shape (samples, systems), the best first.
 
     The tolerance of rounding comes from the values of the means.
@@ -117,7 +119,7 @@ def _ranked(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
 
 
 TAUS = ("tau", "tau ap")
-"""How the ranking by a sample is compared with that by all topics."""
+"""Coefficients that compare the ranking by a sample with that by all topics."""
 
 TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
 """Columns of the table of top systems; it may be empty."""
@@ -135,7 +137,7 @@ class Stability(Study):
     by_size, top, firsts, ranks
         The tables `stability`, `top`, `first places` and `ranks`, without the measure.
     samples
-        Table with a row a sample: `topics`, `repeat`, `tau`, `tau ap`, whether it was `tested`,
+        Table with a row per sample: `topics`, `repeat`, `tau`, `tau ap`, whether it was `tested`,
         and the numbers of pairs that are `significant`, `confirmed` and `contradicted`.
     notes
         Topics or scores that were excluded or imputed.
@@ -225,29 +227,29 @@ class Stability(Study):
         rows = self.by_size.drop_nulls("tau").sort("topics")
         if rows.is_empty():
             return ()
-        # Half of the topics: more of them are too nearly all, and agree with all by construction.
+        # At most half of the topics: larger samples agree with all topics by construction.
         half = rows.filter(pl.col("topics") <= self.topics / 2)
         last = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
-        again = ""
+        confirmation = ""
         if last["confirmed"] is not None:
-            again = (
+            confirmation = (
                 " Of the pairs that are significant with all topics,"
                 f" {percent(last['confirmed'])} are significant in the sample, too."
             )
         return (
-            f"{labelled(self.measure)}samples of {last['topics']:,} of the {self.topics:,} topics"
+            f"{prefix(self.measure)}samples of {last['topics']:,} of the {self.topics:,} topics"
             f" order the systems with Kendall's tau {last['tau']:.2f} to the order by all, in"
             f" {percent(self.confidence)} {last['tau low']:.2f} to {last['tau high']:.2f};"
-            f" the first system is the same in {percent(last['same first'])}.{again}",
+            f" the first system is the same in {percent(last['same first'])}.{confirmation}",
             f"The {counted(self.repeats, 'sample')} are of one set of topics and overlap:"
             " orders of systems on new topics agree less.",
         )
 
     def heading(self) -> list[str]:
-        drawn = "with" if self.replace else "without"
+        preposition = "with" if self.replace else "without"
         return [
-            f"{labelled(self.measure)}{len(self.systems)} systems,"
-            f" {counted(self.topics, 'topic')}; samples {drawn} replacement,"
+            f"{prefix(self.measure)}{len(self.systems)} systems,"
+            f" {counted(self.topics, 'topic')}; samples {preposition} replacement,"
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.significant:,} of"
             f" {counted(self.pairs, 'pair')} differ on all topics, by {self.test} with"
             f" {self.correction}, alpha {self.alpha:g}; {100 * self.confidence:g}% intervals"
@@ -257,61 +259,63 @@ class Stability(Study):
         return {**super().facts(), "systems": len(self.systems)}
 
 
-def _of_size(
-    part: pl.DataFrame, ranks: Ints, whole: AllTopics, confidence: float
+def _summarise_size(
+    samples: pl.DataFrame, ranks: Ints, all_topics: AllTopics, confidence: float
 ) -> dict[str, Any]:
     """Return the row of the table `stability` of the samples of a size."""
     row: dict[str, Any] = {
-        "topics": part["topics"][0],
-        "samples": len(part),
-        "untested": int((~part["tested"]).sum()),
+        "topics": samples["topics"][0],
+        "samples": len(samples),
+        "untested": int((~samples["tested"]).sum()),
     }
     for name in TAUS:
-        tau = part[name].fill_nan(None).drop_nulls().to_numpy()
-        low, high = limits(tau, confidence) if tau.size else (None, None)
+        tau = samples[name].fill_nan(None).drop_nulls().to_numpy()
+        low, high = quantile_bounds(tau, confidence) if tau.size else (None, None)
         row |= {name: tau.mean() if tau.size else None, f"{name} low": low, f"{name} high": high}
-    significant, again, against = part["significant", "confirmed", "contradicted"].to_numpy().T
-    low, high = limits(significant, confidence)
-    before = int(np.count_nonzero(whole.signs))
-    best = whole.ranks == whole.ranks.min()
+    significant, confirmed, contradicted = (
+        samples["significant", "confirmed", "contradicted"].to_numpy().T
+    )
+    low, high = quantile_bounds(significant, confidence)
+    n_significant = int(np.count_nonzero(all_topics.signs))
+    is_best = all_topics.ranks == all_topics.ranks.min()
     return {
         **row,
-        "same first": _shares(ranks)[:, best].sum(axis=1).mean(),
+        "same first": _first_places(ranks)[:, is_best].sum(axis=1).mean(),
         "significant": significant.mean(),
         "significant median": np.median(significant),
         "significant low": low,
         "significant high": high,
-        "confirmed": again.mean() / before if before else None,
-        "contradicted": against.mean(),
+        "confirmed": confirmed.mean() / n_significant if n_significant else None,
+        "contradicted": contradicted.mean(),
     }
 
 
-def limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
+def quantile_bounds(samples: Any, confidence: float) -> tuple[Floats, Floats]:
     """Return bounds by column with at most (1 - confidence) / 2 of the samples beyond each."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(samples, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low.astype(np.float64), high.astype(np.float64)
 
 
-def _shares(ranks: Ints) -> Floats:
-    """Return how much of the first place each system has, by sample."""
-    first = ranks == ranks.min(axis=1, keepdims=True)
-    return np.asarray(first / first.sum(axis=1, keepdims=True))
+def _first_places(ranks: Ints) -> Floats:
+    """Return the proportion of the first place that each system has, by sample."""
+    is_first = ranks == ranks.min(axis=1, keepdims=True)
+    return np.asarray(is_first / is_first.sum(axis=1, keepdims=True))
 
 
-def of_top(ranks: Ints, all_ranks: Ints, k: int) -> dict[str, Any]:
+def compare_top(ranks: Ints, all_ranks: Ints, k: int) -> dict[str, Any]:
     """Compare the top k systems of the samples with those of all topics."""
-    there = ranks <= np.sort(ranks, axis=1)[:, k - 1 : k]
-    here = all_ranks <= np.sort(all_ranks)[k - 1]
-    overlap = (there & here).sum(axis=1) / np.maximum(there.sum(axis=1), here.sum())
+    in_sample = ranks <= np.sort(ranks, axis=1)[:, k - 1 : k]
+    in_all = all_ranks <= np.sort(all_ranks)[k - 1]
+    overlap = (in_sample & in_all).sum(axis=1) / np.maximum(in_sample.sum(axis=1), in_all.sum())
     return {"top": k, "same": float((overlap == 1).mean()), "overlap": float(overlap.mean())}
 
 
 MOST_TOPICS = 100_000
-"""In a sample with replacement."""
+"""Maximum number of topics in a sample with replacement."""
 
 TOP = (1, 3, 5, 10)
-"""Numbers of systems whose set is followed by default."""
+"""Default numbers of top systems."""
 
 
 @with_work
@@ -341,8 +345,7 @@ def stability(
         How to treat topics for which a system has no score: `error` (default), `drop` or `zero`.
     sizes
         Sizes of the topic samples, 2 or more; by default tenths of the number of topics. Without
-        replacement they are below the number of topics: a sample of all topics is
-        the whole set.
+        replacement they must be below the number of topics.
     repeats
         Number of samples for each size, and for the confidence intervals of ranks.
     replace
@@ -351,15 +354,15 @@ def stability(
         significant pairs than with different topics.
     test
         Significance test for pairs of systems, such as `t` or `friedman`. The names are those of
-        :func:`cranfield.compare`. Analyses of variance with Tukey's HSD are fast; other tests take
-        as long as so many calls of `compare`.
+        :func:`cranfield.compare`. Analyses of variance with Tukey's HSD are fast; other tests call
+        `compare` for each sample.
     correction, alpha
         As for :func:`cranfield.compare`.
     resamples
         Number of resamples, for tests that resample.
     top
-        Numbers of top systems whose set is followed; by default 1, 3, 5 and 10, as far as there
-        are more systems than that.
+        Numbers of top systems whose sets are compared; by default those of 1, 3, 5 and 10 that are
+        below the number of systems.
     confidence
         Proportion of samples within the bounds of the tables, between 0 and 1.
     seed
@@ -376,43 +379,43 @@ def stability(
 
     Notes
     -----
-    Samples without replacement share topics with the whole they are compared with, and more of
-    them the larger they are: near all topics tau is near 1 by construction. The table shows how
-    much of *this* result fewer topics would have reproduced. How close this result is to the truth,
+    Samples without replacement share topics with the whole set, the more the larger they are: near
+    all topics tau is near 1 by construction. The table shows how much of *this* result fewer topics
+    would have reproduced. Its closeness to the truth is estimated by
     :func:`cranfield.meta.topic_studies.extrapolation.extrapolate` and
-    :func:`cranfield.meta.topic_studies.extrapolation.generalizability` estimate.
+    :func:`cranfield.meta.topic_studies.extrapolation.generalizability`.
 
     Systems whose means differ by no more than rounding are tied. Ranks are then mid-ranks, first
     places are shared, and the top k systems are all whose mean is not below the k-th highest.
 
     The intervals of ranks are percentiles of the bootstrap (Hall and Miller 2009), for each system
     alone. Where many systems are nearly equal they are too narrow to contain the true rank with
-    the nominal probability; the pairs that differ significantly are the safer statement.
+    the nominal probability; significant differences of pairs are more reliable.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, "nDCG@20")
-    >>> found = stability(ev["nDCG@20"], sizes=[10, 25], repeats=100)
-    >>> found
+    >>> study = stability(ev["nDCG@20"], sizes=[10, 25], repeats=100)
+    >>> study
     Stability(nDCG@20: 6 systems, 50 topics; samples without replacement, 100 repeats, seed 0; ...)
-    >>> found.by_size["tau"].round(2).to_list()
+    >>> study.by_size["tau"].round(2).to_list()
     [0.58, 0.77]
     """
     call = check_arguments(stability, locals())
     ready = topic_scores(scores, missing, test)
     table = ready.scores
     topics, systems = ready.flat.shape
-    parsed_sizes = _sizes(sizes, topics, replace)
+    parsed_sizes = _parse_sizes(sizes, topics, replace)
     tops = [k for k in TOP if k < systems]
     if top is not None:
         tops = sorted(whole_numbers("top", top, systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
     verdict = choice(table, seed=seed)
     means = ready.flat.mean(axis=0)
-    all_ranks = _ranked(means[None], ready.flat, table.lower_is_better)[0]
-    whole = AllTopics(
+    all_ranks = _rank_means(means[None], ready.flat, table.lower_is_better)[0]
+    all_topics = AllTopics(
         values=ready.flat,
         lower_is_better=table.lower_is_better,
         choice=choice,
@@ -422,11 +425,11 @@ def stability(
         signs=np.where(verdict.significant, verdict.order, 0).astype(np.int64),
     )
     rows = run_parts(
-        _examined,
-        whole,
+        _draw_samples,
+        all_topics,
         {
-            **repeated([0], repeats, BLOCK, "ranks-{1:07d}-{2:07d}"),
-            **repeated(parsed_sizes, repeats, BLOCK, "size-{:05d}-{:07d}-{:07d}"),
+            **split_repeats([0], repeats, BLOCK, "ranks-{1:07d}-{2:07d}"),
+            **split_repeats(parsed_sizes, repeats, BLOCK, "size-{:05d}-{:07d}-{:07d}"),
         },
         about={
             "study": "stability",
@@ -443,26 +446,26 @@ def stability(
     by_size, tops_by_size = [], []
     firsts = [pl.DataFrame(schema={"topics": pl.Int64, "system": pl.String, "first": pl.Float64})]
     for size in parsed_sizes:
-        part = rows.filter(pl.col("topics") == size)
-        ranks = part["ranks"].to_numpy()
-        by_size.append(_of_size(part, ranks, whole, confidence))
-        tops_by_size += [{"topics": size, **of_top(ranks, all_ranks, k)} for k in tops]
-        share = _shares(ranks).mean(axis=0)
-        own = {"topics": [size] * systems, "system": table.systems, "first": share}
-        ever = pl.DataFrame(own).filter(pl.col("first") > 0)
-        firsts.append(ever.sort("first", descending=True, maintain_order=True))
-    of_bootstrap = rows.filter(pl.col("topics") == 0)["ranks"].to_numpy()
-    low, high = limits(of_bootstrap, confidence)
-    of_ranks = {
+        size_rows = rows.filter(pl.col("topics") == size)
+        ranks = size_rows["ranks"].to_numpy()
+        by_size.append(_summarise_size(size_rows, ranks, all_topics, confidence))
+        tops_by_size += [{"topics": size, **compare_top(ranks, all_ranks, k)} for k in tops]
+        first_places = _first_places(ranks).mean(axis=0)
+        columns = {"topics": [size] * systems, "system": table.systems, "first": first_places}
+        places = pl.DataFrame(columns).filter(pl.col("first") > 0)
+        firsts.append(places.sort("first", descending=True, maintain_order=True))
+    bootstrap_ranks = rows.filter(pl.col("topics") == 0)["ranks"].to_numpy()
+    low, high = quantile_bounds(bootstrap_ranks, confidence)
+    rank_columns = {
         "system": table.systems,
         "mean": means,
         "rank": all_ranks / 2,
         "low": low / 2,
         "high": high / 2,
-        "best": _shares(of_bootstrap).mean(axis=0),
+        "best": _first_places(bootstrap_ranks).mean(axis=0),
     }
     samples = rows.filter(pl.col("topics") > 0).drop("ranks")
-    number_or_none = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
+    float_columns = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
     return Stability(
         call,
         measure=table.measure,
@@ -473,17 +476,17 @@ def stability(
         significant=int(verdict.significant.sum()),
         pairs=verdict.significant.size,
         by_size=pl.DataFrame(
-            by_size, schema_overrides=dict.fromkeys([*number_or_none, "confirmed"], pl.Float64)
+            by_size, schema_overrides=dict.fromkeys([*float_columns, "confirmed"], pl.Float64)
         ),
         top=pl.DataFrame(tops_by_size, schema=TOP_SCHEMA),
         firsts=pl.concat(firsts),
-        ranks=pl.DataFrame(of_ranks).sort("rank", maintain_order=True),
+        ranks=pl.DataFrame(rank_columns).sort("rank", maintain_order=True),
         samples=samples.with_columns(pl.col(*TAUS).fill_nan(None)),
         notes=ready.notes,
     )
 
 
-def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
+def _parse_sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
     largest = MOST_TOPICS if replace else topics - 1
     if sizes is None:
         if largest < 2:

@@ -15,15 +15,14 @@ from scipy.special import chdtri, fdtri
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
 from cranfield.base.kinds import Share
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
+from cranfield.meta.study import OF_MEASURE, Study, percent, prefix
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
-from cranfield.significance.prepare import as_scores, prepared
+from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
 """Numbers of topics in a table, besides that of the scores."""
-
 
 _COEFFICIENTS = {
     "relative": Column("Generalizability coefficient: of differences and orders.", decimals=3),
@@ -60,11 +59,11 @@ class Generalizability(Study):
     Attributes
     ----------
     measure, systems, topics
-        Of the scores, and numbers of systems and topics, m and n.
+        Text form of the measure; numbers m of systems and n of topics.
     components
         The table `variance`, without the measure.
     notes
-        What was excluded, imputed, or taken as 0.
+        Scores that were excluded or imputed, and estimates set to 0.
     """
 
     name = "generalizability"
@@ -72,7 +71,7 @@ class Generalizability(Study):
         "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
         " Arteaga, Jeyaratnam and Franklin (1982)"
     )
-    parts: ClassVar[Sequence[str]] = ("components", "coefficients", "_needed")
+    parts: ClassVar[Sequence[str]] = ("components", "coefficients", "_topics_needed")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
             **OF_MEASURE,
@@ -114,8 +113,8 @@ class Generalizability(Study):
     def relative(self, topics: int | None = None) -> Coefficient:
         r"""Return the generalizability coefficient of a number of topics.
 
-        It measures how well the order of systems and their differences generalise to other topics:
-        the squared correlation of a system's mean with its mean over all possible topics.
+        It measures the generalisation of the order of systems and their differences to other
+        topics: the squared correlation of a system's mean with its mean over all possible topics.
 
         .. math:: E\rho^2(n) = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n}
 
@@ -127,8 +126,8 @@ class Generalizability(Study):
     def absolute(self, topics: int | None = None) -> Coefficient:
         r"""Return the index of dependability of a number of topics.
 
-        It measures how well the means themselves generalise to other topics, which are easier or
-        harder.
+        It measures the generalisation of the means themselves to other topics, which may be easier
+        or harder.
 
         .. math:: \Phi(n) = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n}
 
@@ -145,12 +144,12 @@ class Generalizability(Study):
         target
             Between 0 and 1, both excluded.
         absolute
-            Whether the dependability has to reach it, not the relative coefficient.
+            Whether the dependability has to reach the target, not the relative coefficient.
         """
         Share().check("the target", target)
         odds = target / (1 - target)
         value, low, high = (
-            # A number that is whole but for rounding is not raised to the next.
+            # An integer within rounding is not raised to the next.
             max(1, math.ceil(odds / ratio * (1 - 1e-12))) if ratio > 0 else None
             for ratio in self._ratios(absolute)
         )
@@ -163,52 +162,50 @@ class Generalizability(Study):
         scores.
         """
         check_several("sizes", sizes)
-        wanted = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
+        parsed_sizes = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
         rows = []
-        for size in wanted:
+        for size in parsed_sizes:
             row: dict[str, Any] = {"topics": size}
             for name in ("relative", "absolute"):
-                found = getattr(self, name)(size)
-                row |= {name: found.value, f"{name} low": found.low, f"{name} high": found.high}
+                result = getattr(self, name)(size)
+                row |= {name: result.value, f"{name} low": result.low, f"{name} high": result.high}
             rows.append(row)
         return pl.DataFrame(rows)
 
     def _coefficient(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
-        number = self.topics if topics is None else topics
-        check_whole("topics", number, 1)
-        return Coefficient(
-            *(1.0 if math.isinf(one) else number * one / (1 + number * one) for one in ratios)
-        )
+        n = self.topics if topics is None else topics
+        check_whole("topics", n, 1)
+        return Coefficient(*(1.0 if math.isinf(r) else n * r / (1 + n * r) for r in ratios))
 
     def _ratios(self, absolute: bool) -> tuple[float, float, float]:
         """Return the variance of systems by that of the error of one topic, with its interval."""
-        system, topic, rest = self.components["variance"].to_list()
-        error = topic + rest if absolute else rest
+        system, topic, interaction = self.components["variance"].to_list()
+        error = topic + interaction if absolute else interaction
         tail = (1 - self.confidence) / 2
         if error <= 0 and system <= 0:
             return math.nan, math.nan, math.nan
         value = system / error if error > 0 else math.inf
-        limit = self._absolute_bound if absolute else self._relative_bound
-        return value, limit(tail), limit(1 - tail)
+        bound = self._absolute_bound if absolute else self._relative_bound
+        return value, bound(tail), bound(1 - tail)
 
     def _relative_bound(self, tail: float) -> float:
         mean, _, error = self.components["mean square"].to_list()
-        most = _f(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
-        if mean <= most * error:
+        critical = _f(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
+        if mean <= critical * error:
             return 0.0
         # A coefficient that rounds to 1 has no bound.
-        return (mean / error / most - 1) / self.topics if error * most > 0 else math.inf
+        return (mean / error / critical - 1) / self.topics if error * critical > 0 else math.inf
 
     def _absolute_bound(self, tail: float) -> float:
-        mean, of_topics, error = self.components["mean square"].to_list()
+        mean, topic_square, error = self.components["mean square"].to_list()
         m, n = self.systems, self.topics
-        known = float(chdtri(m - 1, tail)) / (m - 1)
-        most, other = _f(tail, m - 1, (m - 1) * (n - 1)), _f(tail, m - 1, n - 1)
-        if mean <= most * error:
+        chi_squared = float(chdtri(m - 1, tail)) / (m - 1)
+        f_error, f_topics = _f(tail, m - 1, (m - 1) * (n - 1)), _f(tail, m - 1, n - 1)
+        if mean <= f_error * error:
             return 0.0
-        above = (mean - most * error) * (mean + (most - known) * error)
-        below = mean * ((m - 1) * known * error + other * of_topics)
-        return max(0.0, m * above / (n * below)) if below > 0 else math.inf
+        numerator = (mean - f_error * error) * (mean + (f_error - chi_squared) * error)
+        denominator = mean * ((m - 1) * chi_squared * error + f_topics * topic_square)
+        return max(0.0, m * numerator / (n * denominator)) if denominator > 0 else math.inf
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -216,23 +213,23 @@ class Generalizability(Study):
         if needed.topics is None:
             return ()
         low, high = ("?" if bound is None else f"{bound:,}" for bound in (needed.low, needed.high))
-        enough = "enough" if needed.topics <= self.topics else "fewer"
+        comparison = "enough" if needed.topics <= self.topics else "fewer"
         return (
-            f"{labelled(self.measure)}{counted(needed.topics, 'topic')} ({self.confidence:g}"
+            f"{prefix(self.measure)}{counted(needed.topics, 'topic')} ({self.confidence:g}"
             f" confidence interval {low} to {high}) are needed for a generalizability of"
-            f" {needed.target:g}; there are {self.topics:,}, which are {enough}.",
+            f" {needed.target:g}; there are {self.topics:,}, which are {comparison}.",
         )
 
     def heading(self) -> list[str]:
         systems = counted(self.systems, "system")
         return [
-            f"{labelled(self.measure)}{systems}, {counted(self.topics, 'topic')}; generalizability"
+            f"{prefix(self.measure)}{systems}, {counted(self.topics, 'topic')}; generalizability"
             f" coefficient (relative) {self.relative().value:.4f}, index of dependability"
             f" (absolute) {self.absolute().value:.4f}",
             f"low, high: {self.confidence:g} confidence intervals",
         ]
 
-    def _needed(self) -> pl.DataFrame:
+    def _topics_needed(self) -> pl.DataFrame:
         """Return the numbers of topics that reach the target."""
         rows = [
             {"coefficient": name, **vars(self.topics_for(self.target, absolute=absolute))}
@@ -243,12 +240,12 @@ class Generalizability(Study):
 
 
 def _f(tail: float, first: int, second: int) -> float:
-    """Return what an F exceeds with probability `tail`."""
+    """Return the value that F exceeds with probability `tail`."""
     return float(fdtri(first, second, 1 - tail))
 
 
 SOURCES = ("system", "topic", "system:topic", "topic:cell", "error")
-"""What scores vary by; a cell is a shard, or a variation of the query, of one topic."""
+"""Sources of variance; a cell is a shard, or a query variation, of one topic."""
 
 EFFECTS = {
     "system": "systems, whatever the topic",
@@ -257,7 +254,7 @@ EFFECTS = {
     "topic:cell": "cells of one topic, whatever the system",
     "error": "the residual, including systems on single cells",
 }
-"""What each source is, in words."""
+"""Descriptions of the sources."""
 
 TOPICS = (10, 25, 50, 100, 200)
 CELLS = (1, 2, 3, 5, 10)
@@ -269,11 +266,11 @@ class Facets(Study):
     Attributes
     ----------
     measure, systems, topics, cells
-        Of the scores, and numbers of systems, of topics, and of cells of topic and shard.
+        Text form of the measure; numbers of systems, of topics, and of cells of topic and shard.
     components
         The table `variance`, without the measure.
     notes
-        What was excluded or imputed.
+        Topics or scores that were excluded or imputed.
     """
 
     name = "facets"
@@ -299,23 +296,23 @@ class Facets(Study):
     components: pl.DataFrame
 
     def relative(self, topics: int | None = None, cells: int | None = None) -> float:
-        r"""Return the generalizability coefficient of so many topics, each with so many cells.
+        r"""Return the generalizability coefficient of numbers of topics and of cells of each.
 
         It is the squared correlation of a system's mean with its mean over all possible topics and
-        cells: how well differences and orders hold.
+        cells, for differences and orders.
 
         .. math:: E\rho^2 = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n
             + \sigma^2_e / (n k)}
 
-        The numbers n of topics and k of cells of each are 1 or more; by default the topics that
-        there are, and their cells on average.
+        The numbers n of topics and k of cells of each are 1 or more; by default the number of
+        topics, and the mean number of their cells.
         """
         return self._coefficient(topics, cells, absolute=False)
 
     def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
-        r"""Return the index of dependability: how well the means themselves hold.
+        r"""Return the index of dependability, for the means themselves.
 
-        .. math:: \\Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
+        .. math:: \Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
             + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
         """
         return self._coefficient(topics, cells, absolute=True)
@@ -323,7 +320,7 @@ class Facets(Study):
     def coefficients(
         self, topics: Iterable[int] = TOPICS, cells: Iterable[int] = CELLS
     ) -> pl.DataFrame:
-        """Return both coefficients by numbers of topics and of cells: what would be enough."""
+        """Return both coefficients by numbers of topics and of cells."""
         check_several("topics", topics)
         check_several("cells", cells)
         rows = [(n, k, self.relative(n, k), self.absolute(n, k)) for n, k in product(topics, cells)]
@@ -335,17 +332,17 @@ class Facets(Study):
                 check_whole(name, number, 1)
         n = self.topics if topics is None else int(topics)
         k = self.cells / self.topics if cells is None else int(cells)
-        system, topic, both, cell, error = self.components["variance"]
-        noise = both / n + error / (n * k) + absolute * (topic / n + cell / (n * k))
+        system, topic, interaction, cell, error = self.components["variance"]
+        noise = interaction / n + error / (n * k) + absolute * (topic / n + cell / (n * k))
         return float(system / (system + noise)) if system + noise > 0 else float("nan")
 
     @property
     def verdict(self) -> tuple[str, ...]:
         shares = dict(self.components.select("source", "proportion").iter_rows())
-        most = max(shares, key=shares.__getitem__)
+        largest = max(shares, key=shares.__getitem__)
         return (
-            f"{labelled(self.measure)}most of the variance of scores, {percent(shares[most])},"
-            f" comes from {EFFECTS[most]}; {percent(shares['system'])} from systems.",
+            f"{prefix(self.measure)}most of the variance of scores, {percent(shares[largest])},"
+            f" comes from {EFFECTS[largest]}; {percent(shares['system'])} from systems.",
             f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each,"
             f" the generalizability coefficient of differences between systems is"
             f" {self.relative():.2f} (1: the same on any topics and cells), that of their means"
@@ -356,7 +353,7 @@ class Facets(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{labelled(self.measure)}{counted(self.systems, 'system')},"
+            f"{prefix(self.measure)}{counted(self.systems, 'system')},"
             f" {counted(self.topics, 'topic')}, {counted(self.cells, 'cell')}; generalizability"
             f" coefficient (relative) {self.relative():.4f}, index of dependability (absolute)"
             f" {self.absolute():.4f}"
@@ -366,15 +363,15 @@ class Facets(Study):
 def facets(scores: Any, *, missing: str | None = None) -> Facets:
     r"""Split the variance of scores by shard, or by variation of each topic's query.
 
-    All effects are taken as random: systems, topics, and cells within topics, which are shards or
-    query variations that others could stand for.
+    All effects are assumed to be random: systems, topics, and cells within topics, which are shards
+    or query variations.
 
     .. math:: x_{tsk} = \mu + \nu_s + \nu_t + \nu_{st} + \nu_{tk} + \nu_{stk}
 
-    Without gaps the estimates are those of mean squares where these are not negative, which are
-    those of restricted maximum likelihood (REML). With gaps the variances of topics, cells and
-    error are by REML with unweighted systems; that of systems is that of their weighted means less
-    what the error of these explains. Confidence intervals are not computed.
+    Without gaps the estimates are those of mean squares, which, if not negative, are those of
+    restricted maximum likelihood (REML). With gaps the variances of topics, cells and error are by
+    REML with unweighted systems; that of systems is the variance of their weighted means minus the
+    part due to error. Confidence intervals are not computed.
 
     Parameters
     ----------
@@ -382,8 +379,8 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         :class:`Scores` by shard, shape (topics, systems, shards), of two topics and two systems
         at least, or what :func:`cranfield.compare` takes.
     missing
-        What to do where cells have no scores: `error`, the default; `available` goes by those that
-        there are; `drop` excludes topics, `zero` counts 0.
+        How to treat cells without scores: `error`, the default; `available` uses the others; `drop`
+        excludes topics, `zero` counts 0.
 
     Returns
     -------
@@ -407,32 +404,34 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:10], covid.qrels, "nDCG@20", shards=3)
-    >>> found = facets(ev["nDCG@20"])
-    >>> round(found.relative(), 3), round(found.relative(topics=100, cells=1), 3)
+    >>> study = facets(ev["nDCG@20"])
+    >>> round(study.relative(), 3), round(study.relative(topics=100, cells=1), 3)
     (0.904, 0.92)
     """
-    given = as_scores(scores)
-    if not given.shards:
+    shard_scores = as_scores(scores)
+    if not shard_scores.shards:
         raise PolicyError("facets require scores by shard, or by query variation")
-    ready = prepared(given, find_test("random-topics").info, missing)
+    ready = prepare_scores(shard_scores, find_test("random-topics").info, missing)
     values = ready.scores.values
     table, model = random_topics(values)
     if not table.components:
         raise CranfieldError(
             "no topic has scores in two shards, so that cells cannot be separated from the error"
         )
-    apart = model.means - model.means.mean()
-    number = float(model.counts[0])
-    of_systems = float(apart @ apart) / (apart.size - 1) - model.error / number
-    topic, both, cell, error = table.components.values()
-    variances = np.array([max(0.0, of_systems), topic, both, cell, error])
+    deviations = model.means - model.means.mean()
+    n_topics = float(model.counts[0])
+    system_variance = (
+        float(deviations @ deviations) / (deviations.size - 1) - model.error / n_topics
+    )
+    topic, interaction, cell, error = table.components.values()
+    variances = np.array([max(0.0, system_variance), topic, interaction, cell, error])
     if not variances.any():
         raise CranfieldError("all scores are equal, so that there are no variance components")
     return Facets(
         {"missing": missing},
         measure=ready.scores.measure,
         systems=values.shape[1],
-        topics=int(number),
+        topics=int(n_topics),
         cells=int((~np.isnan(values)).any(axis=1).sum()),
         components=pl.DataFrame(
             {"source": SOURCES, "variance": variances, "proportion": variances / variances.sum()}

@@ -27,11 +27,11 @@ from cranfield.online.click_models.model import (
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result, TableResult
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import between, number
 
-HELD = 2**22
-"""Numbers of drawn queries that are in memory at a time."""
+BLOCK_CELLS = 2**22
+"""Number of resampled queries that are in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +39,7 @@ class ModelEvaluation(Result):
     r"""Quality of click models on a log; returned by :func:`evaluate_models`.
 
     With :math:`q_r` the probability of the observation at rank r given the clicks above it, and
-    :math:`p_r` that of the observation at rank r whatever is clicked above:
+    :math:`p_r` its marginal probability:
 
     Attributes
     ----------
@@ -58,15 +58,15 @@ class ModelEvaluation(Result):
             "by result": Column("Log-likelihood divided by the number of results."),
             "by rank of page": Column(
                 r"Mean over pages of the mean of :math:`\ln q_r` over the ranks of the page, as"
-                " PyClick has it."
+                " in PyClick."
             ),
             "perplexity": Column("Mean over ranks; 1 is best."),
             "conditional perplexity": Column(
                 "Mean over ranks of the perplexity given the clicks above; 1 is best."
             ),
             "AUC": Column(
-                "Probability that P(C=1) is higher for a clicked result than for another one, ties"
-                " one half."
+                "Probability that P(C=1) is higher for a clicked result than for another result;"
+                " ties count one half."
             ),
             "RMSE": Column("Root mean square of C - P(C=1)."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
@@ -116,7 +116,7 @@ def evaluate_models(
     Parameters
     ----------
     models
-        One or several, from :func:`train`.
+        One or several trained models, from :func:`train`.
     log
         Pages on which the models were not trained.
     qrels
@@ -140,25 +140,25 @@ def evaluate_models(
     >>> days = log.pages["time"].dt.day()
     >>> old, new = log.where(days < 12), log.where(days >= 12)
     >>> models = cf.online.train_models(old, ["GCTR", "PBM"])
-    >>> found = cf.online.evaluate_models(models, new)
-    >>> found.models.sort("perplexity")["model"].to_list()
+    >>> evaluation = cf.online.evaluate_models(models, new)
+    >>> evaluation.models.sort("perplexity")["model"].to_list()
     ['PBM', 'GCTR']
     """
-    known = _listed(models)
+    model_list = _model_list(models)
     if qrels is not None:
         log = with_grades(log, qrels)
-    laid = _laid(known, log)
-    rows, frames = zip(*map(_evaluated, known, laid), strict=True)
-    clicks = int(laid[0].weight @ laid[0].clicks)
+    patterns = _patterns_by_model(model_list, log)
+    rows, frames = zip(*map(_evaluate_model, model_list, patterns), strict=True)
+    clicks = int(patterns[0].weight @ patterns[0].clicks)
     return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), clicks)
 
 
 def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
     """Return the parameters of models in one table: those of :attr:`ClickModel.parameters`.
 
-    What a value depends on is text, in the column `of`.
+    The keys of a value are text in the column `of`.
     """
-    parts = []
+    frames = []
     values = ("value", "error", "hits", "trials")
     for model in models:
         for name, frame in model.parameters.items():
@@ -167,56 +167,56 @@ def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
                 for key in frame.columns
                 if key not in values
             ]
-            of = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
-            own = {"model": pl.lit(str(model.model)), "parameter": pl.lit(name), "of": of}
-            parts.append(frame.select(**own, **{value: pl.col(value) for value in values}))
-    return pl.concat(parts)
+            key_text = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
+            labels = {"model": pl.lit(str(model.model)), "parameter": pl.lit(name), "of": key_text}
+            frames.append(frame.select(**labels, **{value: pl.col(value) for value in values}))
+    return pl.concat(frames)
 
 
 def label(model: ClickModel) -> str:
-    """Name of a trained model, with what its parameters are tied by."""
+    """Return the name of a trained model, with the variable that ties its parameters."""
     return f"{model.model} by {model.items.tied}" if model.items.tied else str(model.model)
 
 
-def _listed(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
+def _model_list(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
     check_several("models", models)
-    listed = [models] if isinstance(models, ClickModel) else list(models)
-    if not listed:
+    model_list = [models] if isinstance(models, ClickModel) else list(models)
+    if not model_list:
         raise PolicyError("expected at least one click model, got none")
-    return listed
+    return model_list
 
 
-def _laid(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
-    """Return the patterns of a log for each model, which models with the same items share."""
-    laid: dict[int, Patterns] = {}
+def _patterns_by_model(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
+    """Return the patterns of a log for each model; models with the same items share them."""
+    patterns: dict[int, Patterns] = {}
     for model in models:
-        if id(model.items) not in laid:
-            laid[id(model.items)] = model.patterns(log)
-    return [laid[id(model.items)] for model in models]
+        if id(model.items) not in patterns:
+            patterns[id(model.items)] = model.patterns(log)
+    return [patterns[id(model.items)] for model in models]
 
 
-def _evaluated(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Return the row of a model in the first table, and its part of the second one."""
+def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.DataFrame]:
+    """Return the row of a model in the table of models, and its table of ranks."""
     weight, number = pages.weight, np.bincount(pages.rank, pages.weight)
-    full = model.model.click_probabilities(model.values, pages)
+    click_probability = model.model.click_probabilities(model.values, pages)
     observed = _logarithm(model.model.conditional(model.values, pages))
-    unconditional = _logarithm(np.where(pages.clicks, full, 1 - full))
+    marginal = _logarithm(np.where(pages.clicks, click_probability, 1 - click_probability))
     perplexity, conditional = (
-        np.exp(-np.bincount(pages.rank, log * weight) / number) for log in (unconditional, observed)
+        np.exp(-np.bincount(pages.rank, log * weight) / number) for log in (marginal, observed)
     )
     perplexities = {"perplexity": perplexity, "conditional perplexity": conditional}
-    of_pages = np.bincount(pages.pattern, observed) / pages.lengths
-    square = np.square(pages.clicks - full)
+    page_means = np.bincount(pages.pattern, observed) / pages.lengths
+    errors = np.square(pages.clicks - click_probability)
     likelihood = float(observed @ weight)
     row = {
         "model": label(model),
         "log-likelihood": likelihood,
         "by page": likelihood / number[0],
         "by result": likelihood / number.sum(),
-        "by rank of page": float(of_pages @ pages.weights / pages.weights.sum()),
+        "by rank of page": float(page_means @ pages.weights / pages.weights.sum()),
         **{name: float(values.mean()) for name, values in perplexities.items()},
-        "AUC": area_under_curve(full, pages.clicks, weight),
-        "RMSE": float(np.sqrt(square @ weight / weight.sum())),
+        "AUC": area_under_curve(click_probability, pages.clicks, weight),
+        "RMSE": float(np.sqrt(errors @ weight / weight.sum())),
         "unseen": int(weight[model.unseen(pages)].sum()),
         "impossible": int(weight[np.isneginf(observed)].sum()),
     }
@@ -230,13 +230,13 @@ def _logarithm(probability: Floats) -> Floats:
 
 
 def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
-    """Return the area under the ROC curve, ties one half; NaN without both classes."""
-    place = np.unique(values, return_inverse=True)[1]
-    yes = np.bincount(place, weights * positive)
-    no = np.bincount(place, weights) - yes
-    below = np.cumsum(no) - no
-    pairs = yes.sum() * no.sum()
-    return float(yes @ (below + no / 2) / pairs) if pairs else np.nan
+    """Return the area under the ROC curve, ties count one half; NaN for a single class."""
+    values_rank = np.unique(values, return_inverse=True)[1]
+    positives = np.bincount(values_rank, weights * positive)
+    negatives = np.bincount(values_rank, weights) - positives
+    n_below = np.cumsum(negatives) - negatives
+    pairs = positives.sum() * negatives.sum()
+    return float(positives @ (n_below + negatives / 2) / pairs) if pairs else np.nan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -286,8 +286,8 @@ class PerplexityGain(Result):
         return {name: getattr(self, name) for name in names}
 
     def heading(self) -> list[str]:
-        why = "one query" if self.queries == 1 else "all queries equal"
-        interval = between(self.low, self.high) or f"no interval: {why}"
+        reason = "one query" if self.queries == 1 else "all queries equal"
+        interval = between(self.low, self.high) or f"no interval: {reason}"
         return [f"{self.model} over {self.baseline}: {number(self.gain)}, {interval}"]
 
 
@@ -299,7 +299,7 @@ def perplexity_gain(
     qrels: Any = None,
     conditional: bool = False,
     confidence: Annotated[float, Share()] = 0.95,
-    resamples: Annotated[int, Whole(1, MOST_RESAMPLES)] = 2000,
+    resamples: Annotated[int, Whole(1, MAX_RESAMPLES)] = 2000,
     seed: Annotated[int, Whole(0)] = 0,
 ) -> PerplexityGain:
     r"""Compare the perplexities of two click models on the same pages.
@@ -307,7 +307,7 @@ def perplexity_gain(
     .. math:: \frac{p_A - p_B}{p_A - 1}
 
     is the proportion by which B reduces the excess of A's perplexity over that of a perfect model.
-    Intervals are percentiles over queries drawn with replacement, the same ones for both models.
+    Intervals are percentiles over resampled queries, the same for both models.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def perplexity_gain(
     log, qrels
         As for :func:`evaluate_models`.
     conditional
-        Whether probabilities are given the clicks above.
+        Whether probabilities are conditional on the clicks above.
     confidence
         Confidence level.
     resamples
@@ -342,69 +342,68 @@ def perplexity_gain(
     if qrels is not None:
         log = with_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
-    codes, queries = _coded(log)
-    laid = _laid([baseline, model], log)
-    ranks = laid[0].ranks
+    codes, queries = _number_queries(log)
+    patterns = _patterns_by_model([baseline, model], log)
+    ranks = patterns[0].ranks
     key = codes[page] * ranks + rank - 1
     shape = (queries, ranks)
 
-    def summed(values: Floats | None) -> Floats:
+    def sum_by_query(values: Floats | None) -> Floats:
         return np.bincount(key, values, queries * ranks).reshape(shape).astype(np.float64)
 
-    numbers, parts = summed(None), []
-    for trained, pages in zip((baseline, model), laid, strict=True):
+    numbers, log_probabilities = sum_by_query(None), []
+    for trained, pages in zip((baseline, model), patterns, strict=True):
         if conditional:
             probability = trained.model.conditional(trained.values, pages)
         else:
-            full = trained.model.click_probabilities(trained.values, pages)
-            probability = np.where(pages.clicks, full, 1 - full)
-        parts.append(summed(_logarithm(probability)[pages.results_of(page, rank)]))
-    sums = np.stack(parts)
+            click = trained.model.click_probabilities(trained.values, pages)
+            probability = np.where(pages.clicks, click, 1 - click)
+        logarithm = _logarithm(probability)[pages.result_index(page, rank)]
+        log_probabilities.append(sum_by_query(logarithm))
+    sums = np.stack(log_probabilities)
 
-    def gains(some: Floats, shown: Floats) -> tuple[Floats, Floats]:
-        """Gains of the mean, and by rank; of draws whose pages lack a rank without it."""
+    def gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
+        """Gains of the mean, and by rank; ranks without pages in a sample are ignored."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            each = np.where(shown > 0, np.exp(-some / shown), np.nan)
-            a, b = np.nanmean(each, axis=-1)
-            return (a - b) / (a - 1), (each[0] - each[1]) / (each[0] - 1)
+            perplexities = np.where(n_pages > 0, np.exp(-log_sums / n_pages), np.nan)
+            a, b = np.nanmean(perplexities, axis=-1)
+            return (a - b) / (a - 1), (perplexities[0] - perplexities[1]) / (perplexities[0] - 1)
 
     value, by_rank = gains(sums.sum(axis=1), numbers.sum(axis=0))
     low = high = np.nan
     if queries > 1 and np.isfinite(sums).all():
-        even, drawn = np.full(queries, 1 / queries), []
-        for part in row_slices(resamples, queries, HELD):
-            size = part.stop - part.start
-            times = stream(seed, part.start).multinomial(queries, even, size=size) * 1.0
-            drawn.append(gains(times @ sums, times @ numbers)[0])
+        uniform, samples = np.full(queries, 1 / queries), []
+        for block in row_slices(resamples, queries, BLOCK_CELLS):
+            size = block.stop - block.start
+            times = stream(seed, block.start).multinomial(queries, uniform, size=size) * 1.0
+            samples.append(gains(times @ sums, times @ numbers)[0])
         tail = (1 - confidence) / 2
-        gained = np.concatenate(drawn)
-        # Equal queries carry no information on how much others would differ.
-        if np.ptp(gained) > 1e-12:
-            low, high = np.quantile(gained, [tail, 1 - tail]).tolist()
+        sampled_gains = np.concatenate(samples)
+        # Equal queries carry no information about the variance.
+        if np.ptp(sampled_gains) > 1e-12:
+            low, high = np.quantile(sampled_gains, [tail, 1 - tail]).tolist()
     gain, options = float(value), (confidence, resamples, seed, conditional)
     return PerplexityGain(
         label(model), label(baseline), gain, low, high, by_rank, queries, *options
     )
 
 
-def _coded(log: QueryLog) -> tuple[Indices, int]:
-    """Return the number of the query of each page, and the number of queries with results."""
+def _number_queries(log: QueryLog) -> tuple[Indices, int]:
+    """Number the queries of pages; also return the number of queries with results."""
     page_queries = log.pages["query"].gather(log.results["page"].unique())
-    places = pl.DataFrame({"query": page_queries.unique(maintain_order=True)}).with_row_index(
-        "place"
-    )
-    numbered = log.pages.select("query").join(places, on="query", how="left", maintain_order="left")
-    return numbered["place"].fill_null(0).to_numpy().astype(np.intp), places.height
+    codes = page_queries.unique(maintain_order=True).to_frame().with_row_index("number")
+    numbered = log.pages.select("query").join(codes, on="query", how="left", maintain_order="left")
+    return numbered["number"].fill_null(0).to_numpy().astype(np.intp), codes.height
 
 
 def perplexity_gains(
     models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
-    """Compute the gains of models over the one of them of this kind, a row a model."""
-    listed = list(models)
-    [base] = [model for model in listed if model.model == baseline]
-    others = [model for model in listed if model is not base]
-    return pl.concat(perplexity_gain(one, base, log, **options).to_polars() for one in others)
+    """Compute the gains of models over the baseline among them, one row per model."""
+    model_list = list(models)
+    [reference] = [model for model in model_list if model.model == baseline]
+    others = [model for model in model_list if model is not reference]
+    return pl.concat(perplexity_gain(m, reference, log, **options).to_polars() for m in others)
 
 
 def predict_relevance(
@@ -419,44 +418,44 @@ def predict_relevance(
     Parameters
     ----------
     models
-        One or several, with parameters of documents.
+        One or several models with parameters of documents.
     qrels
         Judgments, as :func:`cranfield.read_qrels` takes them.
     measures
         Measures of the ranking of each query's documents by their estimated relevance.
     rel
-        Lowest relevant grade, of the area under the curve.
+        Lowest relevant grade for the area under the curve.
 
     Returns
     -------
     polars.DataFrame
-        A row a model: how many of its documents are `judged`, `AUC`, the probability that a
+        One row per model: the number of its `judged` documents, `AUC`, the probability that a
         relevant document of any query is estimated higher than one that is judged not relevant
-        (ties one half; NaN where there is none of a kind), and the mean of each measure.
+        (ties one half; NaN for a single class), and the mean of each measure.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> log = cf.online.simulated_log()
-    >>> shown = log.results.with_columns(topic=log.pages["query"].gather(log.results["page"]))
-    >>> qrels = shown.drop_nulls("grade").select("topic", "doc", "grade").unique()
-    >>> found = cf.online.predict_relevance(cf.online.train(log, "SDBN"), qrels)
-    >>> found.columns
+    >>> results = log.results.with_columns(topic=log.pages["query"].gather(log.results["page"]))
+    >>> qrels = results.drop_nulls("grade").select("topic", "doc", "grade").unique()
+    >>> table = cf.online.predict_relevance(cf.online.train(log, "SDBN"), qrels)
+    >>> table.columns
     ['model', 'judged', 'AUC', 'nDCG@10']
     """
     check_several("measures", measures)
-    listed = _listed(models)
+    model_list = _model_list(models)
     check_whole("rel", rel, -(10**9))
     judged = read_qrels(qrels).flat()
     table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
     rows = []
-    for model in listed:
-        known = model.relevance_by_document().join(table, on=["query", "doc"], how="inner")
-        relevance, relevant = known["relevance"].to_numpy(), (known["grade"] >= rel).to_numpy()
-        area = area_under_curve(relevance, relevant, np.ones(known.height))
+    for model in model_list:
+        docs = model.relevance_by_document().join(table, on=["query", "doc"], how="inner")
+        relevance, relevant = docs["relevance"].to_numpy(), (docs["grade"] >= rel).to_numpy()
+        area = area_under_curve(relevance, relevant, np.ones(docs.height))
         scores = evaluate(model.as_run(), judged, list(measures))
         means = {name: float(values.mean()[0]) for name, values in scores.items()}
-        rows.append({"model": label(model), "judged": known.height, "AUC": area, **means})
+        rows.append({"model": label(model), "judged": docs.height, "AUC": area, **means})
     return pl.DataFrame(rows)
 
 
@@ -467,7 +466,7 @@ class RatePrediction(TableResult):
     Attributes
     ----------
     rows
-        The table, a row for each document.
+        The table, one row per document.
     model
         Name of the click model.
     """
@@ -496,7 +495,7 @@ class RatePrediction(TableResult):
 
 
 def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
-    """Predict click rates at the first rank from pages that have the document elsewhere.
+    """Predict click rates at the first rank from pages with the document at other ranks.
 
     For each document that is at the first rank on some pages of a query and below on others, the
     model is trained on the pages of the query where it is not first, and predicts the probability
@@ -526,37 +525,37 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     >>> cf.online.predict_rates(log, "SDBN")
     RatePrediction(SDBN, 94 documents, RMSE 0.2053)
     """
-    kind = parse_model(model)
+    parsed = parse_model(model)
     log.require("results", purpose="a click model")
     results = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
-    places = results.group_by("query", "doc").agg(
+    positions = results.group_by("query", "doc").agg(
         first=(pl.col("rank") == 1).any(), below=(pl.col("rank") > 1).any()
     )
-    queries = places.filter("first", "below")["query"].unique().sort().to_list()
-    rows = [row for query in queries for row in _rates(log, query, kind)]
-    kinds = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
-    schema = dict(zip(RatePrediction.columns, kinds, strict=True))
-    return RatePrediction(pl.DataFrame(rows, schema=schema, orient="row"), str(kind))
+    queries = positions.filter("first", "below")["query"].unique().sort().to_list()
+    rows = [row for query in queries for row in _rates(log, query, parsed)]
+    types = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
+    schema = dict(zip(RatePrediction.columns, types, strict=True))
+    return RatePrediction(pl.DataFrame(rows, schema=schema, orient="row"), str(parsed))
 
 
 def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, int, float, float]]:
     """Predict the rates of the documents of a query."""
-    own = log.where(pl.col("query") == query)
-    items = Items.of(own, None)
-    pages = patterns_of(own, items)
+    query_log = log.where(pl.col("query") == query)
+    items = Items.from_log(query_log, None)
+    pages = patterns_of(query_log, items)
     top = pages.codes[pages.slices[0]]
-    below = np.unique(pages.codes[pages.slices[0].stop :])
+    lower_items = np.unique(pages.codes[pages.slices[0].stop :])
     clicks = pages.clicks[pages.slices[0]]
-    for item in np.intersect1d(top, below).tolist():
-        held = top == item
-        weights: Floats = np.where(held, 0.0, pages.weights)
+    for item in np.intersect1d(top, lower_items).tolist():
+        is_first = top == item
+        weights: Floats = np.where(is_first, 0.0, pages.weights)
         elsewhere = np.zeros(len(pages), dtype=bool)
         elsewhere[pages.pattern[pages.codes == item]] = True
         if not weights[elsewhere].any():
-            continue  # It is below itself only, on pages that have it twice.
+            continue  # It is only below itself, on pages that repeat it.
         tallies, _ = model.fit(replace(pages, weights=weights))
-        at = np.array([item])
-        predicted = model.click_probability(model.values(tallies), 0, at, model.start(1))
-        tested = pages.weights[held]
-        rate = float(tested @ clicks[held] / tested.sum())
-        yield query, items.frame["doc"][item], int(tested.sum()), rate, float(predicted[0])
+        item_index = np.array([item])
+        predicted = model.click_probability(model.values(tallies), 0, item_index, model.start(1))
+        test_weights = pages.weights[is_first]
+        rate = float(test_weights @ clicks[is_first] / test_weights.sum())
+        yield query, items.frame["doc"][item], int(test_weights.sum()), rate, float(predicted[0])

@@ -1,4 +1,4 @@
-"""Click models: parameters, probabilities of clicks, estimation, and their file."""
+"""Base classes of click models: patterns of pages, parameters, estimation, and model files."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ KEYS = {None: ("query", "doc"), "grade": ("grade",)}
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The items that a model has parameters for, numbered by row."""
+    """The items that have parameters in a model, numbered by row."""
 
     tied: str | None  # None, or `grade`
-    # Data frame, a row an item: `query` and `doc`, or `grade`, null where there is no judgment
+    # Data frame, one row per item: `query` and `doc`, or `grade`, null without a judgment
     frame: pl.DataFrame
 
     @classmethod
-    def of(cls, log: QueryLog, tied: str | None) -> Items:
+    def from_log(cls, log: QueryLog, tied: str | None) -> Items:
         """Number the results of a log by first appearance, or by grade, unjudged first."""
-        items = keyed(log, tied).unique(maintain_order=True)
+        items = item_keys(log, tied).unique(maintain_order=True)
         return cls(tied, items if tied is None else items.sort("grade", nulls_last=False))
 
     @property
@@ -59,14 +59,14 @@ class Items:
         return self.frame.height
 
     def codes(self, log: QueryLog) -> Indices:
-        """Item of each result of a log, shape (results,); the number of items if it has none."""
-        rows, numbered = keyed(log, self.tied), self.frame.with_row_index("item")
+        """Return the item of each result, shape (results,); the number of items if unknown."""
+        rows, numbered = item_keys(log, self.tied), self.frame.with_row_index("item")
         options: Any = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
         joined = rows.join(numbered, on=rows.columns, **options)
         return joined["item"].fill_null(self.size).to_numpy().astype(np.intp)
 
 
-def keyed(log: QueryLog, tied: str | None) -> pl.DataFrame:
+def item_keys(log: QueryLog, tied: str | None) -> pl.DataFrame:
     """Return the columns that identify the item of each result of a log."""
     log.require("results", purpose="a click model")
     if tied is not None:
@@ -84,12 +84,12 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     log
         Pages, whose `query` is the topic of the judgments.
     qrels
-        Judgments, as :func:`cranfield.read_qrels` takes them.
+        Judgments, in any form that :func:`cranfield.read_qrels` accepts.
 
     Returns
     -------
     QueryLog
-        The `grade` of results is null where there is no judgment.
+        The log; the `grade` of unjudged results is null.
 
     Examples
     --------
@@ -114,20 +114,20 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Distinct pages with their frequencies; two pages are equal in items and clicks.
+    """Distinct pages with their frequencies; equal pages have the same items and clicks.
 
-    Results stand rank by rank, and those of a rank by pattern. Patterns are in order of length, the
-    longest first, so that those of a rank are always the first few: nothing is padded, and a pass
-    over ranks works on slices.
+    Results are sorted by rank, then by pattern. Patterns are sorted by length, the longest first,
+    so that those with results at a rank are always the first: no padding is needed, and a pass over
+    ranks works on slices.
     """
 
-    starts: Indices  # Where each rank starts, and the number of results; shape (ranks + 1,)
-    # Item of each result, as many as there are items where it is none of them; shape (results,)
+    starts: Indices  # Start of each rank, and the number of results; shape (ranks + 1,)
+    # Item of each result; the number of items for unknown ones; shape (results,)
     codes: Indices
     clicks: Bools  # Whether each result is clicked; shape (results,)
     weights: Floats  # Number of pages of each pattern; shape (patterns,)
-    page: Indices  # Pattern of each page of the log, -1 for one without results; shape (pages,)
-    items: Items  # What items are
+    page: Indices  # Pattern of each page of the log, -1 without results; shape (pages,)
+    items: Items  # The items that `codes` refer to
 
     def __len__(self) -> int:
         return self.weights.size
@@ -139,7 +139,7 @@ class Patterns:
 
     @cached_property
     def slices(self) -> tuple[slice, ...]:
-        """Where the results of each rank stand."""
+        """Slice of the results of each rank."""
         return tuple(map(slice, self.starts[:-1].tolist(), self.starts[1:].tolist()))
 
     @cached_property
@@ -154,7 +154,7 @@ class Patterns:
 
     @cached_property
     def weight(self) -> Floats:
-        """Number of pages of each result."""
+        """Number of pages with the pattern of each result."""
         return self.weights[self.pattern]
 
     @cached_property
@@ -163,48 +163,49 @@ class Patterns:
         return np.bincount(self.pattern, minlength=len(self))
 
     @cached_property
-    def last(self) -> Indices:
-        """Rank of the last click above each result, from 0; -1 where there is none."""
+    def last_clicks(self) -> Indices:
+        """Rank of the last click above each result, from 0; -1 without one."""
         last = np.full(len(self), -1)
-        out = np.empty(self.codes.size, dtype=np.intp)
-        for r, at in enumerate(self.slices):
-            here = last[: at.stop - at.start]
-            out[at] = here
-            here[self.clicks[at]] = r
-        return out
+        last_ranks = np.empty(self.codes.size, dtype=np.intp)
+        for r, rows in enumerate(self.slices):
+            current = last[: rows.stop - rows.start]
+            last_ranks[rows] = current
+            current[self.clicks[rows]] = r
+        return last_ranks
 
     @cached_property
-    def lowest(self) -> Indices:
+    def lowest_clicks(self) -> Indices:
         """Rank of the lowest click of each pattern, from 0; -1 without clicks."""
-        clicked = np.flatnonzero(self.clicks)
-        out = np.full(len(self), -1)
-        out[self.pattern[clicked]] = self.rank[clicked]  # The last of several, so the lowest.
-        return out
+        click_rows = np.flatnonzero(self.clicks)
+        lowest = np.full(len(self), -1)
+        # The last assignment to a pattern is that of its lowest click.
+        lowest[self.pattern[click_rows]] = self.rank[click_rows]
+        return lowest
 
-    def places(self, by: str) -> Indices:
-        """Return the place of each result among the values of a parameter; see `Model.by`."""
+    def value_index(self, by: str) -> Indices:
+        """Return the index of each result in the values of a parameter; see `Model.by`."""
         if by == "item":
             return self.codes
         if by == "rank":
             return self.rank
         if by == "rank and last click":
-            return cell(self.rank, self.last)
+            return cell_index(self.rank, self.last_clicks)
         return np.zeros_like(self.codes)
 
-    def results_of(self, page: Indices, rank: Indices) -> Indices:
-        """Place here of results of the log, by page and rank from 1."""
+    def result_index(self, page: Indices, rank: Indices) -> Indices:
+        """Return the index of results of the log by page and rank from 1."""
         return self.starts[rank - 1] + self.page[page]
 
 
-def cell(rank: int | Indices, last: Indices) -> Indices:
-    """Place of a value by rank and last click, both from 0, -1 for no click."""
+def cell_index(rank: int | Indices, last: Indices) -> Indices:
+    """Return the index of a value by rank and last click, both from 0; -1 for no click."""
     return np.asarray(rank * (rank + 1) // 2 + last + 1)
 
 
 def patterns_of(log: QueryLog, items: Items) -> Patterns:
     """Return the patterns of the pages of a log.
 
-    Clicks on no result are ignored, and several clicks on a result are one.
+    Clicks on no result are ignored, and several clicks on a result count once.
     """
     codes = items.codes(log)
     log.require("clicks", purpose="a click model")
@@ -222,17 +223,17 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
             source=log.source,
         )
     pages = pages.sort(length, descending=True, maintain_order=True)
-    kinds = pages.group_by("observed", maintain_order=True).agg("page")
-    numbers = kinds["page"].list.len().to_numpy()
+    distinct = pages.group_by("observed", maintain_order=True).agg("page")
+    numbers = distinct["page"].list.len().to_numpy()
     pattern = np.full(log.pages.height, -1)
-    pattern[kinds["page"].explode().to_numpy()] = np.repeat(np.arange(numbers.size), numbers)
-    ranks = kinds.select(pl.int_ranges(pl.col("observed").list.len())).to_series().explode()
-    by_rank = np.argsort(ranks.to_numpy(), kind="stable")
-    kept = kinds["observed"].explode().to_numpy()[by_rank]
+    pattern[distinct["page"].explode().to_numpy()] = np.repeat(np.arange(numbers.size), numbers)
+    ranks = distinct.select(pl.int_ranges(pl.col("observed").list.len())).to_series().explode()
+    order = np.argsort(ranks.to_numpy(), kind="stable")
+    observations = distinct["observed"].explode().to_numpy()[order]
     return Patterns(
         starts=np.concatenate([[0], np.cumsum(np.bincount(ranks.to_numpy()))]),
-        codes=kept >> 1,
-        clicks=(kept & 1).astype(bool),
+        codes=observations >> 1,
+        clicks=(observations & 1).astype(bool),
         weights=numbers.astype(np.float64),
         page=pattern,
         items=items,
@@ -240,19 +241,19 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
 
 
 Values = Mapping[str, Floats]
-"""Values by name of the parameter; the last value is that of unseen items or ranks."""
+"""Values by name of the parameter; the last value is for unseen items or ranks."""
 
 TINY = 1e-300
-"""Avoids 0/0; far below any relevant probability."""
+"""Lower bound of denominators to avoid 0/0; far below any relevant probability."""
 
-MOST = 2.0**53
-"""Most clicks and trials, of data or prior; their products do not overflow."""
+MAX_TRIALS = 2.0**53
+"""Maximum number of clicks and trials, so that their products do not overflow."""
 
 
-def sums(place: Indices, values: Any, size: int) -> Floats:
-    """Sum values by place; shape (size,)."""
-    total: Floats = np.bincount(place, values, size).astype(np.float64, copy=False)
-    return total
+def sum_by(index: Indices, values: Any, size: int) -> Floats:
+    """Sum values by index; shape (size,)."""
+    totals: Floats = np.bincount(index, values, size).astype(np.float64, copy=False)
+    return totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,14 +268,14 @@ Tallies = dict[str, Tally]
 
 
 Fit = tuple[Tallies, Floats]
-"""Counts, or expected counts in the last step; and log-likelihood plus logarithm of the priors
-before each step and after the last, empty for models that are counted."""
+"""Counts, or expected counts of the last step; and log-likelihood plus logarithm of the priors
+before each step and after the last, empty for models without EM."""
 
 
-def at_rank(values: Floats, rank: int | Indices) -> Floats:
-    """Return values at ranks from 0; those beyond the last trained rank have its value.
+def values_at(values: Floats, rank: int | Indices) -> Floats:
+    """Return values at ranks from 0; ranks after the last trained rank have its value.
 
-    values: by rank, with the prior mean behind them.
+    values: by rank, followed by the prior mean.
     """
     return np.asarray(values[np.minimum(rank, values.size - 2)])
 
@@ -282,7 +283,7 @@ def at_rank(values: Floats, rank: int | Indices) -> Floats:
 class Model(Spec):
     """A click model: behaviour of users on a page, with probabilities as parameters.
 
-    Its text form is its identity, as that of a measure: :func:`parse_model` reads it back.
+    Its text form is its identity, as for measures; :func:`parse_model` parses it.
 
     Examples
     --------
@@ -293,14 +294,14 @@ class Model(Spec):
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    """The publication that defines it."""
+    """Publication that defines the model."""
     by: ClassVar[dict[str, str]] = {}
-    """Variable of each parameter: `item`, `rank`, `rank and last click`, `case`, or nothing."""
+    """Variable of each parameter: `item`, `rank`, `rank and last click`, `case`, or empty."""
     cases: ClassVar[tuple[str, ...]] = ()
-    """The cases of a parameter by `case`."""
+    """Cases of a parameter by `case`."""
 
-    alpha: float = parameter(2.0, number(1, MOST), "Beta prior: prior successes plus 1")
-    beta: float = parameter(2.0, number(1, MOST), "Beta prior: prior failures plus 1")
+    alpha: float = parameter(2.0, number(1, MAX_TRIALS), "Beta prior: prior successes plus 1")
+    beta: float = parameter(2.0, number(1, MAX_TRIALS), "Beta prior: prior failures plus 1")
 
     def counts(self, pages: Patterns) -> dict[str, tuple[Floats, Floats]]:
         """Return successes and trials of each parameter at each result."""
@@ -311,8 +312,8 @@ class Model(Spec):
         sizes = self.sizes(pages.items.size, pages.ranks)
         tallies = {}
         for name, counts in self.counts(pages).items():
-            place = pages.places(self.by[name])
-            tallies[name] = Tally(*(sums(place, count, sizes[name]) for count in counts))
+            index = pages.value_index(self.by[name])
+            tallies[name] = Tally(*(sum_by(index, count, sizes[name]) for count in counts))
         return tallies, np.empty(0)
 
     def start(self, pages: int) -> Any:
@@ -323,7 +324,7 @@ class Model(Spec):
         """Probability of a click at a rank from 0, given the clicks above."""
         raise NotImplementedError
 
-    def after(
+    def next_state(
         self,
         values: Values,
         rank: int,
@@ -336,64 +337,62 @@ class Model(Spec):
         return state
 
     def walk(
-        self,
-        values: Values,
-        items: Sequence[Indices],
-        decide: Callable[[int, Floats], Bools],
+        self, values: Values, items: Sequence[Indices], decide: Callable[[int, Floats], Bools]
     ) -> None:
-        """Go down pages, longest first; `decide` returns clicks from probabilities at a rank."""
+        """Walk down pages, longest first; `decide` returns clicks from probabilities at a rank."""
         state = self.start(items[0].size if items else 0)
         for rank, item in enumerate(items):
             state = state[: item.size]
             probability = self.click_probability(values, rank, item, state)
-            state = self.after(values, rank, item, state, probability, decide(rank, probability))
+            click = decide(rank, probability)
+            state = self.next_state(values, rank, item, state, probability, click)
 
     def conditional(self, values: Values, pages: Patterns) -> Floats:
         """Probability of the observation of each result, given the clicks above it."""
         probabilities = np.empty(pages.codes.size)
 
         def decide(rank: int, probability: Floats) -> Bools:
-            at = pages.slices[rank]
-            probabilities[at] = probability
-            return pages.clicks[at]
+            rows = pages.slices[rank]
+            probabilities[rows] = probability
+            return pages.clicks[rows]
 
-        self.walk(values, [pages.codes[at] for at in pages.slices], decide)
+        self.walk(values, [pages.codes[rows] for rows in pages.slices], decide)
         return np.where(pages.clicks, probabilities, 1 - probabilities)
 
     def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
-        """Probability of a click on each result, whatever is clicked above it.
+        """Marginal probability of a click on each result.
 
-        By default that does not depend on the clicks above.
+        By default it does not depend on the clicks above.
         """
-        out = np.empty(pages.codes.size)
-        for rank, at in enumerate(pages.slices):
-            item = pages.codes[at]
-            out[at] = self.click_probability(values, rank, item, self.start(item.size))
-        return out
+        probabilities = np.empty(pages.codes.size)
+        for rank, rows in enumerate(pages.slices):
+            item = pages.codes[rows]
+            probabilities[rows] = self.click_probability(values, rank, item, self.start(item.size))
+        return probabilities
 
     def relevance(self, values: Values) -> Floats:
         """Relevance of each item: the product of its parameters; shape (items,)."""
-        own = [values[name][:-1] for name, by in self.by.items() if by == "item"]
-        if not own:
+        estimates = [values[name][:-1] for name, by in self.by.items() if by == "item"]
+        if not estimates:
             raise self.error(f"{self.name} has no parameter of documents")
-        return np.asarray(np.prod(own, axis=0))
+        return np.asarray(np.prod(estimates, axis=0))
 
     def error_of(self, tally: Tally) -> Floats:
         """Standard deviation of the posterior."""
         a, b = tally.hits + self.alpha, tally.trials - tally.hits + self.beta
         return np.asarray(np.sqrt(a * b / (a + b + 1)) / (a + b))
 
-    def held(self) -> dict[str, float]:
+    def fixed_values(self) -> dict[str, float]:
         """Return the parameters with fixed values."""
         return {}
 
     def values(self, tallies: Tallies) -> dict[str, Floats]:
-        """Return the modes of the posteriors, or the prior mean without trials; it comes last."""
-        held, values = self.held(), {}
+        """Return the posterior modes, or the prior mean without trials, which also comes last."""
+        fixed, values = self.fixed_values(), {}
         prior_mean = float(self.alpha / (self.alpha + self.beta))
         for name, tally in tallies.items():
-            value = np.full(tally.hits.size + 1, held.get(name, prior_mean))
-            if name not in held:
+            value = np.full(tally.hits.size + 1, fixed.get(name, prior_mean))
+            if name not in fixed:
                 hits = tally.hits + (self.alpha - 1)
                 trials = tally.trials + (self.alpha + self.beta - 2)
                 np.divide(hits, trials, out=value[:-1], where=tally.trials > 0)
@@ -407,7 +406,7 @@ class Model(Spec):
         return {name: number[by] for name, by in self.by.items()}
 
 
-class Climbing(Model):
+class EMModel(Model):
     """A model with hidden states, fitted by expectation-maximisation."""
 
     iterations: int = parameter(50, integer(1, 10**6), "steps of expectation-maximisation")
@@ -415,15 +414,15 @@ class Climbing(Model):
         0.0, number(0), "smallest gain of the objective that continues the iteration"
     )
 
-    def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
-        """Return a function from values to expected tallies and the log-likelihood."""
+    def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
+        """Return a function that computes expected tallies and the log-likelihood from values."""
         raise NotImplementedError
 
     def fit(self, pages: Patterns) -> Fit:
         sizes = self.sizes(pages.items.size, pages.ranks)
-        held = self.held()
-        values = {name: np.full(size + 1, held.get(name, 0.5)) for name, size in sizes.items()}
-        expect = self.expecting(pages)
+        fixed = self.fixed_values()
+        values = {name: np.full(size + 1, fixed.get(name, 0.5)) for name, size in sizes.items()}
+        expect = self.expectation(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):
             expected, log_likelihood = expect(values)
@@ -435,9 +434,9 @@ class Climbing(Model):
         return tallies, np.array(objective)
 
     def log_prior(self, values: Values) -> float:
-        """Logarithm of the priors' densities, without their constants."""
+        """Logarithm of the prior densities, up to a constant."""
         total = 0.0
-        for estimates in (values[name][:-1] for name in values if name not in self.held()):
+        for estimates in (values[name][:-1] for name in values if name not in self.fixed_values()):
             for weight, p in ((self.alpha, estimates), (self.beta, 1 - estimates)):
                 if weight > 1:
                     total += (weight - 1) * float(np.log(np.maximum(p, TINY)).sum())
@@ -472,12 +471,12 @@ def models() -> pl.DataFrame:
 
 
 def parse_model(text: str | Model) -> Model:
-    """Read a click model from its text form.
+    """Parse a click model from its text form.
 
     Raises
     ------
     PolicyError
-        For a wrong name, parameter or value.
+        For an unknown name, parameter or value.
 
     Examples
     --------
@@ -488,13 +487,13 @@ def parse_model(text: str | Model) -> Model:
 
 
 VERSION = 1
-"""Version of the form of the file."""
+"""Version of the file format."""
 
 KIND = "click model"
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:
-    """Write a trained model, a ClickModel, to a file of JSON, whole or not at all."""
+    """Write a trained ClickModel to a JSON file atomically."""
     fields = {
         "kind": KIND,
         "version": VERSION,
@@ -504,17 +503,17 @@ def save(model: Any, path: str | PathLike[str]) -> None:
         "pages": model.pages,
         "items": model.items.frame.to_dict(as_series=False),
         "tallies": {
-            name: {part: values.tolist() for part, values in vars(tally).items()}
+            name: {field: values.tolist() for field, values in vars(tally).items()}
             for name, tally in model.tallies.items()
         },
         "objective": model.objective.tolist(),
     }
-    with whole_file(path) as out:
-        out.write(json.dumps(fields).encode())
+    with whole_file(path) as file:
+        file.write(json.dumps(fields).encode())
 
 
 def load(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read the fields of a trained model from a file, and check that they match each other."""
+    """Read the fields of a trained model from a file, and check their consistency."""
     name = fspath(path)
     try:
         text = Path(name).read_bytes()
@@ -522,7 +521,7 @@ def load(path: str | PathLike[str]) -> dict[str, Any]:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"cannot be read: {reason}", source=name) from None
     try:
-        return _fields(json.loads(text))
+        return _parse_fields(json.loads(text))
     except KeyError as error:
         reason = f"{error.args[0]} is missing"
     except (CranfieldError, ValueError) as error:
@@ -532,36 +531,37 @@ def load(path: str | PathLike[str]) -> dict[str, Any]:
     raise InputError(f"not a trained click model: {reason}", source=name)
 
 
-def _fields(saved: Any) -> dict[str, Any]:
-    if saved["kind"] != KIND:
-        raise PolicyError(f"kind must be {KIND!r}, got {quoted(saved['kind'])}")
-    check_whole("version", saved["version"], VERSION, VERSION)
-    model, tied = parse_model(saved["model"]), saved["tied"]
+def _parse_fields(fields: Any) -> dict[str, Any]:
+    if fields["kind"] != KIND:
+        raise PolicyError(f"kind must be {KIND!r}, got {quoted(fields['kind'])}")
+    check_whole("version", fields["version"], VERSION, VERSION)
+    model, tied = parse_model(fields["model"]), fields["tied"]
     if tied not in (None, "grade"):
         raise PolicyError(f"tied must be null or 'grade', got {quoted(tied)}")
     columns = dict.fromkeys(KEYS[tied], pl.Int64 if tied else pl.String)
     try:
-        items = Items(tied, pl.DataFrame(saved["items"], schema=columns))
+        items = Items(tied, pl.DataFrame(fields["items"], schema=columns))
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         reason = f"items must be equally long lists of {' and '.join(columns)}"
         raise PolicyError(reason) from None
-    unknown = tied is None and items.frame.height > items.frame.drop_nulls().height
-    if unknown or items.frame.is_duplicated().any():
+    has_nulls = tied is None and items.frame.height > items.frame.drop_nulls().height
+    if has_nulls or items.frame.is_duplicated().any():
         raise PolicyError(f"items must be different, each with {' and '.join(columns)}")
     for name in ("ranks", "pages"):
-        check_whole(name, saved[name], 1, 2**53)
+        check_whole(name, fields[name], 1, 2**53)
     tallies = {}
-    for name, size in model.sizes(items.size, saved["ranks"]).items():
-        tally = Tally(*(numbers(saved["tallies"][name][one], one) for one in ("hits", "trials")))
+    for name, size in model.sizes(items.size, fields["ranks"]).items():
+        counts = fields["tallies"][name]
+        tally = Tally(*(numbers(counts[field], field) for field in ("hits", "trials")))
         if not tally.hits.shape == tally.trials.shape == (size,):
             raise PolicyError(f"{name} must have {size} hits and trials each")
-        # Expected numbers are rounded.
-        possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
-        if not (possible & (tally.trials <= MOST)).all():
+        # Expected counts have rounding errors.
+        is_possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
+        if not (is_possible & (tally.trials <= MAX_TRIALS)).all():
             raise PolicyError(f"{name} must have hits from 0 to its trials, at most 2^53")
         tallies[name] = tally
-    objective = numbers(saved["objective"], "objective")
+    objective = numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():
         raise PolicyError("objective must be a list of finite numbers")
-    sizes = {name: saved[name] for name in ("ranks", "pages")}
+    sizes = {name: fields[name] for name in ("ranks", "pages")}
     return {"model": model, "items": items, "tallies": tallies, "objective": objective, **sizes}

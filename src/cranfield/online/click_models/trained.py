@@ -39,7 +39,7 @@ from cranfield.online.click_models.model import (
     save,
     with_grades,
 )
-from cranfield.online.log.query_log import QueryLog, made_log
+from cranfield.online.log.query_log import QueryLog, log_from_tables
 from cranfield.result import Column, Columns, Result
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
     "DBN": (("uM", "rrM"), {**_SATISFIED, "gamma": "continuation"}),
     "SDBN": (("uM", "rrM"), _SATISFIED),
 }
-"""By model: its utility and effort, and its parameter for each parameter of these measures."""
+"""Measures of utility and effort by model, and the model's parameter of each of theirs."""
 
 
 def _parameter(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
-    """Return the values of a parameter as those of a measure, down to a rank."""
+    """Return the parameter of a measure from the values of a model's parameter, down to a rank."""
     values = frame["value"].to_list()
     if by == "item":
         return {name: dict(zip(frame["grade"].to_list(), values, strict=True))}
@@ -80,8 +80,8 @@ def _parameter(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str,
         return {name: values[0]}
     rows = frame.filter(pl.col("rank") <= ranks)
     table = {
-        rank: dict(part.select("last", "value").iter_rows())
-        for (rank,), part in rows.group_by("rank", maintain_order=True)
+        rank: dict(group.select("last", "value").iter_rows())
+        for (rank,), group in rows.group_by("rank", maintain_order=True)
     }
     return {name: table}
 
@@ -98,16 +98,16 @@ class ClickModel(Result):
     model
         The kind of model and its options.
     items
-        The results that it has parameters for: by query and document, or by grade.
+        The items with parameters: by query and document, or by grade.
     ranks
-        Length of the longest page that it was trained on.
+        Length of the longest training page.
     tallies
         Successes and trials of each parameter, counted or expected, without the prior.
     objective
         Log-likelihood and logarithm of the prior, before each step of expectation-maximisation and
-        after the last one; empty for models that are counted.
+        after the last one; empty for models without EM.
     pages
-        Number of pages with results that it was trained on.
+        Number of training pages with results.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class ClickModel(Result):
 
     @cached_property
     def values(self) -> dict[str, Floats]:
-        """The parameters by name; the last value is the mean of the prior, for unseen results."""
+        """The parameters by name; the last value, the prior mean, is for unseen results."""
         return self.model.values(self.tallies)
 
     @cached_property
@@ -149,14 +149,14 @@ class ClickModel(Result):
         and `hits` out of `trials`. The errors treat expected counts as counts, so with hidden
         states they are too small.
         """
-        out = {}
+        tables = {}
         for name, tally in self.tallies.items():
             values = {"value": self.values[name][:-1], "error": self.model.error_of(tally)}
             keys = self._keys(self.model.by[name]).to_dict()
-            out[name] = pl.DataFrame({**keys, **values, **vars(tally)})
-            if name in self.model.held():
-                out[name] = out[name].with_columns(error=pl.lit(None, pl.Float64))
-        return out
+            tables[name] = pl.DataFrame({**keys, **values, **vars(tally)})
+            if name in self.model.fixed_values():
+                tables[name] = tables[name].with_columns(error=pl.lit(None, pl.Float64))
+        return tables
 
     def _keys(self, by: str) -> pl.DataFrame:
         ranks = np.arange(1, self.ranks + 1)
@@ -177,13 +177,13 @@ class ClickModel(Result):
         return patterns_of(log, self.items)
 
     def click_probabilities(self, log: QueryLog) -> pl.DataFrame:
-        """Compute the probability of a click on each result of a log, whatever is clicked above it.
+        """Compute the marginal probability of a click on each result of a log.
 
         Returns
         -------
         polars.DataFrame
             Results as in the log: `page`, `rank`, `doc`, `probability`, and whether a parameter of
-            the result was `unseen` in training, so that it has the mean of the prior.
+            the result was `unseen` in training, so that it has the prior mean.
         """
         pages = self.patterns(log)
         return self._of_results(log, pages, self.model.click_probabilities(self.values, pages))
@@ -202,23 +202,23 @@ class ClickModel(Result):
 
     def _of_results(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
-        place = pages.results_of(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
+        index = pages.result_index(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
         return rows.with_columns(
-            pl.Series("probability", probability[place]),
-            pl.Series(UNSEEN, self.unseen(pages)[place]),
+            pl.Series("probability", probability[index]),
+            pl.Series(UNSEEN, self.unseen(pages)[index]),
         )
 
     def unseen(self, pages: Patterns) -> Bools:
-        """Whether any parameter of each result was not seen in training."""
-        out = np.zeros(pages.codes.size, dtype=bool)
+        """Return a mask of results with a parameter that was not seen in training."""
+        is_unseen = np.zeros(pages.codes.size, dtype=bool)
         if "item" in self.model.by.values():
-            out |= pages.codes == self.items.size
+            is_unseen |= pages.codes == self.items.size
         if any(by.startswith("rank") for by in self.model.by.values()):
-            out |= pages.rank >= self.ranks
-        return out
+            is_unseen |= pages.rank >= self.ranks
+        return is_unseen
 
     def relevance(self) -> pl.DataFrame:
-        """Return the relevance of documents: attractiveness, times satisfaction if there is one.
+        """Return the relevance of documents: attractiveness times satisfaction, if estimated.
 
         Returns
         -------
@@ -230,8 +230,8 @@ class ClickModel(Result):
         PolicyError
             For GCTR and RCTR, which do not distinguish documents.
         """
-        worth = self.model.relevance(self.values)
-        return self.items.frame.with_columns(pl.Series("relevance", worth))
+        relevance = self.model.relevance(self.values)
+        return self.items.frame.with_columns(pl.Series("relevance", relevance))
 
     def as_qrels(self, threshold: float = 0.5) -> Qrels:
         """Return judgments: 1 for documents whose relevance is at least the threshold, else 0."""
@@ -256,17 +256,17 @@ class ClickModel(Result):
         return self.relevance()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file of JSON, whole or not at all."""
+        """Write the model to a JSON file atomically."""
         save(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> ClickModel:
-        """Read a saved model, with exactly the saved numbers.
+        """Read a saved model with exactly the saved values.
 
         Raises
         ------
         InputError
-            For a file that is not a model, or whose parts do not match.
+            For a file that is not a model, or is inconsistent.
         """
         return ClickModel(**load(path))
 
@@ -283,13 +283,13 @@ class ClickModel(Result):
         Parameters
         ----------
         kind
-            `utility`, the gain that users click on, or `effort`, the expected reciprocal rank
-            where a click satisfies, of models that know satisfaction.
+            `utility`, the gain of clicked results, or `effort`, the expected reciprocal rank of the
+            satisfying click, for models of satisfaction.
         unjudged
-            Whether documents without a judgment keep the probabilities that they had in the log; by
-            default they are as those of grade 0.
+            Whether unjudged documents keep their probabilities in the log; by default they have
+            those of grade 0.
         digits
-            Decimals of the probabilities, for a shorter text; all of them by default.
+            Decimals of the probabilities, for a shorter text form; by default all.
         options
             Other parameters of the measure, such as `gains='graded'` or `cutoff=10`. By default the
             cutoff is the length of the longest page, for models with probabilities by rank.
@@ -297,7 +297,7 @@ class ClickModel(Result):
         Returns
         -------
         Measure
-            The measure; its text form has all parameters and reads back the same.
+            The measure; its text form has all parameters and can be parsed.
 
         Raises
         ------
@@ -321,21 +321,21 @@ class ClickModel(Result):
         measures, parameters = _MEASURES[name]
         measure = measures[KINDS.index(kind)]
         if not measure:
-            why = NO_MEASURES.get(f"rr{name}", "it does not model whether a click satisfies")
-            raise PolicyError(f"{name} has no effort: {why}")
+            reason = NO_MEASURES.get(f"rr{name}", "it does not model whether a click satisfies")
+            raise PolicyError(f"{name} has no effort: {reason}")
         if self.items.tied != "grade":
             raise PolicyError("a measure needs parameters by grade: train(..., tied='grade')")
         by_rank = any(by.startswith("rank") for by in self.model.by.values())
         if by_rank and options.get("cutoff") is None:
             options["cutoff"] = self.ranks
         ranks = min(self.ranks, options.get("cutoff") or self.ranks)
-        for own, parameter in parameters.items():
+        for argument, parameter in parameters.items():
             frame, by = self.parameters[parameter], self.model.by[parameter]
             if digits is not None:
                 frame = frame.with_columns(pl.col("value").round(digits))
             if by == "item" and not unjudged:
                 frame = frame.drop_nulls("grade")
-            options |= _parameter(own, by, frame, ranks)
+            options |= _parameter(argument, by, frame, ranks)
         if name == "CM":
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
         trained_measure: Measure = REGISTRY[measure](**options)
@@ -347,7 +347,7 @@ class ClickModel(Result):
     def user_model(self, *, unjudged: bool = False, **options: Any) -> Continuing:
         """Return the users of a model tied by grade as a C/W/L user model.
 
-        They go on with :math:`C(i) = \\gamma (1 - a_i s_i)` by DBN and SDBN, with
+        They continue with :math:`C(i) = \\gamma (1 - a_i s_i)` by DBN and SDBN, with
         :math:`(1-a)\\tau_1 + a((1-a)\\tau_2 + a\\tau_3)` by CCM, and by PBM with
         :math:`x_{i+1} / x_i`, where that is at most 1. All users of a user model read the first
         rank.
@@ -362,16 +362,15 @@ class ClickModel(Result):
         Returns
         -------
         Measure
-            `CWL(...)`, inside which `EU`, `ETU`, `EC`, `Depth` and `Residual` compute what users
-            can expect.
+            `CWL(...)`, the user model for `EU`, `ETU`, `EC`, `Depth` and `Residual`.
 
         Raises
         ------
         PolicyError
-            For parameters by query and document, and models whose users do not go on by rank.
+            For parameters by query and document, and models whose users do not continue by rank.
         MeasureError
-            For a PBM in which a rank is examined more often than the one above it, and DCM, whose
-            users go on by grade and rank together.
+            For a PBM in which a rank is examined more often than the rank above it, and DCM, whose
+            users continue by grade and rank together.
         """
         name = self.model.name
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
@@ -392,9 +391,9 @@ class ClickModel(Result):
             Documents shown for each query; with parameters tied by grade their grades, None for
             unjudged.
         n
-            Pages of each list.
+            Number of pages of each list.
         seed
-            Page k of a list has the same clicks whatever `n` is.
+            Seed; page k of a list has the same clicks for every `n`.
 
         Returns
         -------
@@ -404,8 +403,8 @@ class ClickModel(Result):
         check_whole("n", n, 1)
         tied, queries = self.items.tied, list(map(str, lists))
         rows = [
-            (place, rank, item)
-            for place, items in enumerate(lists.values())
+            (index, rank, item)
+            for index, items in enumerate(lists.values())
             for rank, item in enumerate(items, 1)
         ]
         item = {"grade": pl.Int64} if tied else {"doc": pl.String}
@@ -413,19 +412,17 @@ class ClickModel(Result):
         table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
         if tied is not None:
             table = table.with_columns(doc=pl.format("d{}", "rank"))
-        listed = made_log(pl.DataFrame({"id": queries, "query": queries}), table)
+        list_log = log_from_tables(pl.DataFrame({"id": queries, "query": queries}), table)
         longest = max(map(len, lists.values()), default=0)
         codes = np.full((len(queries), longest), -1, dtype=np.intp)
-        codes[table["page"], table["rank"] - 1] = self.items.codes(listed)
-        draws = [uniforms(seed, 0, n, 2 * longest, place) for place in range(len(queries))]
-        page, at = np.nonzero(self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws)))
+        codes[table["page"], table["rank"] - 1] = self.items.codes(list_log)
+        draws = [uniforms(seed, 0, n, 2 * longest, index) for index in range(len(queries))]
+        page, position = np.nonzero(self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws)))
         ids = [(f"{query}-{k}", query) for query in queries for k in range(1, n + 1)]
-        of_page = pl.DataFrame({"list": np.arange(len(ids)) // n, "page": np.arange(len(ids))})
-        results = of_page.join(
-            table.rename({"page": "list"}), on="list", maintain_order="left_right"
-        )
-        clicks = pl.DataFrame({"page": page, "rank": at + 1})
-        return made_log(
+        pages = pl.DataFrame({"list": np.arange(len(ids)) // n, "page": np.arange(len(ids))})
+        results = pages.join(table.rename({"page": "list"}), on="list", maintain_order="left_right")
+        clicks = pl.DataFrame({"page": page, "rank": position + 1})
+        return log_from_tables(
             pl.DataFrame(ids, schema=["id", "query"], orient="row"),
             results,
             clicks.join(results, on=["page", "rank"], how="left", maintain_order="left"),
@@ -433,7 +430,7 @@ class ClickModel(Result):
         )
 
     def clicks(self, codes: Indices, numbers: Floats) -> Bools:
-        """Click on pages of items by number, -1 where the list has ended; see :class:`ModelUser`.
+        """Draw clicks on pages of item codes, -1 after the end of a list; see :class:`ModelUser`.
 
         The clicks on a page are drawn from the top, each conditional on those above.
         """
@@ -441,16 +438,16 @@ class ClickModel(Result):
         order = np.argsort(-lengths, kind="stable")
         counts = np.searchsorted(-lengths[order], -np.arange(codes.shape[1]), side="left")
         rows = [order[:count] for count in counts.tolist() if count]
-        out = np.zeros(codes.shape, dtype=bool)
+        clicks = np.zeros(codes.shape, dtype=bool)
 
         def decide(rank: int, probability: Floats) -> Bools:
             clicked = numbers[rows[rank], rank] < probability
-            out[rows[rank], rank] = clicked
+            clicks[rows[rank], rank] = clicked
             return np.asarray(clicked)
 
-        items = [codes[own, rank] for rank, own in enumerate(rows)]
+        items = [codes[rank_rows, rank] for rank, rank_rows in enumerate(rows)]
         self.model.walk(self.values, items, decide)
-        return out
+        return clicks
 
     def _frame(self) -> pl.DataFrame:
         item = self.items.tied or "query and document"
@@ -465,8 +462,8 @@ class ClickModel(Result):
         return {"model": str(self.model), "ranks": self.ranks, "pages": self.pages}
 
     def heading(self) -> list[str]:
-        what = "grade" if self.items.tied else "document"
-        size = f"{counted(self.items.size, what)}, {counted(self.pages, 'page')}"
+        item_name = "grade" if self.items.tied else "document"
+        size = f"{counted(self.items.size, item_name)}, {counted(self.pages, 'page')}"
         return [f"{self.model}, {size}"]
 
 
@@ -477,15 +474,15 @@ class ModelUser:
     trained: ClickModel
 
     def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
-        """Click on pages.
+        """Draw clicks on pages.
 
         Parameters
         ----------
         grades
-            Grades of the results, of a model tied by grade; else numbers of its items, which are
-            rows of its parameters. -1 where the list has ended; shape (pages, ranks).
+            Grades of the results for a model tied by grade; else codes of its items, which are rows
+            of its parameters. -1 after the end of a list; shape (pages, ranks).
         uniforms
-            Numbers from 0 to below 1; shape (pages, at least 2 ranks).
+            Random numbers in [0, 1); shape (pages, at least 2 ranks).
 
         Returns
         -------
@@ -500,8 +497,8 @@ class ModelUser:
         items = self.trained.items
         rows = np.minimum(codes, items.size)
         if items.tied is not None:
-            place = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
-            rows = np.vectorize(lambda grade: place.get(grade, items.size), [int])(codes)
+            item_of_grade = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
+            rows = np.vectorize(lambda grade: item_of_grade.get(grade, items.size), [int])(codes)
         return self.trained.clicks(rows.astype(np.intp), uniforms)
 
 
@@ -513,15 +510,15 @@ def train(
     Parameters
     ----------
     log
-        Pages with all their results and the clicks on them. Several clicks on a result are one, a
-        click on no result is ignored; pages without results are skipped.
+        Pages with all their results and the clicks on them. Several clicks on a result count once,
+        clicks on no result are ignored; pages without results are skipped.
     model
         Such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists them.
         Each parameter is a probability with a Beta prior; `alpha` and `beta` of 2 are those of
         PyClick.
     tied
         None for parameters of each query and document; `grade` for parameters of each grade of
-        relevance, where results without one are a class of their own.
+        relevance, with a class of their own for results without a grade.
     qrels
         Judgments with the grades to tie by, for a log without grades of results.
 
@@ -552,7 +549,7 @@ def train_models(
     tied: Annotated[str | None, OneOf(TIED)] = None,
     qrels: Any = None,
 ) -> tuple[ClickModel, ...]:
-    """Estimate the parameters of several click models, from pages that are laid out once.
+    """Estimate the parameters of several click models on the same pages.
 
     Parameters
     ----------
@@ -562,13 +559,13 @@ def train_models(
         Click models, such as `UBM` or `DBN(gamma=0.9)`; :func:`models` lists them.
     tied
         How documents share parameters: not at all (`none`, default), or by their grade of relevance
-        (`grade`), where results without a grade are a class of their own.
+        (`grade`), with a class of their own for results without a grade.
 
     Examples
     --------
     >>> import cranfield as cf
-    >>> found = cf.online.train_models(cf.online.simulated_log(), ["PBM", "UBM"])
-    >>> [one.model for one in found]
+    >>> models = cf.online.train_models(cf.online.simulated_log(), ["PBM", "UBM"])
+    >>> [trained.model for trained in models]
     [PBM, UBM]
     """
     check_several("models", models)
@@ -579,7 +576,7 @@ def train_models(
         if tied is None:
             raise PolicyError("qrels requires parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
-    pages = patterns_of(log, Items.of(log, tied))
+    pages = patterns_of(log, Items.from_log(log, tied))
     number = int(pages.weights.sum())
     return tuple(
         ClickModel(model, pages.items, pages.ranks, *model.fit(pages), number) for model in parsed

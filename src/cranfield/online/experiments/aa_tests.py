@@ -29,8 +29,8 @@ from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_quantile
 
-AT_A_TIME = 2**21
-"""Pairs of a simulated test and a unit that are in memory at a time."""
+BLOCK_CELLS = 2**21
+"""Number of pairs of a simulated test and a unit that are in memory at a time."""
 
 SRM = "(sample ratio)"
 
@@ -59,10 +59,8 @@ class AATests(Result):
         "low": Column("Lower bound of its 0.95 confidence interval (Wilson)."),
         "high": Column("Upper bound of the interval."),
         "uniform p": Column(
-            (
-                "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if"
-                " there are too few distinct p-values, as with counts of a few hundred units."
-            ),
+            "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if"
+            " there are too few distinct p-values, as with counts of a few hundred units.",
             pvalue=True,
         ),
     }
@@ -76,14 +74,14 @@ class AATests(Result):
     salt: str
 
     def _frame(self) -> pl.DataFrame:
-        share = (self.pvalues <= self.alpha).mean(axis=1)
+        proportion = (self.pvalues <= self.alpha).mean(axis=1)
         number = self.pvalues.shape[1]
-        low, high = wilson(share, np.full(share.shape, number), t_quantile(0.95, np.inf))
+        low, high = wilson(proportion, np.full(proportion.shape, number), t_quantile(0.95, np.inf))
         uniform = [
             float(kstest(row, "uniform").pvalue) if np.unique(row).size > number / 2 else np.nan
             for row in self.pvalues
         ]
-        columns = [[*self.names], [number] * len(share), share, low, high, uniform]
+        columns = [[*self.names], [number] * len(proportion), proportion, low, high, uniform]
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
     def heading(self) -> list[str]:
@@ -105,20 +103,20 @@ def simulate_aa_tests(
 ) -> AATests:
     """Simulate A/A tests, to check whether tests keep their level.
 
-    Units keep their data; their variants are hashed anew with the
-    salts `replay-0`, `replay-1` and so on. The null hypothesis is true, so p-values of a valid test
-    are uniform: it rejects in a proportion alpha of the simulated tests. The tests are Welch's. One
-    that rejects more often treats dependent units as independent, or has too few units for the
-    skewness of the metric and an unequal split.
+    Units keep their data; their variants are hashed anew with the salts `replay-0`, `replay-1` and
+    so on. The null hypothesis is true, so p-values of a valid test are uniform: it rejects in a
+    proportion alpha of the simulated tests. The tests are Welch's. A test that rejects more often
+    treats dependent units as independent, or has too few units for the skewness of the metric and
+    an unequal split.
 
     Parameters
     ----------
     data, metrics, unit, theta, missing
-        As for :func:`analyse_experiment`; no variant is needed.
+        As for :func:`analyse_experiment`; variants are ignored.
     n_tests
         Number of simulated A/A tests.
     weights
-        Proportions of the two variants; by default equal ones.
+        Proportions of the two variants; by default equal.
     alpha
         Significance level.
     salt
@@ -127,7 +125,7 @@ def simulate_aa_tests(
     Returns
     -------
     AATests
-        P-values, of the sample ratio too.
+        P-values of the metrics and of the sample ratio.
 
     Raises
     ------
@@ -137,18 +135,18 @@ def simulate_aa_tests(
     Examples
     --------
     >>> import cranfield as cf
-    >>> found = simulate_aa_tests(cf.online.simulated_log(), "CTR", n_tests=100)
-    >>> found.names, found.pvalues.shape
+    >>> tests = simulate_aa_tests(cf.online.simulated_log(), "CTR", n_tests=100)
+    >>> tests.names, tests.pvalues.shape
     (('CTR', '(sample ratio)'), (2, 100))
     """
     check_whole("n_tests", n_tests, 1, 10**6)
     check_choice("theta", theta, THETAS)
     check_share("alpha", alpha)
     variants = ("control", "treatment") if weights is None else weights
-    shares = np.array([*checked_weights(variants).values()])
-    if shares.size != 2:
-        raise PolicyError(f"weights must name two variants, got {shares.size}")
-    units = _units(data, metrics, unit, missing)
+    proportions = np.array([*checked_weights(variants).values()])
+    if proportions.size != 2:
+        raise PolicyError(f"weights must name two variants, got {proportions.size}")
+    units = _read_units(data, metrics, unit, missing)
     number = len(units.arm)
     if number < 4:
         raise CranfieldError(f"simulated A/A tests need at least 4 units, got {number}")
@@ -156,23 +154,23 @@ def simulate_aa_tests(
     if ids is None:
         ids = pl.Series(np.arange(number)).cast(pl.String)
     columns = units.columns
-    middle = columns.mean(axis=0)
-    apart = columns - middle
+    centre = columns.mean(axis=0)
+    residuals = columns - centre
     first, second = np.triu_indices(columns.shape[1])
-    products = apart[:, first] * apart[:, second]
-    pvalues = np.empty((len(units.placed) + 1, n_tests))
-    for part in row_slices(n_tests, number, AT_A_TIME):
-        probabilities = [by_md5(f"{salt}-{k}", ids) for k in range(part.start, part.stop)]
-        other = np.stack(probabilities) >= shares[0]
-        moments = moments_of_two(apart, products, middle, other)
-        for k, metric in enumerate(units.placed.values()):
-            pvalues[k, part] = Effects.of(arm_means(moments, metric, theta), 0, 1).pvalue()
-        pvalues[-1, part] = chi_square(moments.count, shares)[1]
-    names = (*units.placed, SRM)
+    products = residuals[:, first] * residuals[:, second]
+    pvalues = np.empty((len(units.places) + 1, n_tests))
+    for block in row_slices(n_tests, number, BLOCK_CELLS):
+        probabilities = [by_md5(f"{salt}-{k}", ids) for k in range(block.start, block.stop)]
+        is_treated = np.stack(probabilities) >= proportions[0]
+        moments = moments_of_two(residuals, products, centre, is_treated)
+        for k, metric in enumerate(units.places.values()):
+            pvalues[k, block] = Effects.of(arm_means(moments, metric, theta), 0, 1).pvalue()
+        pvalues[-1, block] = chi_square(moments.count, proportions)[1]
+    names = (*units.places, SRM)
     return AATests(units.source, units.kind, number, names, pvalues, alpha, salt)
 
 
-def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
+def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     parsed = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
         return read_units(data, parsed, variant=None, unit=unit, variants=("all",), missing=missing)
@@ -180,24 +178,24 @@ def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
     sums: UnitSums = data
-    together = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
-    units = units_of_sums(together, texts, variants=("all",))
+    pooled = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
+    units = units_of_sums(pooled, texts, variants=("all",))
     for note in units.notes:
         warn(f"{units.source}: {note}")
     return units
 
 
-def moments_of_two(apart: Floats, products: Floats, middle: Floats, other: Bools) -> Moments:
-    """Return moments of both variants of each test, shape (tests, 2), by sums around a middle.
+def moments_of_two(residuals: Floats, products: Floats, centre: Floats, mask: Bools) -> Moments:
+    """Return moments of both variants of each test, shape (tests, 2), by sums around a centre.
 
-    Assigned at random, both means are near the middle, so that nothing cancels.
+    Both means of a random assignment are near the centre, which avoids cancellation.
     """
-    inside = np.stack([~other, other], axis=1).astype(np.float64)
-    count, sums = inside.sum(axis=-1), inside @ products
+    membership = np.stack([~mask, mask], axis=1).astype(np.float64)
+    count, sums = membership.sum(axis=-1), membership @ products
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (inside @ apart) / count[..., None]
-    first, second = np.triu_indices(middle.size)
-    scatter = np.empty((*count.shape, middle.size, middle.size))
+        mean = (membership @ residuals) / count[..., None]
+    first, second = np.triu_indices(centre.size)
+    scatter = np.empty((*count.shape, centre.size, centre.size))
     scatter[..., first, second] = scatter[..., second, first] = sums
     scatter -= count[..., None, None] * mean[..., :, None] * mean[..., None, :]
-    return Moments(count, mean + middle, scatter)
+    return Moments(count, mean + centre, scatter)

@@ -19,9 +19,9 @@ from cranfield.online.experiments.comparisons import (
     OEC,
     Options,
     Row,
-    arm_limits,
-    compared,
-    overall,
+    arm_intervals,
+    compare_variants,
+    overall_criterion,
 )
 from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.online.experiments.estimates import (
@@ -47,13 +47,13 @@ from cranfield.online.experiments.units import (
     MISSING,
     MIXED,
     Units,
-    directed,
     read_units,
+    set_directions,
     units_of_log,
 )
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums
-from cranfield.significance.corrections.pvalue_corrections import LAWS, adjusted
+from cranfield.significance.corrections.pvalue_corrections import LAWS, adjust_pvalues
 from cranfield.significance.differences import t_quantile
 
 SRM = ("stop", "warn")
@@ -67,14 +67,14 @@ def _sample_ratios(units: Units, shares: Floats) -> pl.DataFrame:
     """
     rows: list[Any] = []
     arms = len(units.variants)
-    for by, (levels, code) in units.segments.items():
-        inside = code >= 0
-        cells = code[inside] * arms + units.arm[inside]
+    for segment, (levels, code) in units.segments.items():
+        has_level = code >= 0
+        cells = code[has_level] * arms + units.arm[has_level]
         counts = np.bincount(cells, minlength=len(levels) * arms).reshape(-1, arms)
         totals = counts.sum(axis=1)
         pvalues = np.where(totals * shares.min() < 5, np.nan, chi_square(counts, shares)[1])
-        columns = (levels, totals.tolist(), pvalues, adjusted(pvalues))
-        rows += [(by, *row) for row in zip(*columns, strict=True)]
+        columns = (levels, totals.tolist(), pvalues, adjust_pvalues(pvalues))
+        rows += [(segment, *row) for row in zip(*columns, strict=True)]
     schema: dict[str, Any] = {"by": pl.String, "level": pl.String, "units": pl.Int64}
     schema |= {"p": pl.Float64, "adjusted_p": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -95,17 +95,17 @@ def _effects_by_segment(
     arms = len(units.variants)
     frames, tests = [], []
     critical: Critical = partial(t_quantile, 1 - options.alpha)
-    for by in segments:
-        levels, code = units.segments[by]
+    for segment in segments:
+        levels, code = units.segments[segment]
         cell = np.where(code >= 0, code * arms + units.arm, -1)
         by_level = moments(units.columns, cell, (len(levels), arms))
-        for name, placed in units.placed.items():
-            means = arm_means(by_level, placed, options.theta)
+        for name, metric in units.places.items():
+            means = arm_means(by_level, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
                 effects = Effects.of(means, 0, k)
-                tested = ~(effects.is_few | effects.is_constant)
-                values = np.where(tested, effects.inference(critical, options.lift), np.nan)
-                keys = {"segment": by, "level": pl.Series(levels, dtype=pl.String)}
+                is_tested = ~(effects.has_few_units | effects.is_constant)
+                values = np.where(is_tested, effects.inference(critical, options.lift), np.nan)
+                keys = {"segment": segment, "level": pl.Series(levels, dtype=pl.String)}
                 columns = {
                     **{"metric": name, "variant": variant},
                     "units": effects.count.astype(np.int64),
@@ -113,25 +113,25 @@ def _effects_by_segment(
                     **dict(zip(INFERENCE, values, strict=True)),
                 }
                 frames.append(pl.DataFrame({**keys, **columns}))
-                tests.append((by, name, variant, *_heterogeneity(effects, tested)))
+                tests.append((segment, name, variant, *_heterogeneity(effects, is_tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
     by_segment, interactions = (
         frame.with_columns(
-            pl.Series("adjusted p", adjusted(frame["p"].to_numpy(), options.correction))
+            pl.Series("adjusted p", adjust_pvalues(frame["p"].to_numpy(), options.correction))
         )
         for frame in (pl.concat(frames), pl.DataFrame(tests, schema=schema, orient="row"))
     )
     return by_segment.select(list(ExperimentReport.columns["segments"])), interactions
 
 
-def _heterogeneity(effects: Effects, tested: Bools) -> tuple[float, int, float]:
-    usable = np.isfinite(effects.error) & tested
-    if usable.sum() < 2:
+def _heterogeneity(effects: Effects, is_tested: Bools) -> tuple[float, int, float]:
+    is_usable = np.isfinite(effects.error) & is_tested
+    if is_usable.sum() < 2:
         return np.nan, 0, np.nan
-    weight, difference = 1 / effects.error[usable] ** 2, effects.difference[usable]
+    weight, difference = 1 / effects.error[is_usable] ** 2, effects.difference[is_usable]
     mean = (weight * difference).sum() / weight.sum()
-    statistic, df = float((weight * (difference - mean) ** 2).sum()), int(usable.sum()) - 1
+    statistic, df = float((weight * (difference - mean) ** 2).sum()), int(is_usable.sum()) - 1
     return statistic, df, float(chdtrc(df, statistic))
 
 
@@ -184,7 +184,7 @@ def analyse_experiment(
     Parameters
     ----------
     data
-        A table with a row a unit, or with several rows for a `unit`, which are summed: a file, a
+        A table with one row per unit, or with several rows per `unit`, which are summed: a file, a
         data frame, a mapping of columns. Or a :class:`QueryLog`, or sums by unit of its measures.
     metrics
         Columns by name, such as `{"revenue": "revenue", "ctr": "clicks/pages"}`, or
@@ -195,10 +195,10 @@ def analyse_experiment(
         `query`. By default each row of a table is a unit, and tables whose rows seem to be parts of
         a unit, or totals of many units, are refused.
     variant
-        Column with the variant of a unit, in a table. Rows without one are excluded, and counted.
+        Column with the variant of a unit, in a table. Rows without a variant are excluded.
     control
-        Control, the variant to compare the others with; by default the one called `control`, or
-        else the only one called `baseline`, `old`, `a` or `0`, in upper or lower case.
+        Control, the variant to compare the others with; by default the variant named `control`, or
+        else the only one named `baseline`, `old`, `a` or `0`, in upper or lower case.
     weights
         Expected proportions of units by variant; by default equal.
     srm
@@ -232,7 +232,7 @@ def analyse_experiment(
         them.
     time
         Column with the time of a unit, for sample ratios by day and the order of looks. A unit with
-        several rows has the time, and the segments, of its earliest one.
+        several rows has the time, and the segments, of its earliest row.
     sequential
         Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)` or
         `mSPRT(tau=0.1)`. Their tau is in the unit of the metric; see :func:`always_valid`.
@@ -258,14 +258,14 @@ def analyse_experiment(
     Raises
     ------
     PolicyError
-        For an unknown option, one out of its range, or one without effect; if `control` is not
-        given and no variant has a usual name of the control; and without a unit, if another column
+        For an option that is unknown, out of its range, or without effect; if `control` is not
+        set and no variant has a usual name of the control; and without a unit, if another column
         shows that rows are not units: ids of users that repeat, numbers of users, labels that occur
         once in each variant, or values that repeat within one variant only.
     InputError
         For a missing column, or values that are not numbers.
     CranfieldError
-        For one variant, or a variant without two units.
+        For fewer than two variants, or two units in a variant.
 
     Examples
     --------
@@ -274,8 +274,8 @@ def analyse_experiment(
     ...     "clicks": [1, 0, 2, 1, 3, 2, 2, 4],
     ...     "pages": [4, 3, 5, 4, 4, 4, 5, 5],
     ... }
-    >>> found = analyse_experiment(table, {"ctr": "clicks/pages"})
-    >>> found.tests, found.pvalues.round(4).tolist()
+    >>> report = analyse_experiment(table, {"ctr": "clicks/pages"})
+    >>> report.tests, report.pvalues.round(4).tolist()
     ((('exact permutation',),), [[0.0571]])
     """
     check_arguments(analyse_experiment, locals())
@@ -289,30 +289,27 @@ def analyse_experiment(
     method = None if sequential is None else parse_sequential(sequential)
     options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
     parsed_metrics = read_metrics(metrics)
-    if (
-        theta != "pooled"
-        and before is None
-        and all(m.covariate is None for m in parsed_metrics.values())
-    ):
+    has_covariate = before is not None or any(m.covariate for m in parsed_metrics.values())
+    if theta != "pooled" and not has_covariate:
         raise PolicyError(f"theta={theta!r} requires a covariate")
     shares = None if weights is None else checked_weights(weights)
-    reading: dict[str, Any] = {"control": control, "variants": shares and tuple(shares)}
+    arguments: dict[str, Any] = {"control": control, "variants": shares and tuple(shares)}
     if isinstance(data, (QueryLog, UnitSums)):
         table_options = {"segments": segments, "time": time, "variant": variant != "variant"}
         for name, value in {**table_options, "missing": missing != "error"}.items():
             if value:
                 raise PolicyError(f"{name} requires a table of units, got a log")
-        parsed_metrics = directed(parsed_metrics)
+        parsed_metrics = set_directions(parsed_metrics)
         units = units_of_log(
-            data, parsed_metrics, unit=unit or "user", before=before, mixed=mixed, **reading
+            data, parsed_metrics, unit=unit or "user", before=before, mixed=mixed, **arguments
         )
     else:
         if before is not None:
             raise PolicyError(
                 "before requires a log; in a table the covariate is a column of its own"
             )
-        reading |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
-        units = read_units(data, parsed_metrics, variant=variant, unit=unit, **reading)
+        arguments |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
+        units = read_units(data, parsed_metrics, variant=variant, unit=unit, **arguments)
     return analyse_units(
         units, parsed_metrics, options, shares, srm=srm, segments=segments, oec=oec
     )
@@ -341,10 +338,11 @@ def analyse_units(
     by_level = _sample_ratios(units, checks.expected_proportion)
     stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
     by_arm = units.moments()
-    arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
+    theta, places = options.theta, units.places
+    arms = {name: arm_means(by_arm, place, theta) for name, place in places.items()}
     if oec is not None:
-        arms[OEC] = overall(by_arm, arms, metrics, oec)
-    rows, looks = compared(units, arms, metrics, by_arm.together(), options)
+        arms[OEC] = overall_criterion(by_arm, arms, metrics, oec)
+    rows, looks = compare_variants(units, arms, metrics, by_arm.pooled(), options)
     notes = [
         *units.notes,
         *_notes_on_few_units(units, rows),
@@ -355,11 +353,11 @@ def analyse_units(
     if segments and not stopped:
         by_segment, interactions = _effects_by_segment(units, segments, options)
         notes += _notes_on_segments(rows, by_segment, options)
-    mean_low, mean_high = arm_limits(units, arms, 1 - options.alpha)
+    mean_low, mean_high = arm_intervals(units, arms, 1 - options.alpha)
     table = _table(rows, metrics, options, stopped=stopped)
     notes += _notes_on_intervals(table, options)
     # Results that cannot be trusted are not shown.
-    visible = np.nan if stopped else 1.0
+    factor = np.nan if stopped else 1.0
     if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
         options = replace(options, resamples=0)
     return ExperimentReport(
@@ -371,8 +369,8 @@ def analyse_units(
         sample_ratio=checks,
         units=by_arm.count.astype(np.intp),
         means=np.stack([means.value for means in arms.values()]),
-        mean_low=mean_low * visible,
-        mean_high=mean_high * visible,
+        mean_low=mean_low * factor,
+        mean_high=mean_high * factor,
         comparisons=table,
         sample_ratios=by_level,
         segments=by_segment,
@@ -389,23 +387,23 @@ def _table(
 ) -> pl.DataFrame:
     """Return the table of comparisons, with corrected p-values and verdicts."""
     table = pl.DataFrame([{**row, "distortion": None} for row in rows]).drop("distortion")
-    pvalues, corrected = table["p"].to_numpy(), np.empty(table.height)
-    overall = (table["metric"] == OEC).to_numpy()
-    for family in (overall, ~overall):
-        corrected[family] = adjusted(pvalues[family], options.correction)
+    pvalues, adjusted_p = table["p"].to_numpy(), np.empty(table.height)
+    is_overall = (table["metric"] == OEC).to_numpy()
+    for family in (is_overall, ~is_overall):
+        adjusted_p[family] = adjust_pvalues(pvalues[family], options.correction)
     # Results that cannot be trusted are not shown.
-    visible = np.nan if stopped else 1.0
+    factor = np.nan if stopped else 1.0
     unreliable = ["low", "high", "lift low", "lift high", "p", "adjusted p", "p not worse"]
-    table = table.with_columns(pl.Series("adjusted p", corrected))
-    table = table.with_columns(pl.col(unreliable) * visible)
+    table = table.with_columns(pl.Series("adjusted p", adjusted_p))
+    table = table.with_columns(pl.col(unreliable) * factor)
     lower = {name for name, metric in metrics.items() if metric.good == "down"}
-    significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
+    is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
-    # Two-sided intervals at alpha are one-sided ones at half of it.
+    # The bounds of two-sided intervals at alpha are one-sided at alpha / 2.
     is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
-    clear = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
-    unclear = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
-    verdict = pl.when(significant).then(clear).otherwise(unclear)
+    direction = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
+    fallback = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
+    verdict = pl.when(is_significant).then(direction).otherwise(fallback)
     return table.with_columns(verdict=pl.lit("no verdict") if stopped else verdict)
 
 
@@ -413,7 +411,7 @@ def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
     """Return notes on comparisons whose decision differs from that of their interval."""
     low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
     excludes = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
-    contains = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
+    has_zero = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
     significant = pl.col("adjusted p") <= options.alpha
     by_correction = ~significant & (pl.col("p") <= options.alpha)
     cases = {
@@ -422,29 +420,29 @@ def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
         "not significant, though an interval excludes 0; the p-value decides": excludes
         & ~significant
         & ~by_correction,
-        "significant, though an interval contains 0; the p-value decides": contains & significant,
+        "significant, though an interval contains 0; the p-value decides": has_zero & significant,
     }
-    tested = table.filter(pl.col("adjusted p").is_not_nan()).fill_nan(None)
+    rows = table.filter(pl.col("adjusted p").is_not_nan()).fill_nan(None)
     notes = []
-    for reason, holds in cases.items():
-        pairs = tested.filter(holds).select("metric", "variant").rows()
+    for reason, condition in cases.items():
+        pairs = rows.filter(condition).select("metric", "variant").rows()
         if pairs:
-            listed = ", ".join(f"{metric} of {variant}" for metric, variant in pairs)
-            notes.append(f"{listed}: {reason}")
+            pair_list = ", ".join(f"{metric} of {variant}" for metric, variant in pairs)
+            notes.append(f"{pair_list}: {reason}")
     return notes
 
 
 def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
-    few = {name: count for name, count in units.counts.items() if count < FEW}
-    if not few:
+    small_variants = {name: count for name, count in units.counts.items() if count < FEW}
+    if not small_variants:
         return []
-    listed = ", ".join(f"{count} in {name}" for name, count in few.items())
+    variant_list = ", ".join(f"{count} in {name}" for name, count in small_variants.items())
     tests = {row["test"] for row in rows}
-    more = "; Welch's test assumes normal values" if "delta" in tests else ""
+    remark = "; Welch's test assumes normal values" if "delta" in tests else ""
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
-            more = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
-    return [f"few units ({listed}): only large differences can be detected{more}"]
+            remark = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
+    return [f"few units ({variant_list}): only large differences can be detected{remark}"]
 
 
 def _notes_on_constants(
@@ -461,45 +459,43 @@ def _notes_on_constants(
                 note += f"; p = {row['p']:.2g} is that of the exact permutation test"
             notes.append(note)
     for name, arm in arms.items():
-        constant = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
-        if constant and not (name in units.placed and units.share(units.placed[name])):
-            listed = ", ".join(constant)
-            notes.append(f"{name}: all values equal in {listed}: no interval of the mean")
+        constants = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
+        if constants and not (name in units.places and units.is_proportion(units.places[name])):
+            variant_list = ", ".join(constants)
+            notes.append(f"{name}: all values equal in {variant_list}: no interval of the mean")
     return notes
 
 
 def _notes_on_skewness(
-    units: Units,
-    metrics: Mapping[str, Metric],
-    rows: Sequence[Row],
-    options: Options,
+    units: Units, metrics: Mapping[str, Metric], rows: Sequence[Row], options: Options
 ) -> list[str]:
     notes = []
     for row in rows:
         name, variant, distortion = row["metric"], row["variant"], row["distortion"]
-        if not distortion.matters or row["test"] == "exact permutation":
+        if not distortion.is_large or row["test"] == "exact permutation":
             continue
         lower, upper = distortion.tails(options.alpha)
-        down = name in metrics and metrics[name].good == "down"
-        worse, better = (upper, lower) if down else (lower, upper)
-        treated, control = (units.counts[arm] for arm in (variant, units.variants[0]))
-        distorted = (
+        is_lower_better = name in metrics and metrics[name].good == "down"
+        worse, better = (upper, lower) if is_lower_better else (lower, upper)
+        n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))
+        effect = (
             f"without any effect Welch's test would call it worse in about {worse:.2g} and better"
             f" in about {better:.2g} of experiments, not {options.alpha / 2:g} each"
         )
         remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""
         consequence = {
-            "permutation": f"{distorted}; it is tested by permutation, exact if the variants have"
+            "permutation": f"{effect}; it is tested by permutation, exact if the variants have"
             " the same distribution",
-            "delta": distorted + remedy,
+            "delta": effect + remedy,
             "bootstrap": "a percentile bootstrap rejects far too often to one side; a permutation"
             " test keeps its level",
             "always valid": "always-valid methods assume a nearly normal difference and may reject"
             " too often to one side; analyse more units, or cap the values",
         }[row["test"]]
+        fraction = n_treated / (n_treated + n_control)
         notes.append(
-            f"{name}: skewness {distortion.skewness:.1f} with {treated / (treated + control):.0%}"
-            f" of the units in {variant}: {consequence}"
+            f"{name}: skewness {distortion.skewness:.1f} with {fraction:.0%} of the units in"
+            f" {variant}: {consequence}"
         )
     return notes
 
@@ -515,7 +511,7 @@ def _notes_on_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Opt
         )
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         notes.append("p-values and intervals by segment are those of Welch's test")
-    skewed = dict.fromkeys(row["metric"] for row in rows if row["distortion"].matters)
-    if skewed:
-        notes.append(f"skewness distorts the tests by segment of {', '.join(skewed)}")
+    metrics = dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large)
+    if metrics:
+        notes.append(f"skewness distorts the tests by segment of {', '.join(metrics)}")
     return notes

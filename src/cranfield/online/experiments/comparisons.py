@@ -1,4 +1,4 @@
-"""Comparisons of variants: tests and intervals by the chosen options."""
+"""Tests and confidence intervals of differences between variants."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
     INFERENCE,
+    Bounds,
     Critical,
     Effects,
-    Limits,
     Sequential,
     always_valid,
     half_width,
     percentiles,
     resampled_means,
-    two_sided,
+    two_sided_pvalue,
 )
 from cranfield.online.experiments.metrics import (
     ArmMeans,
     Metric,
+    MetricColumns,
     Moments,
-    Placed,
     arm_means,
     moments,
     squared_error,
@@ -49,16 +49,16 @@ from cranfield.significance.resampling import as_integers
 RULE = 355
 """A mean of n units needs n > 355 times the squared skewness (Boos and Hughes-Oliver, 2000)."""
 
-ENUMERATED = 50_000
-"""Assignments that are all computed."""
+MAX_ENUMERATED = 50_000
+"""Maximum number of assignments that are all computed."""
 
-SAME = 1e-12
-"""Relative difference of statistics that are equal but for rounding."""
+TOLERANCE = 1e-12
+"""Relative difference of statistics that is due to rounding."""
 
 
 @dataclass(frozen=True)
 class Distortion:
-    r"""Skewness of a difference of two means, and what it does to Welch's test.
+    r"""Skewness of a difference of two means, and its effect on Welch's test.
 
     With skewness :math:`\gamma` of the units and n units in the variant, m in the control, the
     difference of the means has the skewness
@@ -70,20 +70,20 @@ class Distortion:
     """
 
     skewness: float  # Of the units of both variants together
-    of_difference: float  # A, of the difference of the means
+    difference_skewness: float  # A, of the difference of the means
 
     @classmethod
     def of(cls, gamma: float, n: float, m: float) -> Distortion:
-        """Return the distortion by the skewness of n units of the variant and m of the control."""
+        """Return the distortion for n units of the variant and m of the control."""
         return cls(gamma, gamma * (1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
     @property
-    def matters(self) -> bool:
-        """Whether the skewness of the difference exceeds what the rule allows."""
-        return bool(abs(self.of_difference) * RULE**0.5 > 1)
+    def is_large(self) -> bool:
+        """Whether the skewness of the difference exceeds the bound of the rule."""
+        return bool(abs(self.difference_skewness) * RULE**0.5 > 1)
 
     def tails(self, alpha: float) -> tuple[float, float]:
-        r"""Return the probabilities that Welch's test rejects to the lower and the upper side.
+        r"""Return the probabilities that Welch's test rejects in the lower and the upper tail.
 
         By the first term of the Edgeworth expansion of the studentised difference (Hall, 1992),
         :math:`\alpha/2 \pm A (2 z^2 + 1) \varphi(z) / 6`.
@@ -95,13 +95,13 @@ class Distortion:
 
         z = float(ndtri(1 - alpha / 2))
         density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-        moved = self.of_difference * (2 * z**2 + 1) * density / 6
-        lower, upper = (float(np.clip(alpha / 2 + sign * moved, 0, 1)) for sign in (1, -1))
+        shift = self.difference_skewness * (2 * z**2 + 1) * density / 6
+        lower, upper = (float(np.clip(alpha / 2 + sign * shift, 0, 1)) for sign in (1, -1))
         return lower, upper
 
 
 @dataclass(frozen=True, eq=False)
-class Permuted:
+class PermutationTest:
     """Studentised differences of one metric under random reassignment of the units.
 
     The statistic is that of Welch's test, by the delta method for ratios. If the variants have the
@@ -111,16 +111,16 @@ class Permuted:
 
     observed: float  # Statistic of the variants as assigned
     statistics: Floats  # Statistics of the permutations, in ascending order
-    exact: bool = False  # Whether these are all other assignments, each once
+    is_exact: bool = False  # Whether these are all other assignments, each once
 
     def tail(self, statistic: float, alternative: str) -> float:
         """Return the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
-        slack = SAME * abs(statistic)
+        slack = TOLERANCE * abs(statistic)
         if alternative == "greater":
-            reached = self.statistics >= statistic - slack
+            is_extreme = self.statistics >= statistic - slack
         else:
-            reached = self.statistics <= statistic + slack
-        return float((reached.sum() + 1) / (self.statistics.size + 1))
+            is_extreme = self.statistics <= statistic + slack
+        return float((is_extreme.sum() + 1) / (self.statistics.size + 1))
 
     def pvalue(self) -> float:
         """Return the two-sided p-value: twice the smaller tail."""
@@ -130,11 +130,11 @@ class Permuted:
     def inference(self, effects: Effects, level: float) -> tuple[float, ...]:
         """Return the bounds of the difference, those of the lift (Fieller), and the p-value.
 
-        The difference 0 is outside where the test rejects, as is a ratio that it rejects.
+        The intervals exclude a difference and a ratio that the test rejects.
         """
         low, high = percentiles(self.statistics, level)
         error = float(effects.error)
-        limits = (self.observed - high) * error, (self.observed - low) * error
+        bounds = (self.observed - high) * error, (self.observed - low) * error
         lifts = np.nan, np.nan
         if effects.control != 0:
             # The lower bound belongs to the upper critical value; a critical value of the wrong
@@ -142,74 +142,74 @@ class Permuted:
             first, second = (self._ratios(effects, quantile) for quantile in (high, low))
             ends = first[0 if high >= 0 else 1], second[1 if low <= 0 else 0]
             lifts = float(ends[0] - 1), float(ends[1] - 1)
-        return (*limits, *lifts, self.pvalue())
+        return (*bounds, *lifts, self.pvalue())
 
-    def _ratios(self, effects: Effects, quantile: float) -> Limits:
+    def _ratios(self, effects: Effects, quantile: float) -> Bounds:
         squared = np.array(min(abs(quantile), 1e50) ** 2)
-        own, other = effects.control_squared, effects.other_squared
-        return fieller_interval(effects.control, effects.other, own, other, np.zeros(()), squared)
+        v, w = effects.control_squared, effects.other_squared
+        return fieller_interval(effects.control, effects.other, v, w, np.zeros(()), squared)
 
 
-def permuted(
+def permutation_test(
     columns: Floats,
-    treated: Bools,
-    metric: Placed,
+    is_treated: Bools,
+    metric: MetricColumns,
     *,
     theta: str,
-    whole: Moments | None,
+    all_units: Moments | None,
     resamples: int,
     seed: int,
     key: int,
-) -> Permuted:
-    """Reassign units at random, with the same numbers in both variants, and compute the statistic.
+) -> PermutationTest:
+    """Permute units between two variants of fixed sizes, and compute the statistics.
 
-    If there are at most 50,000 assignments, each of them is computed once. Sums are exact, so that
-    a seed gives the same result on any processor.
+    If there are at most 50,000 assignments, each is computed once. Sums are exact, so that a seed
+    gives the same result on any processor.
     """
-    covariate = (metric.covariate, metric.covariate_below) if metric.covariate >= 0 else ()
-    places = sorted({0, metric.above, metric.below, *covariate})
-    if whole is not None:
-        scatter = whole.scatter[np.ix_(places, places)]
-        whole = Moments(whole.count, whole.mean[places], scatter)
-    by_arm = permuted_moments(columns[:, places], treated, resamples, stream(seed, key))
-    local = Placed(*(k if k < 0 else places.index(k) for k in astuple(metric)))
-    effects = Effects.of(arm_means(by_arm, local, theta, whole), 0, 1)
+    covariate = (metric.covariate, metric.covariate_denominator) if metric.covariate >= 0 else ()
+    numbers = sorted({0, metric.numerator, metric.denominator, *covariate})
+    if all_units is not None:
+        scatter = all_units.scatter[np.ix_(numbers, numbers)]
+        all_units = Moments(all_units.count, all_units.mean[numbers], scatter)
+    by_arm = permutation_moments(columns[:, numbers], is_treated, resamples, stream(seed, key))
+    local_columns = MetricColumns(*(k if k < 0 else numbers.index(k) for k in astuple(metric)))
+    effects = Effects.of(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
     statistics = np.nan_to_num(
         ratio(effects.difference, effects.error), nan=0.0, posinf=np.inf, neginf=-np.inf
     )
-    exact = comb(len(treated), int(treated.sum())) <= ENUMERATED
-    return Permuted(float(statistics[0]), np.sort(statistics[1:]), exact)
+    is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
+    return PermutationTest(float(statistics[0]), np.sort(statistics[1:]), is_exact)
 
 
-def permuted_moments(
-    columns: Floats, treated: Bools, resamples: int, random: np.random.Generator
+def permutation_moments(
+    columns: Floats, is_treated: Bools, resamples: int, random: np.random.Generator
 ) -> Moments:
-    """Return the moments of control and treatment, as assigned and of each permutation.
+    """Return the moments of control and treatment, as assigned and for each permutation.
 
     Shape (permutations + 1, 2).
     """
     units, width = columns.shape
     centre = columns.mean(axis=0)
-    apart = columns - centre
+    residuals = columns - centre
     first, second = np.triu_indices(width)
-    products = apart.T[first] * apart.T[second]
-    scaled = [as_integers(part, units) for part in (*apart.T, *products)]
+    products = residuals.T[first] * residuals.T[second]
+    scaled = [as_integers(values, units) for values in (*residuals.T, *products)]
     integers, scales = zip(*scaled, strict=True)
     features, scale = np.stack(integers, axis=1), np.array(scales)
     # Only units of the smaller variant are drawn; the others follow from the total.
-    swapped = treated.sum() * 2 > units
-    smaller = ~treated if swapped else treated
+    is_swapped = is_treated.sum() * 2 > units
+    smaller = ~is_treated if is_swapped else is_treated
     size = int(smaller.sum())
-    if (number := comb(units, size)) <= ENUMERATED:
-        places = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
-        own = (places == np.flatnonzero(smaller)).all(axis=1)
-        drawn: Iterable[Indices] = np.array_split(places[~own], number // 1000 + 1)
+    if (number := comb(units, size)) <= MAX_ENUMERATED:
+        picks = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
+        is_observed = (picks == np.flatnonzero(smaller)).all(axis=1)
+        samples: Iterable[Indices] = np.array_split(picks[~is_observed], number // 1000 + 1)
     else:
         choices = range(resamples)
-        drawn = (random.choice(units, (1, size), replace=False, shuffle=False) for _ in choices)
-    drawn_sums = [features[rows].sum(axis=1) for rows in drawn]
-    sums = np.concatenate([features[smaller].sum(axis=0, keepdims=True), *drawn_sums])
-    arms = slice(None, None, -1 if swapped else 1)
+        samples = (random.choice(units, (1, size), replace=False, shuffle=False) for _ in choices)
+    sample_sums = [features[rows].sum(axis=1) for rows in samples]
+    sums = np.concatenate([features[smaller].sum(axis=0, keepdims=True), *sample_sums])
+    arms = slice(None, None, -1 if is_swapped else 1)
     by_arm = np.stack([features.sum(axis=0) - sums, sums][arms], axis=1) * scale
     counts = np.array([units - size, size][arms], dtype=np.float64)
     count = np.broadcast_to(counts, by_arm.shape[:2])
@@ -249,52 +249,52 @@ Row = dict[str, Any]
 """A comparison with the control by a metric: columns of the report, and its `distortion`."""
 
 
-def compared(
+def compare_variants(
     units: Units,
     arms: Mapping[str, ArmMeans],
     metrics: Mapping[str, Metric],
-    whole: Moments,
+    all_units: Moments,
     options: Options,
 ) -> tuple[list[Row], pl.DataFrame | None]:
-    """Compare each variant with the control by the tests that were chosen; also return looks."""
+    """Compare each variant with the control by the chosen tests; also return looks."""
     others = range(1, len(units.variants))
     pairs = [*product(arms, others)]
-    # An overall criterion is corrected apart from the metrics.
+    # The overall criterion is a family of its own in the correction.
     levels = {
         name: _level(options, len(others) * (1 if name == OEC else len(arms) - (OEC in arms)))
         for name in arms
     }
-    drawn = _bootstrapped(units, arms, levels, options) if options.errors == "bootstrap" else {}
-    looks, last = None, dict[Pair, float]()
+    bootstrapped = _bootstrap(units, arms, levels, options) if options.errors == "bootstrap" else {}
+    looks, last_pvalues = None, dict[Pair, float]()
     if options.sequential is not None:
-        looks, last = _looked(units, arms, options, options.sequential)
+        looks, last_pvalues = _compare_looks(units, arms, options, options.sequential)
     rows, sizes = [], [*units.counts.values()]
     for name, other in pairs:
         effect, level = Effects.of(arms[name], 0, other), levels[name]
-        inside = (units.arm == 0) | (units.arm == other)
-        columns, treated = units.columns[inside], units.arm[inside] == other
+        is_compared = (units.arm == 0) | (units.arm == other)
+        columns, is_treated = units.columns[is_compared], units.arm[is_compared] == other
         gradient = arms[name].gradient[[0, other]].mean(axis=0)
         gamma = units.skewness(gradient, other)
         distortion = Distortion.of(gamma, sizes[other], sizes[0])
-        test = _test_of(effect, distortion, options, is_metric=name in units.placed)
-        permutations: Permuted | None = None
-        values: Sequence[Any] = drawn.get((name, other), ())
+        test = _test_of(effect, distortion, options, is_metric=name in units.places)
+        permutations: PermutationTest | None = None
+        values: Sequence[Any] = bootstrapped.get((name, other), ())
         if test == "permutation":
             draws: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
-            place, theta = units.placed[name], options.theta
-            permutations = permuted(
-                columns, treated, place, theta=theta, whole=whole, key=other, **draws
+            metric, theta = units.places[name], options.theta
+            permutations = permutation_test(
+                columns, is_treated, metric, theta=theta, all_units=all_units, key=other, **draws
             )
-            test = "exact permutation" if permutations.exact else test
+            test = "exact permutation" if permutations.is_exact else test
             values = permutations.inference(effect, level)
         elif test != "bootstrap":
             critical: Critical = partial(t_quantile, level)
             if options.sequential is not None:
-                critical = _constant(options.sequential, effect, options.alpha)
-            *limits, fixed = effect.inference(critical, options.lift)
-            values = (*limits, last.get((name, other), fixed))
+                critical = _sequential_critical(options.sequential, effect, options.alpha)
+            *bounds, pvalue = effect.inference(critical, options.lift)
+            values = (*bounds, last_pvalues.get((name, other), pvalue))
         # Neither method is valid for a few units.
-        if effect.is_few and test in {"bootstrap", "always valid"}:
+        if effect.has_few_units and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5
         row: Row = {
             "metric": name,
@@ -313,13 +313,13 @@ def compared(
             # A standardised sum has no lift.
             row |= dict.fromkeys(("lift", "lift low", "lift high"), np.nan)
         elif metrics[name].margin is not None:
-            row["p not worse"] = _not_worse(effect, metrics[name], permutations, options)
+            row["p not worse"] = _margin_pvalue(effect, metrics[name], permutations, options)
         rows.append(row)
     return rows, looks
 
 
 def _level(options: Options, comparisons: int) -> float:
-    """Return the level of each interval: simultaneous by the corrections that have intervals."""
+    """Return the level of each interval, simultaneous for corrections that have intervals."""
     if options.correction == "bonferroni":
         return 1 - options.alpha / comparisons
     return float((1 - options.alpha) ** (1 / comparisons if options.correction == "sidak" else 1))
@@ -332,24 +332,24 @@ def _test_of(effect: Effects, distortion: Distortion, options: Options, *, is_me
         return "exact permutation" if effect.difference else "delta"
     if options.errors == "bootstrap":
         return "bootstrap"
-    unreliable = bool(effect.is_few | effect.is_constant) or distortion.matters
-    requested = options.errors == "permutation" or (options.errors == "auto" and unreliable)
-    # Permutations of an overall criterion would change what it is standardised by.
-    possible = bool(np.isfinite(effect.error)) and is_metric
-    return "permutation" if requested and possible else "delta"
+    is_unreliable = bool(effect.has_few_units | effect.is_constant) or distortion.is_large
+    is_requested = options.errors == "permutation" or (options.errors == "auto" and is_unreliable)
+    # Permutations would change the standard deviations in an overall criterion.
+    is_possible = bool(np.isfinite(effect.error)) and is_metric
+    return "permutation" if is_requested and is_possible else "delta"
 
 
-def _constant(method: Sequential, effect: Effects, alpha: float) -> Critical:
+def _sequential_critical(method: Sequential, effect: Effects, alpha: float) -> Critical:
     width = half_width(method.ratio(effect.error**2, effect.count, alpha), alpha)
     return lambda df: np.broadcast_to(width, np.shape(df))
 
 
-def _not_worse(
-    effect: Effects, metric: Metric, permutations: Permuted | None, options: Options
+def _margin_pvalue(
+    effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
 ) -> float:
     """Return the one-sided p-value that the loss is smaller than the margin."""
     good = metric.good or "up"
-    shifted = effect.against(metric.margin or 0.0, good)
+    shifted = effect.with_margin(metric.margin or 0.0, good)
     side = "greater" if good == "up" else "less"
     if permutations is not None:
         return permutations.tail(float(shifted.statistic), side)
@@ -357,37 +357,37 @@ def _not_worse(
         return float(shifted.pvalue(side))
     look = (shifted.difference[None], shifted.error[None], effect.count)
     pvalue = always_valid(*look, options.sequential, alpha=options.alpha)[2]
-    # It is two-sided, so it is valid for the side of the difference.
+    # The p-value is two-sided, so it is valid for the side of the difference.
     return float(pvalue[0]) if (shifted.difference > 0) == (good == "up") else 1.0
 
 
-def _looked(
+def _compare_looks(
     units: Units, arms: Mapping[str, ArmMeans], options: Options, method: Sequential
 ) -> tuple[pl.DataFrame, dict[Pair, float]]:
-    """Compare variants at each look; return the table, and the p-values at the last one."""
+    """Compare variants at each look; return the table, and the p-values at the last look."""
     number, variants = len(units.arm), len(units.variants)
-    looks = _looks(options.looks, number)
-    part = np.searchsorted(looks, np.arange(number), side="right")
-    cells = part * variants + units.arm
-    so_far = moments(units.columns, cells, (looks.size, variants)).so_far()
-    frames, last = [], {}
-    for name, final in arms.items():
-        # An overall criterion is standardised by all units: it has the last look only.
-        alone = name not in units.placed
-        means = final if alone else arm_means(so_far, units.placed[name], options.theta)
+    looks = _look_sizes(options.looks, number)
+    look = np.searchsorted(looks, np.arange(number), side="right")
+    cells = look * variants + units.arm
+    cumulative = moments(units.columns, cells, (looks.size, variants)).cumulative()
+    frames, last_pvalues = [], {}
+    for name, arm in arms.items():
+        # An overall criterion is standardised by all units, so it has the last look only.
+        is_overall = name not in units.places
+        means = arm if is_overall else arm_means(cumulative, units.places[name], options.theta)
         for other in range(1, variants):
             effects = Effects.of(means, 0, other)
             difference, error = np.atleast_1d(effects.difference, effects.error)
             total = np.atleast_1d(effects.count)
             low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)
             keys = {"metric": name, "variant": units.variants[other]}
-            sizes = {"units": looks[-1:] if alone else looks, "difference": difference}
+            sizes = {"units": looks[-1:] if is_overall else looks, "difference": difference}
             frames.append(pl.DataFrame({**keys, **sizes, "low": low, "high": high, "p": p}))
-            last[name, other] = float(p[-1])
-    return pl.concat(frames), last
+            last_pvalues[name, other] = float(p[-1])
+    return pl.concat(frames), last_pvalues
 
 
-def _looks(looks: Sequence[int] | None, number: int) -> Indices:
+def _look_sizes(looks: Sequence[int] | None, number: int) -> Indices:
     if looks is None:
         return np.array([number], dtype=np.intp)
     sizes = list(looks)
@@ -399,30 +399,27 @@ def _looks(looks: Sequence[int] | None, number: int) -> Indices:
     return np.unique([*(size for size in sizes if size < number), number]).astype(np.intp)
 
 
-def _bootstrapped(
+def _bootstrap(
     units: Units, arms: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
 ) -> dict[Pair, tuple[float, ...]]:
-    """Return percentile intervals and p-values, with the coefficients of covariates held fixed."""
+    """Return percentile intervals and p-values with fixed coefficients of covariates."""
     draws: dict[str, Any] = {"resamples": options.resamples, "weights": options.draws}
     draws["seed"] = options.seed
-    drawn = resampled_means(units.columns, units.arm, len(units.variants), **draws)
+    resampled = resampled_means(units.columns, units.arm, len(units.variants), **draws)
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
-        values, level = means.at(drawn), levels[name]
+        values, level = means.evaluate(resampled), levels[name]
         for k in range(1, len(units.variants)):
             difference = values[k] - values[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 lifts = values[k] / values[0] - 1
-            limits = (*percentiles(difference, level), *percentiles(lifts, level))
-            rows[name, k] = (*limits, two_sided(difference))
+            bounds = (*percentiles(difference, level), *percentiles(lifts, level))
+            rows[name, k] = (*bounds, two_sided_pvalue(difference))
     return rows
 
 
-def overall(
-    by_arm: Moments,
-    arms: Mapping[str, ArmMeans],
-    metrics: Mapping[str, Metric],
-    weights: Any,
+def overall_criterion(
+    by_arm: Moments, arms: Mapping[str, ArmMeans], metrics: Mapping[str, Metric], weights: Any
 ) -> ArmMeans:
     """Return the weighted sum of standardised metrics, with covariances from those of columns."""
     if not isinstance(weights, Mapping) or not weights:
@@ -446,23 +443,25 @@ def overall(
         factors[name] = weight / deviation * (-1 if metrics[name].good == "down" else 1)
         gradient = gradient + factors[name] * means.gradient
 
-    def at(mean: Floats) -> Floats:
-        return np.asarray(sum(factor * arms[name].at(mean) for name, factor in factors.items()))
+    def evaluate(mean: Floats) -> Floats:
+        terms = (factor * arms[name].evaluate(mean) for name, factor in factors.items())
+        return np.asarray(sum(terms))
 
-    return ArmMeans(at(by_arm.mean), squared_error(by_arm, gradient), by_arm.count, gradient, at)
+    error = squared_error(by_arm, gradient)
+    return ArmMeans(evaluate(by_arm.mean), error, by_arm.count, gradient, evaluate)
 
 
-def arm_limits(units: Units, arms: Mapping[str, ArmMeans], level: float) -> tuple[Floats, Floats]:
+def arm_intervals(units: Units, arms: Mapping[str, ArmMeans], level: float) -> Bounds:
     """Return the interval of the mean of each variant: Wilson's for proportions, else Student's t.
 
-    NaN for what is not a proportion and does not vary.
+    NaN for constant values that are not proportions.
     """
-    limits = []
+    intervals = []
     for name, means in arms.items():
-        if name in units.placed and units.share(units.placed[name]):
-            limits.append(wilson(means.value, means.count, t_quantile(level, np.inf)))
+        if name in units.places and units.is_proportion(units.places[name]):
+            intervals.append(wilson(means.value, means.count, t_quantile(level, np.inf)))
         else:
             error = np.where(means.squared > 0, np.sqrt(means.squared), np.nan)
-            limits.append(t_interval(means.value, error, means.count - 1, level))
-    low, high = zip(*limits, strict=True)
+            intervals.append(t_interval(means.value, error, means.count - 1, level))
+    low, high = zip(*intervals, strict=True)
     return np.stack(low), np.stack(high)

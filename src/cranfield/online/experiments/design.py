@@ -35,7 +35,7 @@ from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID
 
 SEPARATOR = "\x1f"
-"""Stands between salt and unit, so that `ab` and `c` differ from `a` and `bc`."""
+"""Separator of salt and unit, so that `ab` and `c` differ from `a` and `bc`."""
 
 FNV_START, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
 
@@ -55,8 +55,8 @@ def by_growthbook_1(salt: str, units: pl.Series) -> Floats:
 
 def by_growthbook_2(salt: str, units: pl.Series) -> Floats:
     """Hash as version 2 of GrowthBook's SDKs: salt and unit, twice, in 1/10,000."""
-    once = pl.Series(fnv1a(salt + units)).cast(pl.String)
-    return np.asarray((fnv1a(once) % 10_000) / 10_000)
+    first_hash = pl.Series(fnv1a(salt + units)).cast(pl.String)
+    return np.asarray((fnv1a(first_hash) % 10_000) / 10_000)
 
 
 HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {
@@ -72,25 +72,25 @@ def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     characters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
     lengths = texts.str.len_chars().to_numpy().astype(np.intp)
     starts = np.cumsum(lengths) - lengths
-    # The longest first, so that texts with a character at a place stand together.
+    # The longest first, so that texts with a character at a position are adjacent.
     order = np.argsort(-lengths, kind="stable")
-    starts, falling = starts[order], -lengths[order]
+    starts, negated = starts[order], -lengths[order]
     hashes = np.full(lengths.size, FNV_START)
-    for place in range(int(lengths.max(initial=0))):
-        active = int(np.searchsorted(falling, -place))
-        hashes[:active] = (hashes[:active] ^ characters[starts[:active] + place]) * FNV_PRIME
-    out = np.empty_like(hashes)
-    out[order] = hashes
-    return out
+    for position in range(int(lengths.max(initial=0))):
+        n = int(np.searchsorted(negated, -position))
+        hashes[:n] = (hashes[:n] ^ characters[starts[:n] + position]) * FNV_PRIME
+    result = np.empty_like(hashes)
+    result[order] = hashes
+    return result
 
 
 BINS = 20
-"""Bins of the test that a hash is uniform."""
+"""Number of bins of the test that a hash is uniform."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    r"""An experiment, which assigns units to variants.
+    r"""Assignment of the units of an experiment to variants.
 
     A unit, such as a user, has a number from 0 to 1 for each salt,
 
@@ -110,7 +110,7 @@ class Experiment:
         proportions.
     layer
         Name of the layer (the salt of its hash), shared by experiments that exclude each other; by
-        default one of this experiment alone.
+        default a layer of this experiment alone.
     traffic
         Proportion of the units that are in the experiment, or its part of the layer, such as
         `(0.5, 1)`.
@@ -178,17 +178,17 @@ class Experiment:
         return HASHES[self.hash](self.name, unit_ids(units))
 
     def assign(self, units: Any) -> pl.Series:
-        """Return the variant of each unit; null where it is not in the experiment.
+        """Return the variant of each unit; null if it is not in the experiment.
 
         Parameters
         ----------
         units
-            Ids, as a list, an array or a series; whole numbers are their digits.
+            Ids, as a list, an array or a series; integers are converted to text.
 
         Returns
         -------
         polars.Series
-            Called `variant`, in the order of the units.
+            Named `variant`, in the order of the units.
 
         Raises
         ------
@@ -197,59 +197,59 @@ class Experiment:
         """
         ids = unit_ids(units)
         u = HASHES[self.hash](self.name, ids)
-        shares = _shares(self)
-        ends = np.cumsum(shares)
+        proportions = _proportions(self)
+        ends = np.cumsum(proportions)
         # The last part includes the rounding error.
         arm = np.searchsorted(ends[:-1], u, side="right")
         start, stop = self.part
         if (start, stop) == (0.0, 1.0):
-            inside = np.ones(len(arm), dtype=bool)
+            is_inside = np.ones(len(arm), dtype=bool)
         elif self.hash != "md5" and self.layer is None:
-            inside = (start == 0) & (u < (ends - shares)[arm] + stop * shares[arm])
+            is_inside = (start == 0) & (u < (ends - proportions)[arm] + stop * proportions[arm])
         else:
             if self.hash == "md5":
-                own = f"{self.name}/traffic"
-                traffic = by_md5(own if self.layer is None else self.layer, ids)
+                salt = f"{self.name}/traffic"
+                traffic = by_md5(salt if self.layer is None else self.layer, ids)
             else:
                 traffic = by_growthbook_1(f"__{self.layer}", ids)
-            inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
-        arm = np.where(inside, arm, len(shares))
+            is_inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
+        arm = np.where(is_inside, arm, len(proportions))
         return pl.Series([*self.variants, None], dtype=pl.String).gather(arm).alias("variant")
 
 
-def _shares(experiment: Experiment) -> Floats:
+def _proportions(experiment: Experiment) -> Floats:
     weights: Any = experiment.weights
     return np.fromiter(weights.values(), dtype=np.float64)
 
 
 def checked_weights(weights: Any) -> dict[str, float]:
-    """Return the proportion of each variant; refuse invalid ones."""
+    """Return the proportion of each variant; refuse invalid proportions."""
     if isinstance(weights, Mapping):
         weights_by_name = [*weights.items()]
     elif isinstance(weights, Sequence) and not isinstance(weights, str):
         weights_by_name = [(name, 1 / len(weights)) for name in weights]
     else:
         raise PolicyError(f"weights must be proportions by variant, got {quoted(weights)}")
-    shares: dict[str, float] = {}
+    proportions: dict[str, float] = {}
     for variant, weight in weights_by_name:
         if isinstance(variant, (list, dict, set)):
             raise PolicyError(f"a variant must be a name, got {quoted(variant)}")
         # A variant may be a number, as in tables.
         name = str(variant) if isinstance(variant, (int, np.integer)) else variant
-        if name in shares:
+        if name in proportions:
             raise PolicyError("weights must name different variants, got one twice")
-        number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
-        if not (isinstance(name, str) and name and number and 0 < weight <= 1):
+        is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+        if not (isinstance(name, str) and name and is_number and 0 < weight <= 1):
             raise PolicyError(
                 f"weight of {quoted(name)} must be above 0 and at most 1, got {quoted(weight)}"
             )
-        shares[name] = float(weight)
-    if len(shares) < 2:
-        raise PolicyError(f"weights must name at least two variants, got {len(shares)}")
-    total = sum(shares.values())
+        proportions[name] = float(weight)
+    if len(proportions) < 2:
+        raise PolicyError(f"weights must name at least two variants, got {len(proportions)}")
+    total = sum(proportions.values())
     if abs(total - 1) > 1e-9:
         raise PolicyError(f"weights must sum to 1, got {total:.6g}")
-    return shares
+    return proportions
 
 
 def unit_ids(units: Any) -> pl.Series:
@@ -259,14 +259,14 @@ def unit_ids(units: Any) -> pl.Series:
     cells = units if isinstance(units, pl.Series) else list(units)
     if not len(cells):
         return pl.Series("unit", [], dtype=pl.String)
-    ids, bad = ID.column("unit", cells)
-    if bad is not None:
-        raise CranfieldError(f"unit {bad + 1}: {ID.reason('unit', cells[bad])}")
+    ids, row = ID.column("unit", cells)
+    if row is not None:
+        raise CranfieldError(f"unit {row + 1}: {ID.reason('unit', cells[row])}")
     return ids
 
 
 def read_ids(path: str, column: str) -> pl.Series:
-    """Read ids of units from a table with a column of them, or from text with an id per line."""
+    """Read ids of units from a column of a table, or from text with one id per line."""
     schema = Schema(
         "table of units",
         (ColumnOfFile(column, ID, "unit"),),
@@ -278,26 +278,26 @@ def read_ids(path: str, column: str) -> pl.Series:
 def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFrame:
     """Test whether units are assigned uniformly, and independently between experiments.
 
-    For each experiment, the hashes of the units are counted in 20 bins, and its variants against
-    their weights; for each pair, the variants of one within those of the other, among units that
-    are in both. All tests are chi-square: p-values are uniform if the hash is as good as random.
+    For each experiment, the hashes of the units are counted in 20 bins, and its variants are
+    compared with their weights; for each pair, the variants are cross-tabulated over the units in
+    both. All tests are chi-square: p-values are uniform if the hash is as good as random.
 
     Parameters
     ----------
     experiments
-        One or more.
+        One or more experiments.
     units
-        Ids, each once; some thousand at least.
+        Distinct ids; at least some thousand.
 
     Returns
     -------
     polars.DataFrame
-        `check`, `statistic`, `df` and `p`; NaN where too few units are in both experiments.
+        `check`, `statistic`, `df` and `p`; NaN if too few units are in both experiments.
 
     Examples
     --------
-    >>> two = [Experiment("one"), Experiment("two")]
-    >>> check_assignment(two, range(10_000)).select("check", "df").rows()[:2]
+    >>> experiments = [Experiment("one"), Experiment("two")]
+    >>> check_assignment(experiments, range(10_000)).select("check", "df").rows()[:2]
     [('one: uniform', 19), ('one: weights', 1)]
     """
     check_several("experiments", experiments)
@@ -310,10 +310,10 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
         arms = experiment.assign(ids)
         assigned.append(arms)
         sizes = np.array([(arms == name).sum() for name in experiment.variants])
-        weights = sizes, _shares(experiment)
-        for name, (counts, shares) in {"uniform": uniform, "weights": weights}.items():
-            statistic, pvalue = map(float, chi_square(counts, shares / shares.sum()))
-            rows.append((f"{experiment.name}: {name}", statistic, shares.size - 1, pvalue))
+        weights = sizes, _proportions(experiment)
+        for name, (counts, proportions) in {"uniform": uniform, "weights": weights}.items():
+            statistic, pvalue = map(float, chi_square(counts, proportions / proportions.sum()))
+            rows.append((f"{experiment.name}: {name}", statistic, proportions.size - 1, pvalue))
     for (first, arms), (second, others) in combinations(zip(experiments, assigned, strict=True), 2):
         table = np.array(
             [[((arms == a) & (others == b)).sum() for b in second.variants] for a in first.variants]
@@ -447,8 +447,8 @@ def experiment_size(
 
     Examples
     --------
-    >>> found = experiment_size(mean=0.05, deviation=(0.05 * 0.95) ** 0.5, lift=0.05, daily=30_000)
-    >>> found.units, round(found.rule), found.days
+    >>> size = experiment_size(mean=0.05, deviation=(0.05 * 0.95) ** 0.5, lift=0.05, daily=30_000)
+    >>> size.units, round(size.rule), size.days
     (238608, 243200, 8.0)
     """
     if power is None and (lift is None or units is None):
@@ -479,20 +479,20 @@ def experiment_size(
     if units is None:
         target, effect = power or 0.0, lift or 0.0
         check_positive(lift=abs(effect))
-        units = _smallest(lambda number: power_of(number, effect) >= target)
+        units = _smallest_size(lambda number: power_of(number, effect) >= target)
     elif not 4 <= units <= LARGEST:
         raise PolicyError(f"units must be from 4 to {LARGEST:,} units, got {units:,}")
     elif lift is None:
         target, number = power or 0.0, units
         if target <= power_of(units, 0.0):
             raise PolicyError(f"power must be above that without any difference, got {target:g}")
-        top = residual_deviation / abs(mean)
-        while power_of(units, top) < target:
-            top *= 2
-        lift = float(brentq(lambda x: power_of(number, x) - target, 0.0, top, xtol=1e-14))
+        upper = residual_deviation / abs(mean)
+        while power_of(units, upper) < target:
+            upper *= 2
+        lift = float(brentq(lambda x: power_of(number, x) - target, 0.0, upper, xtol=1e-14))
         lift = -lift if alternative == "less" else lift
     assert lift is not None
-    # Whole numbers may be larger than those of a column.
+    # Python integers may exceed the range of a column.
     values = float(mean), float(residual_deviation), float(lift), power_of(units, lift)
     sizes = units, round(units * (1 - treatment_proportion))
     rule = float(2 * 16 * (residual_deviation / (lift * mean)) ** 2) if lift else np.inf
@@ -500,15 +500,15 @@ def experiment_size(
     return ExperimentSize(*values, *sizes, alpha, alternative, rule, days)
 
 
-def _smallest(enough: Callable[[int], bool]) -> int:
-    """Return the smallest number of units, from 4 on, that is enough."""
+def _smallest_size(is_enough: Callable[[int], bool]) -> int:
+    """Return the smallest sufficient number of units, at least 4."""
     high = 4
-    while not enough(high):
+    while not is_enough(high):
         high *= 2
         if high > LARGEST:
             raise PolicyError(f"the required number of units exceeds {LARGEST:,}")
     low = max(4, high // 2)
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+        low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
     return high

@@ -1,4 +1,4 @@
-"""Differences between variants with confidence intervals, for one look or for several."""
+"""Differences between variants with confidence intervals, for one or several looks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,17 @@ from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import stream
 from cranfield.online.experiments.metrics import ArmMeans
 from cranfield.significance.comparison.equivalence import read_margin
-from cranfield.significance.differences import away, fieller_interval, of_tail, p_of, ratio
-from cranfield.significance.resampling import as_integers, drawn_counts, rank_of
+from cranfield.significance.differences import (
+    difference_pvalues,
+    fieller_interval,
+    orient,
+    ratio,
+    tail_pvalues,
+)
+from cranfield.significance.resampling import as_integers, draw_counts, tail_rank
 
 INFERENCE = ("low", "high", "lift low", "lift high", "p")
-"""Inference on a difference: bounds of it and of the lift, and the p-value."""
+"""Inference on a difference: its bounds, the bounds of the lift, and the p-value."""
 
 LIFTS = ("log", "linear", "fieller")
 """Methods for the confidence interval of the lift."""
@@ -28,10 +34,10 @@ LIFTS = ("log", "linear", "fieller")
 Critical = Callable[[Floats], Floats]
 """A function from degrees of freedom to the half-width of intervals in standard errors."""
 
-Limits = tuple[Floats, Floats]
+Bounds = tuple[Floats, Floats]
 
 FEW = 10
-"""Units in a variant below which its variance is not known well enough for Welch's test."""
+"""Number of units in a variant below which Welch's test is unreliable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +46,9 @@ class Effects:
 
     control: Floats  # Mean of the control
     other: Floats  # Mean of the other variant
-    control_squared: Floats  # Squared standard errors of both
+    control_squared: Floats  # Squared standard errors of both means
     other_squared: Floats
-    control_count: Floats  # Units of both
+    control_count: Floats  # Numbers of units of both
     other_count: Floats
 
     @classmethod
@@ -61,23 +67,23 @@ class Effects:
 
     @property
     def lift(self) -> Floats:
-        """The difference relative to the control's mean; NaN where that is 0."""
+        """The difference relative to the control's mean; NaN if this mean is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.control == 0, np.nan, self.other / self.control - 1)
 
     @property
     def count(self) -> Floats:
-        """Units of both variants."""
+        """Number of units of both variants."""
         return self.control_count + self.other_count
 
     @property
-    def is_few(self) -> Bools:
+    def has_few_units(self) -> Bools:
         """Whether a variant has too few units for Welch's test."""
         return np.asarray(np.minimum(self.control_count, self.other_count) < FEW)
 
     @property
     def is_constant(self) -> Bools:
-        """Whether nothing varies in one of the variants."""
+        """Whether the values of a variant are all equal."""
         return np.asarray((self.control_squared == 0) | (self.other_squared == 0))
 
     @property
@@ -91,81 +97,81 @@ class Effects:
         return self._df(self.control_squared, self.other_squared)
 
     def _df(self, control: Floats, other: Floats) -> Floats:
-        # By proportions, as squares of variances may be too small for a float.
+        # Proportions are used since squares of variances may underflow.
         with np.errstate(divide="ignore", invalid="ignore"):
             share = control / (control + other)
-            parts = share**2 / (self.control_count - 1) + (1 - share) ** 2 / (self.other_count - 1)
-            return np.nan_to_num(1 / parts, nan=1.0, posinf=1.0)
+            n, m = self.control_count - 1, self.other_count - 1
+            return np.nan_to_num(1 / (share**2 / n + (1 - share) ** 2 / m), nan=1.0, posinf=1.0)
 
     @property
     def statistic(self) -> Floats:
-        """The difference divided by its standard error; 0 where nothing differs."""
+        """The difference divided by its standard error; 0 if the means are equal."""
         return ratio(self.difference, self.error)
 
     def pvalue(self, alternative: str = "two-sided") -> Floats:
-        """Return the p-value of Welch's test; NaN where the standard error is not known.
+        """Return the p-value of Welch's test; NaN if the standard error is unknown.
 
         If nothing varies within either variant and the means differ, it is the p-value of the exact
         permutation test: no other assignment of the units has so large a difference.
         """
-        pvalue = p_of(self.statistic, self.error, self.df, alternative)
+        pvalue = difference_pvalues(self.statistic, self.error, self.df, alternative)
         n, m = self.control_count, self.other_count
         assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
-        tail = np.where(away(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
-        constant = (self.error == 0) & (self.difference != 0)
-        pvalue = np.where(constant, of_tail(tail, alternative), pvalue)
+        tail = np.where(orient(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
+        is_constant = (self.error == 0) & (self.difference != 0)
+        pvalue = np.where(is_constant, tail_pvalues(tail, alternative), pvalue)
         return np.where(np.isnan(self.error + self.difference), np.nan, pvalue)
 
-    def interval(self, critical: Critical) -> Limits:
+    def interval(self, critical: Critical) -> Bounds:
         """Return the interval of the difference; NaN if nothing varies within either variant."""
         with np.errstate(invalid="ignore"):
             half = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
         return self.difference - half, self.difference + half
 
-    def lift_interval(self, critical: Critical, method: str = "log") -> Limits:
+    def lift_interval(self, critical: Critical, method: str = "log") -> Bounds:
         r"""Return the confidence interval of the lift.
 
         `log`: of the logarithm of the ratio of means, with squared error
         :math:`v_0/m_0^2 + v_1/m_1^2`; `linear`: of the ratio itself, by the delta method; `fieller`
-        holds the ratios that a test does not reject, without end where the control's mean may be
-        0. NaN if the method has no interval, or nothing varies within either variant.
+        contains the ratios that a test does not reject, and is unbounded if the control's mean may
+        be 0. NaN if the method has no interval, or nothing varies within either variant.
         """
         check_choice("lift", method, LIFTS)
-        below, above = self.control, self.other
+        control, other = self.control, self.other
         v, w = self.control_squared, self.other_squared
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            times = above / below
+            quotient = other / control
             if method == "fieller":
-                squared = critical(self._df(v * times**2, w)) ** 2
-                low, high = fieller_interval(below, above, v, w, np.zeros_like(below), squared)
+                squared = critical(self._df(v * quotient**2, w)) ** 2
+                low, high = fieller_interval(control, other, v, w, np.zeros_like(control), squared)
             elif method == "linear":
-                half = critical(self.df) * np.sqrt(w / below**2 + v / below**2 * times**2)
-                low, high = times - half, times + half
+                half = critical(self.df) * np.sqrt(w / control**2 + v / control**2 * quotient**2)
+                low, high = quotient - half, quotient + half
             else:
-                own, last = v / below**2, w / above**2
-                factor = np.exp(critical(self._df(own, last)) * np.sqrt(own + last))
-                low = np.where(times > 0, times / factor, np.nan)
-                high = np.where(times > 0, times * factor, np.nan)
-        nothing = ~np.isfinite(times) | (self.error == 0)
-        return np.where(nothing, np.nan, low - 1), np.where(nothing, np.nan, high - 1)
+                a, b = v / control**2, w / other**2
+                factor = np.exp(critical(self._df(a, b)) * np.sqrt(a + b))
+                low = np.where(quotient > 0, quotient / factor, np.nan)
+                high = np.where(quotient > 0, quotient * factor, np.nan)
+        is_undefined = ~np.isfinite(quotient) | (self.error == 0)
+        return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
     def inference(self, critical: Critical, lift: str) -> tuple[Floats, ...]:
         """Return the values of :data:`INFERENCE`."""
         return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
 
-    def against(self, margin: float | str, good: str) -> Effects:
-        """Compare with the mean of the control after the accepted loss (absolute or percent)."""
+    def with_margin(self, margin: float | str, good: str) -> Effects:
+        """Return effects with the control shifted by the accepted loss (absolute or percent)."""
         size, percentage = read_margin(margin)
         sign = -1 if good == "up" else 1
-        share = 1 + sign * size / 100 * np.sign(self.control) if percentage else np.ones(())
-        control = self.control * share + (0.0 if percentage else sign * size)
-        return replace(self, control=control, control_squared=self.control_squared * share**2)
+        factor = 1 + sign * size / 100 * np.sign(self.control) if percentage else np.ones(())
+        control = self.control * factor + (0.0 if percentage else sign * size)
+        return replace(self, control=control, control_squared=self.control_squared * factor**2)
 
 
 class Sequential(Spec):
-    r"""A sequential method, which is valid at every look, by a mixture of likelihood ratios.
+    r"""A sequential method, valid at every look, from a mixture of likelihood ratios.
 
-    Of an estimate d with standard error s, and a prior variance r s^2 of what is estimated,
+    For an estimate d with standard error s, and a prior variance r s^2 of the parameter,
 
     .. math:: \log \Lambda = -\frac12 \log(1 + r) + \frac{d^2}{s^2} \frac{r}{2 (1 + r)}
 
@@ -177,7 +183,7 @@ class Sequential(Spec):
     name: ClassVar[str]
 
     def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
-        """Return the prior variance by the squared error, for each look."""
+        """Return the prior variance divided by the squared error, for each look."""
         raise NotImplementedError
 
 
@@ -187,7 +193,7 @@ class ConfidenceSequence(Sequential):
     .. math:: d \pm s \sqrt{\frac{2 (N\rho^2 + 1)}{N \rho^2} \log\frac{\sqrt{N\rho^2+1}}{\alpha}},
         \quad \rho^2 = \frac{-2 \log\alpha + \log(1 - 2 \log\alpha)}{N^*}
 
-    Source: Waudby-Smith et al. (2024), as GrowthBook has it.
+    Source: Waudby-Smith et al. (2024), as implemented in GrowthBook.
     """
 
     name = "CS"
@@ -225,7 +231,7 @@ SEQUENTIAL: Registry[type[Sequential]] = Registry(
 
 
 def parse_sequential(text: str | Sequential) -> Sequential:
-    """Read a sequential method from its text form.
+    """Parse a sequential method from its text form.
 
     >>> parse_sequential("cs(tuned=1000)")
     CS(tuned=1000)
@@ -235,8 +241,8 @@ def parse_sequential(text: str | Sequential) -> Sequential:
 
 def log_likelihood_ratio(z: Floats, ratio: Floats) -> Floats:
     """Return the logarithm of the mixture of likelihood ratios of a z statistic."""
-    share = np.where(np.isinf(ratio), 1.0, ratio / (1 + np.minimum(ratio, 1e300)))
-    return np.asarray(z**2 * share / 2 - np.log1p(ratio) / 2)
+    factor = np.where(np.isinf(ratio), 1.0, ratio / (1 + np.minimum(ratio, 1e300)))
+    return np.asarray(z**2 * factor / 2 - np.log1p(ratio) / 2)
 
 
 def half_width(ratio: Floats, alpha: float) -> Floats:
@@ -260,7 +266,7 @@ def always_valid(
     difference, error
         The estimate so far and its standard error at each look, the last axis of arrays.
     units
-        Units of both variants so far, at each look.
+        Number of units of both variants so far, at each look.
     method
         `CS(tuned=5000)`: asymptotic confidence sequence, narrowest near that number of units; or
         `mSPRT(tau=0.1)`: mixture test with the expected standard deviation of differences.
@@ -286,18 +292,18 @@ def always_valid(
     >>> p.round(4).tolist()
     [0.4716, 0.0]
     """
-    chosen = parse_sequential(method)
+    sequential = parse_sequential(method)
     check_share("alpha", alpha)
     d, s, n = (np.asarray(values, dtype=np.float64) for values in (difference, error, units))
     if np.isinf(d).any():
         raise PolicyError("differences must be finite or NaN")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = chosen.ratio(s**2, n, alpha)
+        ratio = sequential.ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)
         # Without variance there is neither evidence nor an interval.
-        known = (s > 0) & np.isfinite(s)
-        half = np.where(known, half_width(ratio, alpha) * s, np.inf)
-        log = np.where(known, log_likelihood_ratio(z, ratio), 0.0)
+        has_variance = (s > 0) & np.isfinite(s)
+        half = np.where(has_variance, half_width(ratio, alpha) * s, np.inf)
+        log = np.where(has_variance, log_likelihood_ratio(z, ratio), 0.0)
     p = np.minimum.accumulate(np.minimum(1.0, np.exp(-log)), axis=-1)
     return d - half, d + half, p
 
@@ -305,8 +311,8 @@ def always_valid(
 WEIGHTS = ("poisson", "multinomial")
 """Bootstrap weights of units: independent, or with their number as the sum."""
 
-DRAWN = 2**20
-"""Weights that are drawn at a time; results of a seed depend on it."""
+BLOCK_DRAWS = 2**20
+"""Number of weights drawn at a time; results of a seed depend on it."""
 
 
 def resampled_means(
@@ -326,47 +332,47 @@ def resampled_means(
     check_whole("resamples", resamples, 1, 10**6)
     check_choice("weights", weights, WEIGHTS)
     check_whole("the seed", seed, 0)
-    out = np.full((arms, resamples, columns.shape[1]), np.nan)
+    means = np.full((arms, resamples, columns.shape[1]), np.nan)
     for k in range(arms):
-        own = columns[arm == k]
+        arm_columns = columns[arm == k]
         # A sum has at most about twice as many terms as units.
-        terms = 2 * len(own) + 64
-        numbers, units = zip(*(as_integers(column, terms) for column in own.T), strict=True)
+        terms = 2 * len(arm_columns) + 64
+        numbers, units = zip(*(as_integers(column, terms) for column in arm_columns.T), strict=True)
         integers = np.stack(numbers, axis=1)
-        for part, counts in _weights(stream(seed, k), resamples, len(own), weights):
+        for rows, counts in _draw_weights(stream(seed, k), resamples, len(arm_columns), weights):
             sums = (counts @ integers) * np.array(units)
             with np.errstate(divide="ignore", invalid="ignore"):
-                out[k, part] = sums / sums[:, :1]
-    return out
+                means[k, rows] = sums / sums[:, :1]
+    return means
 
 
-def _weights(
+def _draw_weights(
     random: np.random.Generator, resamples: int, units: int, weights: str
 ) -> Iterator[tuple[slice, Floats]]:
     if weights == "multinomial":
-        yield from drawn_counts(random, resamples, units)
+        yield from draw_counts(random, resamples, units)
         return
-    for part in row_slices(resamples, units, DRAWN):
-        drawn = random.poisson(1.0, size=(part.stop - part.start, units))
-        # A resample of few units may have none: it is drawn again.
-        while (empty := ~drawn.any(axis=1)).any():
-            drawn[empty] = random.poisson(1.0, size=(int(empty.sum()), units))
-        yield part, drawn.astype(np.float64)
+    for rows in row_slices(resamples, units, BLOCK_DRAWS):
+        draws = random.poisson(1.0, size=(rows.stop - rows.start, units))
+        # A resample of few units may be empty, and is drawn again.
+        while (is_empty := ~draws.any(axis=1)).any():
+            draws[is_empty] = random.poisson(1.0, size=(int(is_empty.sum()), units))
+        yield rows, draws.astype(np.float64)
 
 
 def percentiles(resampled: Floats, level: float) -> tuple[float, float]:
-    """Return the values beyond which a proportion 1 - level lies, NaN if one is unknown."""
+    """Return the bounds of the percentile interval; NaN if any value is NaN."""
     if np.isnan(resampled).any():
         return np.nan, np.nan
     ordered = np.sort(resampled)
-    rank = int(rank_of((1 - level) / 2, ordered.size))
+    rank = int(tail_rank((1 - level) / 2, ordered.size))
     if rank < 1:
         return -np.inf, np.inf
     return float(ordered[rank - 1]), float(ordered[-rank])
 
 
-def two_sided(resampled: Floats) -> float:
-    """Return the p-value of 0 by percentiles: twice the smaller tail beyond it."""
+def two_sided_pvalue(resampled: Floats) -> float:
+    """Return the two-sided percentile p-value of 0: twice the smaller tail."""
     if np.isnan(resampled).any():
         return np.nan
     tail = min(int((resampled <= 0).sum()), int((resampled >= 0).sum()))

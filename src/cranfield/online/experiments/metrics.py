@@ -1,4 +1,4 @@
-"""Metrics of an experiment, from sufficient statistics of columns."""
+"""Metrics of an experiment, computed from sufficient statistics of columns."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ class Moments:
 
     @property
     def covariance(self) -> Floats:
-        """Covariances, by one less than units; NaN of fewer than two."""
+        """Covariances with n - 1 in the denominator; NaN for fewer than two units."""
         with np.errstate(divide="ignore", invalid="ignore"):
             covariance = self.scatter / np.maximum(self.count - 1, 0)[..., None, None]
         return np.where((self.count > 1)[..., None, None], covariance, np.nan)
 
-    def together(self) -> Moments:
+    def pooled(self) -> Moments:
         """Merge all groups along the last axis."""
         axis = self.count.ndim - 1
-        merged = self._added(lambda array: array.sum(axis=axis, keepdims=True), axis)
+        merged = self._merge(lambda array: array.sum(axis=axis, keepdims=True), axis)
         parts = (merged.count, merged.mean, merged.scatter)
         return Moments(*(np.squeeze(part, axis) for part in parts))
 
-    def so_far(self) -> Moments:
-        """Merge each group with all those before it along the first axis."""
-        return self._added(lambda array: np.cumsum(array, axis=0), 0)
+    def cumulative(self) -> Moments:
+        """Merge each group with all groups before it along the first axis."""
+        return self._merge(lambda array: np.cumsum(array, axis=0), 0)
 
-    def _added(self, add: Callable[[Floats], Floats], axis: int) -> Moments:
-        """Add sums around a centre that is near all means, so that nothing cancels."""
-        some = (self.count > 0)[..., None]
-        sums = np.where(some, self.count[..., None] * self.mean, 0.0)
+    def _merge(self, add: Callable[[Floats], Floats], axis: int) -> Moments:
+        """Add sums around a centre near all means, to avoid cancellation."""
+        is_nonempty = (self.count > 0)[..., None]
+        sums = np.where(is_nonempty, self.count[..., None] * self.mean, 0.0)
         number = np.maximum(self.count.sum(axis=axis, keepdims=True), 1)[..., None]
         centre = sums.sum(axis=axis, keepdims=True) / number
-        apart = np.where(some, self.mean - centre, 0.0)
-        moved = self.count[..., None] * apart
-        count, first = add(self.count), add(moved)
-        second = add(self.scatter + moved[..., :, None] * apart[..., None, :])
+        deviations = np.where(is_nonempty, self.mean - centre, 0.0)
+        weighted = self.count[..., None] * deviations
+        count, first = add(self.count), add(weighted)
+        second = add(self.scatter + weighted[..., :, None] * deviations[..., None, :])
         with np.errstate(divide="ignore", invalid="ignore"):
             shift = first / count[..., None]
         scatter = second - np.nan_to_num(first[..., :, None] * shift[..., None, :])
@@ -57,27 +57,28 @@ class Moments:
 
 def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     """Return the moments of each group of units."""
-    inside = group >= 0
-    if not inside.all():
-        columns, group = columns[inside], group[inside]
+    has_group = group >= 0
+    if not has_group.all():
+        columns, group = columns[has_group], group[has_group]
     groups, width = int(np.prod(shape)), columns.shape[1]
     count = np.bincount(group, minlength=groups).astype(np.float64)
-    # A unit of each group: columns with equal values have exactly that mean.
-    some = np.zeros((groups, width))
-    some[group] = columns
-    varies, mean = columns != some[group], np.empty((groups, width))
+    # The mean of a column with equal values is set to this value exactly.
+    examples = np.zeros((groups, width))
+    examples[group] = columns
+    varies, mean = columns != examples[group], np.empty((groups, width))
     with np.errstate(divide="ignore", invalid="ignore"):
         for k in range(width):
             mean[:, k] = np.bincount(group, weights=columns[:, k], minlength=groups) / count
-            same = (count > 0) & (np.bincount(group, weights=varies[:, k], minlength=groups) == 0)
-            mean[same, k] = some[same, k]
-    apart = columns - mean[group]
+            n_varying = np.bincount(group, weights=varies[:, k], minlength=groups)
+            is_equal = (count > 0) & (n_varying == 0)
+            mean[is_equal, k] = examples[is_equal, k]
+    residuals = columns - mean[group]
     # Equal values may differ from their mean by rounding.
-    apart[np.abs(apart) <= 2.0**-50 * np.abs(mean)[group]] = 0.0
+    residuals[np.abs(residuals) <= 2.0**-50 * np.abs(mean)[group]] = 0.0
     scatter = np.empty((groups, width, width))
     for i in range(width):
         for j in range(i, width):
-            sums = np.bincount(group, weights=apart[:, i] * apart[:, j], minlength=groups)
+            sums = np.bincount(group, weights=residuals[:, i] * residuals[:, j], minlength=groups)
             scatter[:, i, j] = scatter[:, j, i] = sums
     return Moments(
         count.reshape(shape), mean.reshape(*shape, width), scatter.reshape(*shape, width, width)
@@ -92,10 +93,10 @@ def skewness(values: Floats) -> float:
 
 
 THETAS = ("pooled", "within")
-"""Units for the coefficient of a covariate: all of them, or units within their variant."""
+"""Units that determine the coefficient of a covariate: all, or within their variant."""
 
 ONES = 0
-"""Place of the column of ones, the denominator of a mean."""
+"""Index of the column of ones, the denominator of a mean."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +107,13 @@ class Metric:
     ----------
     value
         Column, or two: `revenue`, or `clicks/pages`, the sum of the first over the sum of the
-        second. A pair of names where a name has a slash.
+        second. A pair of names if a name has a slash.
     covariate
         Pre-experiment values of the same units, for variance reduction (CUPED): a column, or the
-        ratio of two. It has to be known before a unit is exposed: what the experiment can change is
-        no covariate.
+        ratio of two. It must be known before a unit is exposed: a quantity that the experiment can
+        change is not a valid covariate.
     good
-        Whether `up` or `down` is better; by default what a measure of a log declares, or else `up`.
+        Whether `up` or `down` is better; by default the direction of the measure of a log, or `up`.
     margin
         Non-inferiority margin, the largest loss that is still accepted: a number is in the unit of
         the metric; a percentage such as `2%` is relative to the mean of the control.
@@ -136,20 +137,20 @@ class Metric:
             read_margin(self.margin)
 
     def parts(self) -> tuple[str, str, str, str]:
-        """Return value and covariate as numerator and denominator each; empty for none."""
-        covariate = ("", "") if self.covariate is None else _two(self.covariate)
-        return (*_two(self.value), *covariate)
+        """Return numerator and denominator of value and covariate; empty if missing."""
+        covariate = ("", "") if self.covariate is None else _split_ratio(self.covariate)
+        return (*_split_ratio(self.value), *covariate)
 
     def __repr__(self) -> str:
         names = [name for name in list(vars(self))[1:] if getattr(self, name) is not None]
-        more = [f"{name}={getattr(self, name)!r}" for name in names]
-        return f"Metric({', '.join([repr(self.value), *more])})"
+        arguments = [f"{name}={getattr(self, name)!r}" for name in names]
+        return f"Metric({', '.join([repr(self.value), *arguments])})"
 
 
-def _two(value: Any) -> tuple[str, str]:
+def _split_ratio(value: Any) -> tuple[str, str]:
     parts: Any = value.split("/") if isinstance(value, str) else value
-    named = isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts)
-    if not (named and 1 <= len(parts) <= 2 and all(part.strip() for part in parts)):
+    is_text = isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts)
+    if not (is_text and 1 <= len(parts) <= 2 and all(part.strip() for part in parts)):
         raise PolicyError(
             "a metric must be a column or a ratio of two, such as clicks/pages, got"
             f" {quoted(value)}"
@@ -158,49 +159,50 @@ def _two(value: Any) -> tuple[str, str]:
 
 
 def read_metrics(metrics: Any) -> dict[str, Metric]:
-    """Return metrics by name, of a mapping, or of names of columns."""
+    """Return metrics by name, from a mapping or names of columns."""
     if isinstance(metrics, (str, Metric)):
         metrics = [metrics]
     if isinstance(metrics, Sequence):
-        listed = [one if isinstance(one, Metric) else Metric(one) for one in metrics]
+        items = [item if isinstance(item, Metric) else Metric(item) for item in metrics]
         metrics = {
-            one.value
-            if isinstance(one.value, str)
-            else "/".join(filter(None, one.parts()[:2])): one
-            for one in listed
+            metric.value
+            if isinstance(metric.value, str)
+            else "/".join(filter(None, metric.parts()[:2])): metric
+            for metric in items
         }
     if not isinstance(metrics, Mapping) or not metrics:
         raise PolicyError("metrics must be columns by name, at least one")
     return {
-        str(name): one if isinstance(one, Metric) else Metric(one) for name, one in metrics.items()
+        str(name): item if isinstance(item, Metric) else Metric(item)
+        for name, item in metrics.items()
     }
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A metric by column numbers; -1 if it has no covariate."""
+class MetricColumns:
+    """Column numbers of a metric; -1 without a covariate."""
 
-    above: int
-    below: int = ONES
+    numerator: int
+    denominator: int = ONES
     covariate: int = -1
-    covariate_below: int = ONES
+    covariate_denominator: int = ONES
 
 
 @dataclass(frozen=True, eq=False)
 class ArmMeans:
-    """Means of variants, with their squared errors."""
+    """Means of variants with squared standard errors."""
 
     value: Floats  # Shape (..., variants)
     squared: Floats  # Squared standard errors, in the same shape
     count: Floats  # Units, in the same shape
     # Gradient by the means of all columns, shape (..., variants, columns)
     gradient: Floats
-    # The same metric, with the same coefficient, of other means of columns
-    at: Callable[[Floats], Floats]
+    # Computes the metric, with the same coefficient, from other means of columns
+    evaluate: Callable[[Floats], Floats]
 
 
 def arm_means(
-    groups: Moments, metric: Placed, theta: str = "pooled", whole: Moments | None = None
+    groups: Moments, metric: MetricColumns, theta: str = "pooled", all_units: Moments | None = None
 ) -> ArmMeans:
     r"""Estimate a metric of each variant from moments of shape (..., variants).
 
@@ -211,38 +213,38 @@ def arm_means(
         \theta = \frac{\mathrm{cov}(R, C)}{\mathrm{var}(C)}
 
     (CUPED: Deng et al., 2013) with covariances of linearised values over all units, or of units
-    within their variant. With `whole`, the moments of all units are these instead of the sums over
-    the variants.
+    within their variant. `all_units` are the moments of all units, by default the sums over the
+    variants.
     """
     check_choice("theta", theta, THETAS)
-    value, gradient = _ratio(groups, metric.above, metric.below)
-    factor = middle = np.zeros(groups.count.shape[:-1])[..., None]
+    value, gradient = _ratio(groups, metric.numerator, metric.denominator)
+    factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
-        whole = groups.together() if whole is None else whole
-        before, slope = _ratio(groups, metric.covariate, metric.covariate_below)
-        centre, whole_slope = _ratio(whole, metric.covariate, metric.covariate_below)
+        all_units = groups.pooled() if all_units is None else all_units
+        before, slope = _ratio(groups, metric.covariate, metric.covariate_denominator)
+        centre, pooled_slope = _ratio(all_units, metric.covariate, metric.covariate_denominator)
         if theta == "pooled":
-            _, whole_gradient = _ratio(whole, metric.above, metric.below)
-            shared = _product(whole_gradient, whole.scatter, whole_slope)
-            own = _product(whole_slope, whole.scatter, whole_slope)
+            _, pooled_gradient = _ratio(all_units, metric.numerator, metric.denominator)
+            cov = _product(pooled_gradient, all_units.scatter, pooled_slope)
+            var = _product(pooled_slope, all_units.scatter, pooled_slope)
         else:
-            shared = _product(gradient, groups.scatter, slope).sum(axis=-1)
-            own = _product(slope, groups.scatter, slope).sum(axis=-1)
+            cov = _product(gradient, groups.scatter, slope).sum(axis=-1)
+            var = _product(slope, groups.scatter, slope).sum(axis=-1)
         # A covariate without variance carries no information.
-        factor = np.divide(shared, own, out=np.zeros_like(shared), where=own > 0)[..., None]
-        middle = centre[..., None]
-        value = value - factor * (before - middle)
+        factor = np.divide(cov, var, out=np.zeros_like(cov), where=var > 0)[..., None]
+        pivot = centre[..., None]
+        value = value - factor * (before - pivot)
         gradient = gradient - factor[..., None] * slope
 
-    def at(mean: Floats) -> Floats:
+    def evaluate(mean: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            plain = mean[..., metric.above] / mean[..., metric.below]
+            raw = mean[..., metric.numerator] / mean[..., metric.denominator]
             if metric.covariate < 0:
-                return plain
-            past = mean[..., metric.covariate] / mean[..., metric.covariate_below]
-            return np.asarray(plain - factor * (past - middle))
+                return raw
+            covariate = mean[..., metric.covariate] / mean[..., metric.covariate_denominator]
+            return np.asarray(raw - factor * (covariate - pivot))
 
-    return ArmMeans(value, squared_error(groups, gradient), groups.count, gradient, at)
+    return ArmMeans(value, squared_error(groups, gradient), groups.count, gradient, evaluate)
 
 
 def squared_error(groups: Moments, gradient: Floats) -> Floats:
@@ -252,18 +254,18 @@ def squared_error(groups: Moments, gradient: Floats) -> Floats:
     return np.maximum(squared, 0.0)
 
 
-def _ratio(groups: Moments, above: int, below: int) -> tuple[Floats, Floats]:
+def _ratio(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:
     """Return a ratio of means, and its gradient by the means of all columns."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        under = groups.mean[..., below]
-        value = groups.mean[..., above] / under
+        divisor = groups.mean[..., denominator]
+        value = groups.mean[..., numerator] / divisor
         gradient = np.zeros_like(groups.mean)
-        gradient[..., above] += 1 / under
-        gradient[..., below] -= value / under
-    bad = ~np.isfinite(value)
-    if bad.any():
-        value = np.where(bad, np.nan, value)
-        gradient = np.where(bad[..., None], np.nan, gradient)
+        gradient[..., numerator] += 1 / divisor
+        gradient[..., denominator] -= value / divisor
+    is_undefined = ~np.isfinite(value)
+    if is_undefined.any():
+        value = np.where(is_undefined, np.nan, value)
+        gradient = np.where(is_undefined[..., None], np.nan, gradient)
     return value, gradient
 
 

@@ -1,4 +1,4 @@
-"""The report of an A/B test, and the test of its sample ratio."""
+"""The report of an A/B test, and its sample ratio test."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import CORRECTIONS
 
 ALARM = 0.0005
-"""P-value below which units are not spread as they should (Fabijan et al., 2019)."""
+"""P-value below which there is a sample ratio mismatch (Fabijan et al., 2019)."""
 
 FEW = 1000
-"""Units below which the test is exact."""
+"""Number of units below which the test is exact."""
 
-MOST = 2**52
-"""Units of a variant; sums of more are no longer exact."""
+MAX_UNITS = 2**52
+"""Maximum number of units of a variant, so that sums are exact."""
 
 METHODS = ("auto", "chi-square", "exact")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleRatio(TableResult):
-    """Number of units of each variant beside the expected one, and the test of both.
+    """Observed and expected numbers of units of the variants, with their test.
 
     Attributes
     ----------
     rows
-        The table, a row a variant.
+        The table, one row per variant.
     method
         `chi-square`, or `exact`: binomial, of several variants each against the others with
         Bonferroni's correction.
@@ -63,7 +63,7 @@ class SampleRatio(TableResult):
 
     @property
     def alarm(self) -> bool:
-        """Whether the ratio deviates so much that no result can be trusted."""
+        """Whether the deviation is too large to trust any result."""
         return self.pvalue < ALARM
 
     def facts(self) -> dict[str, Any]:
@@ -71,10 +71,10 @@ class SampleRatio(TableResult):
 
     def heading(self) -> list[str]:
         rows = self.rows.select("variant", "units").iter_rows()
-        parts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
-        shares = " : ".join(f"{share:.4g}" for share in self.expected_proportion)
+        counts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
+        proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "sample ratio as expected"
-        return [f"{verdict}: {parts} for {shares}; {self.method} p {self.pvalue:.6g}"]
+        return [f"{verdict}: {counts} for {proportions}; {self.method} p {self.pvalue:.6g}"]
 
 
 def sample_ratio(
@@ -83,15 +83,15 @@ def sample_ratio(
     *,
     method: str = "auto",
 ) -> SampleRatio:
-    r"""Test whether the variants of an experiment have the units that they should have.
+    r"""Test whether the numbers of units of variants match the planned proportions.
 
     .. math:: \chi^2 = \sum_j \frac{(n_j - w_j n)^2}{w_j n}
 
     with one degree of freedom less than variants. A mismatch means that units were lost or added in
-    one variant rather than in another, so that they no longer differ by chance alone, and nothing
-    that is computed of them can be trusted. The alarm is at p < .0005, since a test each day
-    must rarely give a false alarm. Below 1,000 units the test is exact: binomial, and with more
-    than two variants that of each against all others, with Bonferroni's correction.
+    one variant rather than in another, so that variants no longer differ by chance alone, and no
+    result can be trusted. The alarm is at p < .0005, since a daily test must rarely give a false
+    alarm. Below 1,000 units the test is exact: binomial, and with more than two variants that of
+    each against all others, with Bonferroni's correction.
 
     Source: Fabijan et al. (2019); Kohavi, Tang and Xu (2020).
 
@@ -100,7 +100,7 @@ def sample_ratio(
     counts
         Units by variant.
     weights
-        Shares by variant, which sum to 1; by default equal ones.
+        Proportions by variant, which sum to 1; by default equal.
     method
         `auto`, `chi-square`, or `exact`.
 
@@ -112,9 +112,9 @@ def sample_ratio(
     Raises
     ------
     PolicyError
-        For weights that do not sum to 1, or are not of these variants.
+        For weights that do not sum to 1, or of other variants.
     CranfieldError
-        Without any unit.
+        If there is no unit.
 
     Examples
     --------
@@ -122,31 +122,31 @@ def sample_ratio(
     SampleRatio(SAMPLE RATIO MISMATCH: A 821,588 : B 815,482 for 0.5 : 0.5; chi-square p 1.8...)
     """
     check_choice("method", method, METHODS)
-    shares = checked_weights(list(counts) if weights is None else weights)
+    weights = checked_weights(list(counts) if weights is None else weights)
     counts = {str(name): count for name, count in counts.items()}
-    if unknown := [name for name in counts if name not in shares]:
+    if unlisted := [name for name in counts if name not in weights]:
         raise PolicyError(
-            f"weights must name every variant; missing: {plain(', '.join(map(repr, unknown[:5])))}"
+            f"weights must name every variant; missing: {plain(', '.join(map(repr, unlisted[:5])))}"
         )
     for count in counts.values():
-        check_whole("the number of units of a variant", count, 0, MOST)
-    number = np.array([counts.get(name, 0) for name in shares], dtype=np.intp)
+        check_whole("the number of units of a variant", count, 0, MAX_UNITS)
+    number = np.array([counts.get(name, 0) for name in weights], dtype=np.intp)
     total = int(number.sum())
     if not total:
         raise CranfieldError("expected at least one unit, got none")
-    share = np.fromiter(shares.values(), dtype=np.float64)
-    share /= share.sum()
-    exact = method == "exact" or (method == "auto" and total < FEW)
-    statistic, pvalue = map(float, chi_square(number, share))
-    if exact:
-        each = [
+    shares = np.fromiter(weights.values(), dtype=np.float64)
+    shares /= shares.sum()
+    is_exact = method == "exact" or (method == "auto" and total < FEW)
+    statistic, pvalue = map(float, chi_square(number, shares))
+    if is_exact:
+        pvalues = [
             float(binomial_pvalues(n, total - n, expected=p))
-            for n, p in zip(number, share, strict=True)
+            for n, p in zip(number, shares, strict=True)
         ]
-        pvalue = each[0] if len(each) == 2 else min(1.0, min(each) * len(each))
-    columns = [[*shares], number, share * total, number / total, share * total / total]
+        pvalue = pvalues[0] if len(pvalues) == 2 else min(1.0, min(pvalues) * len(pvalues))
+    columns = [[*weights], number, shares * total, number / total, shares * total / total]
     rows = pl.DataFrame(dict(zip(SampleRatio.columns, columns, strict=True)))
-    return SampleRatio(rows, "exact" if exact else "chi-square", statistic, pvalue)
+    return SampleRatio(rows, "exact" if is_exact else "chi-square", statistic, pvalue)
 
 
 STOPPED = (
@@ -154,14 +154,14 @@ STOPPED = (
     " trusted"
 )
 
-BY = {
+LIFT_METHODS = {
     "log": "of the logarithm of the ratio (delta method)",
     "linear": "of the ratio (delta method)",
     "fieller": "by Fieller's method",
 }
 
 
-_OF_METRIC = {
+_METRIC_COLUMNS = {
     "metric": Column("Metric.", key=True),
     "variant": Column("Variant other than the control.", key=True),
 }
@@ -182,7 +182,7 @@ SIMULTANEOUS = ("bonferroni", "sidak")
 """Corrections whose confidence intervals are simultaneous; those of the others are unadjusted."""
 
 _COLUMNS = {"pvalues": "p", "adjusted_pvalues": "adjusted p", "not_worse": "p not worse"}
-"""Columns of comparisons whose attribute of a report has another name."""
+"""Columns of comparisons by the name of their attribute, if it differs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +195,7 @@ class ExperimentReport(Result):
     Attributes
     ----------
     source, unit
-        Source of the data, and what is counted and was randomised.
+        Source of the data, and kind of the randomised units.
     variants
         The variants, the control first.
     metrics
@@ -211,13 +211,13 @@ class ExperimentReport(Result):
         Means, adjusted for covariates, and their confidence intervals; shape (metrics, variants).
         Those of proportions are Wilson's.
     comparisons
-        Data frame, a row a metric and variant: the table `effects`, `error`, the standard error of
-        the difference, and `test`: `delta`, `permutation`, `exact permutation` (all of them),
+        Data frame, a row per metric and variant: the table `effects`, `error`, the standard error
+        of the difference, and `test`: `delta`, `permutation`, `exact permutation` (all of them),
         `bootstrap` or `always valid`. p-values and intervals are NaN if the report is `stopped`.
     sample_ratios, segments, interactions, looks
         The tables of these names; the last three are None if they were not requested.
     options
-        Options of the analysis; 0 `resamples` where nothing was drawn.
+        Options of the analysis; `resamples` is 0 if none were drawn.
     stopped
         Whether a sample ratio mismatch rules out a verdict.
     notes
@@ -227,7 +227,7 @@ class ExperimentReport(Result):
     name: ClassVar[str] = "effects"
     columns: ClassVar[Mapping[str, Columns]] = {
         "effects": {
-            **_OF_METRIC,
+            **_METRIC_COLUMNS,
             "control mean": Column("Mean of the control."),
             "mean": Column("Mean of the variant."),
             **_EFFECT,
@@ -250,7 +250,7 @@ class ExperimentReport(Result):
         "segments": {
             "segment": Column("Segment.", key=True),
             "level": Column("Its level.", key=True),
-            **_OF_METRIC,
+            **_METRIC_COLUMNS,
             "units": Column("Number of units of both variants."),
             **_EFFECT,
             "p": Column("p-value; NaN for fewer than ten units in a variant.", pvalue=True),
@@ -258,14 +258,14 @@ class ExperimentReport(Result):
         },
         "interactions": {
             "segment": Column("Segment.", key=True),
-            **_OF_METRIC,
+            **_METRIC_COLUMNS,
             "statistic": Column("Cochran's Q of equal effects at all levels."),
             "df": Column("Degrees of freedom."),
             "p": Column("p-value.", pvalue=True),
             "adjusted p": Column("p-value after the correction.", pvalue=True),
         },
         "looks": {
-            **_OF_METRIC,
+            **_METRIC_COLUMNS,
             "units": Column("Number of units at the look.", key=True),
             "difference": Column("Mean minus the mean of the control."),
             "low": Column("Lower bound of the always-valid confidence interval."),
@@ -313,7 +313,7 @@ class ExperimentReport(Result):
 
     @property
     def control(self) -> str:
-        """The variant that the others are compared with."""
+        """The variant with which the others are compared."""
         return self.variants[0]
 
     def is_significant(self) -> Bools:
@@ -326,18 +326,18 @@ class ExperimentReport(Result):
         return tuple(map(tuple, self._grid("verdict").tolist()))
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        shown = list(self.columns["effects"])
+        columns = list(self.columns["effects"])
         if not np.isfinite(self.not_worse).any():
-            shown.remove("p not worse")
-        every = {
-            "effects": self.comparisons.select(shown),
+            columns.remove("p not worse")
+        tables = {
+            "effects": self.comparisons.select(columns),
             "sample-ratio": self.sample_ratio.to_polars(),
             "sample-ratios": self.sample_ratios if self.sample_ratios.height else None,
             "segments": self.segments,
             "interactions": self.interactions,
             "looks": self.looks,
         }
-        return {name: frame for name, frame in every.items() if frame is not None}
+        return {name: frame for name, frame in tables.items() if frame is not None}
 
     def facts(self) -> dict[str, Any]:
         names = ("source", "unit", "alpha", "correction", "errors", "theta", "sequential")
@@ -356,12 +356,12 @@ class ExperimentReport(Result):
         }
 
     def heading(self) -> list[str]:
-        """Return what was done, in a few lines: the sample ratio first."""
+        """Return a summary in a few lines, the sample ratio first."""
         lines = self.sample_ratio.heading()
-        bad = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM)
+        mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM)
         lines += [
             f"SAMPLE RATIO MISMATCH in {plain(by)} {plain(level)}: p {p:.3g}"
-            for by, level, p in bad.select("by", "level", "p").iter_rows()
+            for by, level, p in mismatches.select("by", "level", "p").iter_rows()
         ]
         if self.stopped:
             lines.append(STOPPED)
@@ -381,7 +381,7 @@ class ExperimentReport(Result):
 
     @property
     def interval_scope(self) -> str:
-        """Whether intervals are `simultaneous` or `unadjusted`; empty if nothing is corrected."""
+        """`simultaneous` or `unadjusted` intervals; empty without a correction."""
         if self.difference.size == 1 or self.correction == "none":
             return ""
         # Always-valid intervals are those of each comparison alone.
@@ -389,7 +389,7 @@ class ExperimentReport(Result):
         return "simultaneous" if adjusted else "unadjusted"
 
     def methods(self) -> list[str]:
-        """Return one sentence per test that was used, with its metrics if there are several."""
+        """Return one sentence per test, with its metrics if there are several tests."""
         metrics: dict[str, dict[str, None]] = {}
         for name, tests in zip(self.metrics, self.tests, strict=True):
             for variant, test in zip(self.variants[1:], tests, strict=True):
@@ -399,20 +399,21 @@ class ExperimentReport(Result):
         scope = f"{self.interval_scope} ".lstrip()
         for test, labels in metrics.items():
             resamples = counted(self.resamples, test.replace("bootstrap", "resample"))
-            drawn = f"({resamples}, seed {self.seed})"
+            sampling = f"({resamples}, seed {self.seed})"
             method = {
                 "delta": "Welch's test by the delta method",
-                "permutation": f"permutation test of Welch's statistic {drawn}",
+                "permutation": f"permutation test of Welch's statistic {sampling}",
                 "exact permutation": "exact permutation test of Welch's statistic",
-                "bootstrap": f"bootstrap over {self.unit}s {drawn}",
+                "bootstrap": f"bootstrap over {self.unit}s {sampling}",
                 "always valid": f"always valid, {self.sequential}",
             }[test]
-            intervals = f"of lifts {BY['fieller' if 'permutation' in test else self.options.lift]}"
+            lift = "fieller" if "permutation" in test else self.options.lift
+            intervals = f"of lifts {LIFT_METHODS[lift]}"
             if test == "bootstrap":
                 intervals = "by percentiles"
-            listed = f": {', '.join(labels)}" if len(metrics) > 1 else ""
+            metric_list = f": {', '.join(labels)}" if len(metrics) > 1 else ""
             sentences.append(
                 f"{method}, alpha {self.alpha:g}; {scope}{1 - self.alpha:.4g} confidence intervals,"
-                f" {intervals}{listed}"
+                f" {intervals}{metric_list}"
             )
         return sentences

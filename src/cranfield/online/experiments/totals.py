@@ -1,4 +1,4 @@
-"""Analysis of experiments of which only totals by variant are known."""
+"""Analysis of experiments from totals by variant."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cranfield.online.experiments.analysis import SRM, analyse_experiment, analy
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import checked_weights
 from cranfield.online.experiments.estimates import FEW, LIFTS
-from cranfield.online.experiments.metrics import Metric, Moments, Placed
+from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, ordered_variants
 from cranfield.significance.corrections.pvalue_corrections import LAWS
 
-ROWS = 1_000_000
-"""Most units of proportions that are analysed as a row of 0 or 1 each."""
+MAX_ROWS = 1_000_000
+"""Maximum number of units of proportions that are analysed with one row of 0 or 1 each."""
 
 Total = tuple[float, float] | tuple[float, float, float]
 """Successes and units of a variant; or sum, sum of squares and units."""
@@ -36,9 +36,9 @@ _UNKNOWN = (
 
 @dataclass(frozen=True, eq=False)
 class _Totals(Units):
-    """Units of which only the moments by variant are known."""
+    """Units with moments by variant instead of values."""
 
-    known: Moments | None = None
+    by_variant: Moments | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -47,23 +47,23 @@ class _Totals(Units):
 
     def moments(self) -> Moments:
         """Return the moments of the columns by variant."""
-        assert self.known is not None
-        return self.known
+        assert self.by_variant is not None
+        return self.by_variant
 
     def skewness(self, gradient: Floats, other: int) -> float:
-        """Return the skewness of both variants together if values are 0 or 1, else 0: unknown."""
-        if not self.share(self.placed[next(iter(self.placed))]):
+        """Return the pooled skewness of two variants for values 0 and 1; 0 (unknown) for others."""
+        if not self.is_proportion(self.places[next(iter(self.places))]):
             return 0.0
-        known = self.moments()
-        rate = np.average(known.mean[[0, other], 1], weights=known.count[[0, other]])
+        moments = self.moments()
+        rate = np.average(moments.mean[[0, other], 1], weights=moments.count[[0, other]])
         spread = np.sqrt(rate * (1 - rate))
         return float((1 - 2 * rate) / spread) if spread > 0 else 0.0
 
-    def share(self, metric: Placed) -> bool:
-        """Whether each value is 0 or 1: then the squares have the sum of the values."""
-        known, place = self.moments(), metric.above
-        mean, squares = known.mean[:, place], known.scatter[:, place, place]
-        return bool(np.allclose(squares, known.count * mean * (1 - mean), rtol=1e-12, atol=1e-9))
+    def is_proportion(self, metric: MetricColumns) -> bool:
+        """Return whether all values are 0 or 1, so that sum and sum of squares are equal."""
+        moments, column = self.moments(), metric.numerator
+        mean, squares = moments.mean[:, column], moments.scatter[:, column, column]
+        return bool(np.allclose(squares, moments.count * mean * (1 - mean), rtol=1e-12, atol=1e-9))
 
 
 def analyse_totals(
@@ -78,7 +78,7 @@ def analyse_totals(
     good: Annotated[str, OneOf(("up", "down"))] = "up",
     margin: float | str | None = None,
 ) -> ExperimentReport:
-    r"""Analyse an A/B test of which only totals by variant are known.
+    r"""Analyse an A/B test from totals by variant.
 
     Proportions of up to a million units are analysed as :func:`analyse_experiment` does a table
     with a row of 0 or 1 for each unit. Means, and larger proportions, are compared by Welch's test
@@ -108,8 +108,8 @@ def analyse_totals(
     Raises
     ------
     PolicyError
-        For totals that are impossible, such as more successes than units; for means of fewer than
-        ten units in a variant, which need their values; and as :func:`analyse_experiment`.
+        For impossible totals, such as more successes than units; for means of fewer than ten units
+        in a variant, whose test requires their values; and as :func:`analyse_experiment`.
 
     Examples
     --------
@@ -118,14 +118,14 @@ def analyse_totals(
     ([[0.0289]], (('better',),))
     """
     check_arguments(analyse_totals, locals())
-    read = _checked(totals)
+    checked = _check_totals(totals)
     shares = None if weights is None else checked_weights(weights)
-    is_mean = any(len(total) == 3 for total in read.values())
+    is_mean = any(len(total) == 3 for total in checked.values())
     name = "mean" if is_mean else "proportion"
-    units = sum(total[-1] for total in read.values())
-    if not is_mean and units <= ROWS:
+    units = sum(total[-1] for total in checked.values())
+    if not is_mean and units <= MAX_ROWS:
         return analyse_experiment(
-            _rows(read),
+            _unit_rows(checked),
             {name: Metric("success", good=good, margin=margin)},
             control=control,
             weights=weights,
@@ -135,15 +135,15 @@ def analyse_totals(
             alpha=alpha,
         )
     metric = Metric(name, good=good, margin=margin)
-    labels = pl.Series(list(read), dtype=pl.String)
-    own = None if control is None else str(control)
-    variants = ordered_variants(labels, own, tuple(shares) if shares else None, "totals")
-    if few := [one for one in variants if is_mean and read[one][-1] < FEW]:
+    labels = pl.Series(list(checked), dtype=pl.String)
+    control = None if control is None else str(control)
+    variants = ordered_variants(labels, control, tuple(shares) if shares else None, "totals")
+    if small := [name for name in variants if is_mean and checked[name][-1] < FEW]:
         raise PolicyError(
-            f"expected at least {FEW} units in each variant, got {read[few[0]][-1]:g} in"
-            f" {quoted(few[0])}: so few need a permutation test, and that the value of each unit"
+            f"expected at least {FEW} units in each variant, got {checked[small[0]][-1]:g} in"
+            f" {quoted(small[0])}: so few need a permutation test, and that the value of each unit"
         )
-    known = _moments([read[one] for one in variants])
+    moments = _total_moments([checked[variant] for variant in variants])
     table = _Totals(
         "totals",
         "unit",
@@ -151,9 +151,9 @@ def analyse_totals(
         variants,
         np.empty(0, dtype=np.intp),
         np.empty((0, 2)),
-        {name: Placed(1)},
+        {name: MetricColumns(1)},
         notes=(_UNKNOWN,) if is_mean else (),
-        known=known,
+        by_variant=moments,
     )
     options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
     return analyse_units(table, {name: metric}, options, shares, srm=srm, segments=(), oec=None)
@@ -168,8 +168,8 @@ def parse_totals(text: str) -> dict[str, Total]:
     (52000.0, 310000.0, 10000.0)
     """
     totals: dict[str, Total] = {}
-    for part in text.split(","):
-        name, sign, value = part.rpartition("=")
+    for entry in text.split(","):
+        name, sign, value = entry.rpartition("=")
         numbers = value.replace("/", ":").split(":")
         try:
             total = tuple(map(float, numbers))
@@ -178,7 +178,7 @@ def parse_totals(text: str) -> dict[str, Total]:
         if not (name.strip() and sign and value.count("/") == 1 and len(total) in (2, 3)):
             raise PolicyError(
                 "expected VARIANT=SUCCESSES/UNITS or VARIANT=SUM:SQUARES/UNITS, separated by"
-                f" commas, got {quoted(part)}"
+                f" commas, got {quoted(entry)}"
             )
         if name.strip() in totals:
             raise PolicyError(f"variant {quoted(name.strip())} has two totals")
@@ -186,8 +186,8 @@ def parse_totals(text: str) -> dict[str, Total]:
     return totals
 
 
-def _checked(totals: Any) -> dict[str, Total]:
-    """Return totals by the text of their variant; raise an error for impossible ones."""
+def _check_totals(totals: Any) -> dict[str, Total]:
+    """Return totals by name of variant; refuse impossible ones."""
     if not isinstance(totals, Mapping) or len(totals) < 2:
         raise PolicyError(f"expected totals of two variants or more, got {quoted(totals)}")
     sizes = {len(total) for total in totals.values()}
@@ -205,25 +205,25 @@ def _checked(totals: Any) -> dict[str, Total]:
                 f"variant {quoted(name)}: expected successes from 0 to {units:g}, got {total[0]:g}"
             )
         if len(total) == 3 and total[1] * units < total[0] ** 2 * (1 - 1e-12):
-            least = total[0] ** 2 / units
+            min_squares = total[0] ** 2 / units
             raise PolicyError(
                 f"variant {quoted(name)}: the sum of squares of {units:g} values with the sum"
-                f" {total[0]:g} is at least {least:g}, got {total[1]:g}"
+                f" {total[0]:g} is at least {min_squares:g}, got {total[1]:g}"
             )
     return {str(name): total for name, total in totals.items()}
 
 
-def _rows(totals: Mapping[str, Total]) -> pl.DataFrame:
+def _unit_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
     """Return a row of 0 or 1 for each unit."""
-    parts = []
+    frames = []
     for name, (successes, units) in totals.items():  # type: ignore[misc]
         values = np.zeros(int(units))
         values[: int(successes)] = 1.0
-        parts.append(pl.DataFrame({"success": values}).with_columns(variant=pl.lit(name)))
-    return pl.concat(parts)
+        frames.append(pl.DataFrame({"success": values}).with_columns(variant=pl.lit(name)))
+    return pl.concat(frames)
 
 
-def _moments(totals: list[Total]) -> Moments:
+def _total_moments(totals: list[Total]) -> Moments:
     """Return the moments of a column of ones and the column of the values."""
     count = np.array([total[-1] for total in totals])
     total = np.array([total[0] for total in totals])

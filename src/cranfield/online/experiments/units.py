@@ -22,8 +22,8 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.experiments.metrics import (
     ONES,
     Metric,
+    MetricColumns,
     Moments,
-    Placed,
     moments,
     skewness,
 )
@@ -41,13 +41,13 @@ MISSING = ("error", "drop", "zero")
 """How to treat units without a value."""
 
 TIME = "(time)"
-"""A copy of the column of the time, which may be a metric too."""
+"""Copy of the time column, which may also be a metric."""
 
 ROW = "row"
-"""The unit of a table whose rows were randomised, if it has no column of this name."""
+"""Name of the unit if rows were randomised and no column has this name."""
 
 _TRUTH = {"true": 1.0, "false": 0.0}
-_MEASURED = replace(
+_METRIC = replace(
     NUMBER,
     read=lambda cell: (
         _TRUTH.get(cell.strip().lower(), finite(cell))
@@ -63,16 +63,20 @@ _LABEL = replace(
     missing=absent,
 )
 DATED = r"^\d{4}-\d{2}-\d{2}"
-"""Start of a time that is text, by which texts are in order of time."""
+"""Start of times that are text, so that sorting them sorts by time."""
 
-_TIME = Kind(
+_TIME_KIND = Kind(
     lambda cell: None if absent(cell) else str(cell).strip(), wanted="no time", missing=absent
 )
 
 
+Places = dict[str, MetricColumns]
+"""Column numbers of metrics by name."""
+
+
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Units of an experiment, a row each."""
+    """Units of an experiment, one per row."""
 
     source: str  # Source of the data, for messages
     kind: str  # Kind of unit, such as `user`
@@ -80,8 +84,8 @@ class Units:
     variants: tuple[str, ...]  # The variants, the control first
     arm: Indices  # Variant of each unit
     columns: Floats  # Columns of the metrics, shape (units, columns); the first column is all 1
-    placed: dict[str, Placed]  # Places of the columns of each metric
-    # Levels of each segment, and the level of each unit; -1 where it has none
+    places: Places  # Column numbers of each metric
+    # Levels of each segment, and the level of each unit; -1 without a level
     segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # Excluded and merged rows
 
@@ -97,14 +101,14 @@ class Units:
 
     def skewness(self, gradient: Floats, other: int) -> float:
         """Return the skewness of a linear function of the columns in the control and a variant."""
-        inside = (self.arm == 0) | (self.arm == other)
-        return skewness(self.columns[inside] @ gradient)
+        is_compared = (self.arm == 0) | (self.arm == other)
+        return skewness(self.columns[is_compared] @ gradient)
 
-    def share(self, metric: Placed) -> bool:
-        """Whether a metric is a proportion of units, each 0 or 1."""
-        plain = metric.below == ONES and metric.covariate < 0
-        column = self.columns[:, metric.above]
-        return plain and bool(((column == 0) | (column == 1)).all())
+    def is_proportion(self, metric: MetricColumns) -> bool:
+        """Return whether a metric is the mean of values 0 and 1."""
+        is_mean = metric.denominator == ONES and metric.covariate < 0
+        column = self.columns[:, metric.numerator]
+        return is_mean and bool(((column == 0) | (column == 1)).all())
 
 
 def read_units(
@@ -122,19 +126,20 @@ def read_units(
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics.
 
-    Without a column of the variant, all units are in the only one of `variants`. Truth values of
-    metrics are 0 and 1.
+    Without a column of the variant, all units are in the first of `variants`. Truth values of
+    metrics become 0 and 1.
     """
     check_choice("missing", missing, MISSING)
-    names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
+    parts = [part for metric in metrics.values() for part in metric.parts()]
+    names = list(dict.fromkeys(filter(None, parts)))
     _check_uses([unit, variant, *names], [*segments, time], variant)
-    labels = [one for one in dict.fromkeys([*segments, time]) if one and one not in names]
-    kinds = {name: _TIME if name == time else _LABEL for name in labels}
-    kinds |= dict.fromkeys(names, _MEASURED)
+    labels = [name for name in dict.fromkeys([*segments, time]) if name and name not in names]
+    kinds = {name: _TIME_KIND if name == time else _LABEL for name in labels}
+    kinds |= dict.fromkeys(names, _METRIC)
     if variant:
         kinds[variant] = _LABEL
-    denominators = [name for one in metrics.values() if (name := one.parts()[1])]
-    table, unit = _read(data, kinds, unit, variant, denominators)
+    denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
+    table, unit = _read_table(data, kinds, unit, variant, denominators)
     frame, notes = table.frame, list[str]()
     if variant is None:
         variant = "(variant)"
@@ -149,20 +154,20 @@ def read_units(
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
     if time is not None:
         # A unit with several rows has the time, and the segments, of its earliest row.
-        frame = frame.with_columns(_in_time(frame[time], table.source).alias(TIME))
+        frame = frame.with_columns(_sortable_times(frame[time], table.source).alias(TIME))
         frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
-        whole = replace(table, frame=frame)
-        frame, more = _by_unit(whole, unit, variant, names, labels, mixed)
-        notes += more
-    if without := frame[variant].null_count():
-        notes.append(f"{counted(without, unit or 'row')} without a variant excluded")
+        sorted_table = replace(table, frame=frame)
+        frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed)
+        notes += unit_notes
+    if n_without := frame[variant].null_count():
+        notes.append(f"{counted(n_without, unit or 'row')} without a variant excluded")
         frame = frame.filter(pl.col(variant).is_not_null())
-    if lost := sum(frame[name].null_count() for name in names):
-        notes.append(f"{counted(lost, 'missing value')} excluded from the means of their metrics")
+    if n_lost := sum(frame[name].null_count() for name in names):
+        notes.append(f"{counted(n_lost, 'missing value')} excluded from the means of their metrics")
     arms = ordered_variants(frame[variant], control, variants, table.source)
-    values, placed = _placed(frame, metrics)
+    values, places = _columns_of(frame, metrics)
     levels = {name: _levels(frame[name]) for name in segments}
     if time is not None:
         if frame[TIME].null_count():
@@ -171,7 +176,7 @@ def read_units(
             levels.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
     ids, codes = frame[unit] if unit else None, _codes(frame[variant], arms)
     return Units(
-        table.source, unit or "unit", ids, arms, codes, values, placed, levels, tuple(notes)
+        table.source, unit or "unit", ids, arms, codes, values, places, levels, tuple(notes)
     )
 
 
@@ -194,45 +199,45 @@ def check_rows(
     a column whose values occur in one variant only is reported.
     """
     places = schema.places(columns.names, columns.source)
-    below = {places[name] for name in denominators}
-    known = replace(schema, decisive=("user", "session", "units", "count", "weight"))
-    *_, kinds = known.unused(columns.names, {*places.values()} - below)
-    each_user = False
+    divisors = {places[name] for name in denominators}
+    unit_schema = replace(schema, decisive=("user", "session", "units", "count", "weight"))
+    *_, kinds = unit_schema.unused(columns.names, {*places.values()} - divisors)
+    by_user = False
     for kind in ("user", "session"):
         for k in (k for k in kinds if kinds[k] == kind):
             cells = columns.cells(k)
-            listed = [] if isinstance(cells, pl.Series) else cells
-            if nested := [one for one in listed if isinstance(one, (list, dict))]:
+            items = [] if isinstance(cells, pl.Series) else cells
+            if nested_values := [value for value in items if isinstance(value, (list, dict))]:
                 reason = f"expected text or a number in {quoted(columns.names[k])}"
-                raise InputError(f"{reason}, got {quoted(nested[0])}", source=columns.source)
+                raise InputError(f"{reason}, got {quoted(nested_values[0])}", source=columns.source)
             ids = _texts(cells)
-            number, rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
-            if 0 < number < rows:
-                raise _parts(columns, k, rows, number)
-            each_user |= number == ids.len() and kind == "user"
+            n_ids, n_rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
+            if 0 < n_ids < n_rows:
+                raise _cluster_error(columns, k, n_rows, n_ids)
+            by_user |= n_ids == ids.len() and kind == "user"
     if variant is not None:
-        _check_clusters(columns, {*places.values()}, places[variant], each_user=each_user)
-    if each_user:
+        _check_clusters(columns, {*places.values()}, places[variant], by_user=by_user)
+    if by_user:
         return
     for k, kind in kinds.items():
-        # A metric may be a number by impressions, but not by users.
-        if kind in {"count", "weight", "units"} and (kind == "units" or k not in below):
+        # The denominator of a metric may be a number of impressions, but not of users.
+        if kind in {"count", "weight", "units"} and (kind == "units" or k not in divisors):
             values = _texts(columns.cells(k)).cast(pl.Float64, strict=False).drop_nulls()
-            same = kind == "weight" and values.n_unique() < 2
-            if not (same or values.is_in([0.0, 1.0]).all()):
-                raise _totals(columns, f"a column {quoted(columns.names[k])}")
+            is_constant = kind == "weight" and values.n_unique() < 2
+            if not (is_constant or values.is_in([0.0, 1.0]).all()):
+                raise _totals_error(columns, f"a column {quoted(columns.names[k])}")
     if variant is not None:
         metric_places = {places[name] for name in metrics}
         _check_labels(columns, places[variant], metric_places)
 
 
-def _check_clusters(columns: Columns, used: set[int], variant: int, *, each_user: bool) -> None:
-    """Refuse rows of clusters, each in one variant; report them if each row is another user."""
+def _check_clusters(columns: Columns, used: set[int], variant: int, *, by_user: bool) -> None:
+    """Refuse clusters of rows that are in one variant each; only report them if rows are users."""
     for k in sorted({*range(len(columns.names))} - used):
-        number = _in_one_variant(columns, k, variant)
-        if number and not each_user:
-            raise _parts(columns, k, len(columns.cells(k)), number)
-        if number:
+        n_values = _in_one_variant(columns, k, variant)
+        if n_values and not by_user:
+            raise _cluster_error(columns, k, len(columns.cells(k)), n_values)
+        if n_values:
             name = columns.names[k]
             warn(
                 f"{columns.source}: column not used: {quoted(name)}, of which each value is in one"
@@ -241,25 +246,25 @@ def _check_clusters(columns: Columns, used: set[int], variant: int, *, each_user
             )
 
 
-_REPEATS = 10
-"""Repeated values of a column: by chance all are in the variant of the first 1 in 1,024 times."""
+_MIN_REPEATS = 10
+"""Minimum number of repeats: by chance, all are in the first variant 1 in 1,024 times."""
 
 
 def _in_one_variant(columns: Columns, column: int, variant: int) -> int:
-    """Return the number of values of a column if they repeat, each in one variant only; else 0."""
+    """Return the number of values of a column if they repeat within one variant each; else 0."""
     if spelt(columns.names[column]) in TIMES:
         return 0
     rows = pl.DataFrame(
         {"value": _texts(columns.cells(column)), "arm": _texts(columns.cells(variant))}
     ).drop_nulls()
     values = rows.group_by("value").agg(pl.col("arm").n_unique())
-    few = values.height <= 2 * rows["arm"].n_unique()
-    if few or rows.height - values.height < _REPEATS or values["arm"].max() != 1:
+    has_few_values = values.height <= 2 * rows["arm"].n_unique()
+    if has_few_values or rows.height - values.height < _MIN_REPEATS or values["arm"].max() != 1:
         return 0
     return values.height
 
 
-def _parts(columns: Columns, column: int, rows: int, number: int) -> PolicyError:
+def _cluster_error(columns: Columns, column: int, rows: int, number: int) -> PolicyError:
     name = columns.names[column]
     return PolicyError(
         f"{columns.source}: expected one row per unit, got {rows:,} rows of {number:,} values of"
@@ -269,7 +274,7 @@ def _parts(columns: Columns, column: int, rows: int, number: int) -> PolicyError
 
 
 def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
-    """Refuse a row per variant and label: each group of labels has each variant at most once."""
+    """Refuse one row per variant and label."""
     arm = _texts(columns.cells(variant))
     labels = {}
     for k in sorted({*range(len(columns.names))} - {variant} - metrics):
@@ -279,12 +284,12 @@ def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
             labels[str(columns.names[k])] = values
     rows = pl.DataFrame({"(arm)": arm, **labels}).drop_nulls("(arm)")
     arms = rows["(arm)"].n_unique()
-    for some in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
-        if arms > 1 and not rows.select("(arm)", *some).is_duplicated().any():
-            sizes = rows.group_by(some).len()["len"]
+    for names in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
+        if arms > 1 and not rows.select("(arm)", *names).is_duplicated().any():
+            sizes = rows.group_by(names).len()["len"]
             if 2 * sizes.filter(sizes == arms).sum() > len(rows):
-                listed = " and ".join(map(quoted, some))
-                raise _totals(columns, f"one row per variant and {listed}")
+                label_list = " and ".join(map(quoted, names))
+                raise _totals_error(columns, f"one row per variant and {label_list}")
 
 
 def _texts(cells: Cells) -> pl.Series:
@@ -293,7 +298,7 @@ def _texts(cells: Cells) -> pl.Series:
     return pl.Series([None if absent(cell) else str(cell) for cell in cells], dtype=pl.String)
 
 
-def _totals(columns: Columns, evidence: str) -> PolicyError:
+def _totals_error(columns: Columns, evidence: str) -> PolicyError:
     return PolicyError(
         f"{columns.source}: expected one row per unit, got {evidence}, so that rows seem to be"
         " totals of many units: give the rows of the units; or unit='row' if each row was"
@@ -301,8 +306,8 @@ def _totals(columns: Columns, evidence: str) -> PolicyError:
     )
 
 
-def _read(
-    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, below: list[str]
+def _read_table(
+    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, divisors: list[str]
 ) -> tuple[Table, str | None]:
     """Read a table; also return its unit, None if rows are units."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
@@ -317,37 +322,37 @@ def _read(
     if unit == ROW and ROW not in map(spelt, columns.names):
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
     elif unit is None:
-        metrics = [name for name, kind in kinds.items() if kind is _MEASURED]
-        check_rows(columns, schema, variant, metrics, below)
+        metrics = [name for name, kind in kinds.items() if kind is _METRIC]
+        check_rows(columns, schema, variant, metrics, divisors)
     return columns.table(schema), unit
 
 
-def _check_uses(alone: list[str | None], others: list[str | None], variant: str | None) -> None:
-    """Refuse a column with two uses, or without a name; segments and time may be metrics too."""
-    used = [name for name in alone if name is not None]
-    used += [name for name in dict.fromkeys(others) if name is not None and name in {"", variant}]
-    if clash := [name for name in used if not name or used.count(name) > 1]:
+def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: str | None) -> None:
+    """Refuse columns with two uses or no name; segments and time may also be metrics."""
+    names = [name for name in exclusive if name is not None]
+    names += [name for name in dict.fromkeys(shared) if name is not None and name in {"", variant}]
+    if clash := [name for name in names if not name or names.count(name) > 1]:
         raise PolicyError(
             f"unit, variant, metric, segment and time must be different columns, got"
             f" {quoted(clash[0])}"
         )
 
 
-def _in_time(times: pl.Series, source: str) -> pl.Series:
+def _sortable_times(times: pl.Series, source: str) -> pl.Series:
     """Return sortable times: numbers, or else text that starts with a date."""
     number = times.cast(pl.Float64, strict=False)
     if number.null_count() == times.null_count():
         return number
-    if not (dated := times.str.contains(DATED)).all():
+    if not (is_dated := times.str.contains(DATED)).all():
         raise InputError(
             "expected a number or a time that starts with a date such as 2026-03-01, got"
-            f" {quoted(times.filter(~dated)[0])}",
+            f" {quoted(times.filter(~is_dated)[0])}",
             source=source,
         )
     return times
 
 
-def _by_unit(
+def _sum_by_unit(
     table: Table, unit: str, variant: str, names: list[str], labels: list[str], mixed: str
 ) -> tuple[pl.DataFrame, list[str]]:
     """Sum the rows of each unit in one variant; units in several are excluded, or an error."""
@@ -369,8 +374,8 @@ def _by_unit(
         rows = counted(table.frame.height, "row")
         notes.append(f"{rows} summed by {unit}: {counted(units.height, 'unit')}")
         ids = table.frame[unit].cast(pl.String)
-        unknown = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
-        for name, number in unknown.value_counts(sort=True).rows():
+        unnamed = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
+        for name, number in unnamed.value_counts(sort=True).rows():
             notes.append(
                 f"{counted(number, 'row')} of {unit} {quoted(name)} count as one unit: remove these"
                 " rows if it stands for unknown units"
@@ -378,15 +383,15 @@ def _by_unit(
     row = "earliest" if TIME in labels else "first"
     for name in labels:
         if name != TIME and (number := int(units[f"(several) {name}"].sum())):
-            several = f"{counted(number, 'unit')} with several values of {name}"
-            notes.append(f"{several}: the value of the {row} row is used")
-    in_several = units.filter(pl.col("(variants)") > 1)[unit]
-    if len(in_several):
-        count = f"{counted(len(in_several), 'unit')} in more than one variant"
-        example = f"such as {quoted(in_several[0])}"
+            note = f"{counted(number, 'unit')} with several values of {name}"
+            notes.append(f"{note}: the value of the {row} row is used")
+    mixed_units = units.filter(pl.col("(variants)") > 1)[unit]
+    if len(mixed_units):
+        count = f"{counted(len(mixed_units), 'unit')} in more than one variant"
+        example = f"such as {quoted(mixed_units[0])}"
         if mixed == "error":
             raise InputError(f"{count}, {example}", source=table.source)
-        if len(in_several) == units.height:
+        if len(mixed_units) == units.height:
             reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
             raise InputError(reason, source=table.source)
         notes.append(f"{count} excluded")
@@ -394,38 +399,38 @@ def _by_unit(
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")
-"""Names of variants, in any case, that are the control by default."""
+"""Names of variants that are the control by default, in upper or lower case."""
 
 
 def ordered_variants(
     labels: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
 ) -> tuple[str, ...]:
-    """Return the variants, the control first: the named one, or the one with a usual name."""
+    """Return the variants, the control first; by default it is found by its usual names."""
     present = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else present
-    if unknown := [name for name in present if name not in names]:
+    if unlisted := [name for name in present if name not in names]:
         raise CranfieldError(
-            f"{source}: weights must name every variant; missing: {quoted(unknown[0])}"
+            f"{source}: weights must name every variant; missing: {quoted(unlisted[0])}"
         )
     if not names:
         raise CranfieldError(f"{source}: no unit has a variant")
-    known = some_of(names, 9)
+    variant_list = some_of(names, 9)
     if control is None:
-        # A guess would turn the result around.
+        # A wrong guess would reverse the result.
         usual = [name for name in names if name.casefold() in CONTROLS]
         usual = [name for name in usual if name.casefold() == CONTROLS[0]] or usual
         if len(names) > 1 and len(usual) != 1:
             raise PolicyError(
-                f"the variants are {known}; set which of them is the control: control='...'"
+                f"the variants are {variant_list}; set which of them is the control: control='...'"
             )
         control = usual[0] if usual else names[0]
     if control not in names:
-        raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {known}")
+        raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {variant_list}")
     return (control, *(name for name in names if name != control))
 
 
 def _codes(labels: pl.Series, names: Sequence[str]) -> Indices:
-    """Return the place of each label among names; -1 for nulls."""
+    """Return the index of each label among names; -1 for nulls."""
     codes = {name: k for k, name in enumerate(names)}
     numbers = labels.replace_strict(codes, default=-1, return_dtype=pl.Int64)
     return numbers.fill_null(-1).to_numpy().astype(np.intp)
@@ -436,34 +441,34 @@ def _levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
     return tuple(levels), _codes(labels, levels)
 
 
-def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats, dict[str, Placed]]:
-    """Return the columns of all metrics, each once, and their places.
+def _columns_of(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats, Places]:
+    """Return the distinct columns of all metrics, and their numbers.
 
-    A mean with missing values is the sum of the known ones over their number.
+    A mean with missing values is the sum of the other values divided by their number.
     """
     columns: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
 
-    def place(above: str, below: str) -> tuple[int, int]:
+    def add_columns(numerator: str, denominator: str) -> tuple[int, int]:
         keys: list[tuple[str, ...]]
-        values = [frame[name].to_numpy() for name in (above, below) if name]
-        known: Bools = ~np.isnan(np.sum(values, axis=0))
-        if known.all():
-            for name, column in zip((above, below), values, strict=False):
+        values = [frame[name].to_numpy() for name in (numerator, denominator) if name]
+        is_known: Bools = ~np.isnan(np.sum(values, axis=0))
+        if is_known.all():
+            for name, column in zip((numerator, denominator), values, strict=False):
                 columns.setdefault((name,), column)
-            keys = [(above,), (below,) if below else ()]
+            keys = [(numerator,), (denominator,) if denominator else ()]
         else:
-            keys = [(above, below, "above"), (above, below, "below")]
-            columns[keys[0]] = np.where(known, values[0], 0.0)
-            columns[keys[1]] = np.where(known, values[1] if below else 1.0, 0.0)
+            keys = [(numerator, denominator, "above"), (numerator, denominator, "below")]
+            columns[keys[0]] = np.where(is_known, values[0], 0.0)
+            columns[keys[1]] = np.where(is_known, values[1] if denominator else 1.0, 0.0)
         order = list(columns)
         return order.index(keys[0]), order.index(keys[1])
 
-    placed = {}
+    places = {}
     for name, metric in metrics.items():
-        above, below, covariate, under = metric.parts()
-        more = place(covariate, under) if covariate else (-1, ONES)
-        placed[name] = Placed(*place(above, below), *more)
-    return np.column_stack(list(columns.values())), placed
+        numerator, denominator, covariate, covariate_below = metric.parts()
+        covariate_places = add_columns(covariate, covariate_below) if covariate else (-1, ONES)
+        places[name] = MetricColumns(*add_columns(numerator, denominator), *covariate_places)
+    return np.column_stack(list(columns.values())), places
 
 
 def measures_of(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
@@ -471,8 +476,8 @@ def measures_of(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
     return {name: parse_online_measure(str(metric.value)) for name, metric in metrics.items()}
 
 
-def directed(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Set the direction of metrics by that of their measures."""
+def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Set the direction of metrics to that of their measures."""
     lower = {name for name, metric in measures_of(metrics).items() if metric.better == "lower"}
     return {
         name: replace(metric, good=metric.good or ("down" if name in lower else "up"))
@@ -490,7 +495,7 @@ def units_of_log(
     control: str | None = None,
     variants: Sequence[str] | None = None,
 ) -> Units:
-    """Sum measures by unit, with those of the log `before` as covariates."""
+    """Sum measures by unit, with those of the log `before` the experiment as covariates."""
     for name, metric in metrics.items():
         if metric.covariate is not None:
             raise PolicyError(
@@ -500,7 +505,7 @@ def units_of_log(
     source, notes = "sums by unit", list[str]()
     if isinstance(data, QueryLog):
         source = data.source
-        data, notes = _assigned(data, unit, mixed)
+        data, notes = _assigned_pages(data, unit, mixed)
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
         raise PolicyError(f"unknown measure {quoted(missing[0])} in the sums")
@@ -510,23 +515,22 @@ def units_of_log(
     return units_of_sums(data, texts, before=before, source=source, notes=notes, **arms)
 
 
-def _assigned(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
-    """Return the pages of units in one variant, and notes on the others."""
+def _assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
+    """Return the pages of units in one variant, and notes on excluded ones."""
     log.require("pages", unit, "variant", purpose="an experiment")
-    notes = [f"{number:,} {what}" for what, number in log.anomalies.items() if number]
-    known = log.pages.filter(pl.col("variant").is_not_null())
-    if without := log.pages.height - known.height:
-        notes.append(f"{counted(without, 'page')} without a variant excluded")
-    by_unit = (
-        known.drop_nulls(unit).group_by(unit, maintain_order=True).agg(pl.col("variant").n_unique())
-    )
-    several = by_unit.filter(pl.col("variant") > 1)[unit]
-    if len(several):
-        count = f"{len(several):,} {unit}s in more than one variant"
+    notes = [f"{number:,} {kind}" for kind, number in log.anomalies.items() if number]
+    pages = log.pages.filter(pl.col("variant").is_not_null())
+    if n_without := log.pages.height - pages.height:
+        notes.append(f"{counted(n_without, 'page')} without a variant excluded")
+    groups = pages.drop_nulls(unit).group_by(unit, maintain_order=True)
+    by_unit = groups.agg(pl.col("variant").n_unique())
+    mixed_units = by_unit.filter(pl.col("variant") > 1)[unit]
+    if len(mixed_units):
+        count = f"{len(mixed_units):,} {unit}s in more than one variant"
         if mixed == "error":
-            raise CranfieldError(f"{log.source}: {count}, such as {quoted(several[0])}")
+            raise CranfieldError(f"{log.source}: {count}, such as {quoted(mixed_units[0])}")
         notes.append(f"{count} excluded")
-    is_mixed = pl.col(unit).is_in(several.implode()).fill_null(False)
+    is_mixed = pl.col(unit).is_in(mixed_units.implode()).fill_null(False)
     return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes
 
 
@@ -541,38 +545,39 @@ def units_of_sums(
     notes: Sequence[str] = (),
 ) -> Units:
     """Return units from sums by unit, with the measure of each metric, and covariates `before`."""
-    inside = sums.variant >= 0
+    has_variant = sums.variant >= 0
     messages = list(notes)
-    for part, when in ((sums, ""), (before, " before the experiment")):
-        if part is not None and part.unassigned:
-            pages, share = counted(part.unassigned, "page"), part.unassigned / part.pages
-            messages.append(f"{pages}{when} ({share:.1%}) without a {part.kind} excluded")
-    if without := int((~inside).sum()):
-        messages.append(f"{counted(without, sums.kind)} without a single variant excluded")
-    labels = pl.Series([sums.variants[k] for k in sums.variant[inside]], dtype=pl.String)
-    ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(inside))
+    for table, period in ((sums, ""), (before, " before the experiment")):
+        if table is not None and table.unassigned:
+            pages, share = counted(table.unassigned, "page"), table.unassigned / table.pages
+            messages.append(f"{pages}{period} ({share:.1%}) without a {table.kind} excluded")
+    if n_without := int((~has_variant).sum()):
+        messages.append(f"{counted(n_without, sums.kind)} without a single variant excluded")
+    labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
+    ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
     arms = ordered_variants(labels, control, variants, source)
     past = None if before is None else _codes(ids, before.units)
-    if past is not None and (new := int((past < 0).sum())):
-        messages.append(f"{counted(new, sums.kind)} without pages before the experiment")
+    if past is not None and (n_new := int((past < 0).sum())):
+        messages.append(f"{counted(n_new, sums.kind)} without pages before the experiment")
     columns = [np.ones(len(ids))]
 
-    def put(totals: Floats, numbers: Floats) -> tuple[int, int]:
+    def add_columns(totals: Floats, numbers: Floats) -> tuple[int, int]:
         columns.append(totals)
         if (numbers == 1).all():
             return len(columns) - 1, ONES
         columns.append(numbers)
         return len(columns) - 2, len(columns) - 1
 
-    placed = {}
+    places = {}
     for name, measure in measures.items():
         k = sums.names.index(measure)
-        above, below = put(sums.totals[inside, k], sums.numbers[inside, k])
+        totals, numbers = sums.totals[has_variant, k], sums.numbers[has_variant, k]
+        indices = add_columns(totals, numbers)
         covariate = (-1, ONES)
         if before is not None and past is not None:
             j = before.names.index(measure)
             parts = (before.totals[past, j], before.numbers[past, j])
-            covariate = put(*(np.where(past >= 0, part, 0.0) for part in parts))
-        placed[name] = Placed(above, below, *covariate)
+            covariate = add_columns(*(np.where(past >= 0, part, 0.0) for part in parts))
+        places[name] = MetricColumns(*indices, *covariate)
     values, codes = np.column_stack(columns), _codes(labels, arms)
-    return Units(source, sums.kind, ids, arms, codes, values, placed, notes=tuple(messages))
+    return Units(source, sums.kind, ids, arms, codes, values, places, notes=tuple(messages))

@@ -15,14 +15,14 @@ from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import Interleaver, interleave
 from cranfield.online.interleaving.method import (
     Distribution,
-    Given,
     InterleavingMethod,
+    RankedLists,
     parse_interleaving,
 )
 from cranfield.result import Column, Columns, Result, TableResult
 
 STOP = ("examined", "clicked")
-"""Results after which a user may stop: every examined one, or clicked ones only."""
+"""Results after which a user may stop: all examined results, or only clicked ones."""
 
 PRESETS: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
     "perfect": {
@@ -85,12 +85,12 @@ class CascadeUser:
 
     def __post_init__(self) -> None:
         check_choice("stop", self.after, STOP)
-        for what in ("click", "stop"):
-            probabilities = numbers(getattr(self, what), f"the probabilities of a {what}")
-            inside = (probabilities >= 0) & (probabilities <= 1)
-            if probabilities.ndim != 1 or not probabilities.size or not inside.all():
-                raise PolicyError(f"{what} must have probabilities between 0 and 1, one per grade")
-            object.__setattr__(self, what, tuple(probabilities.tolist()))
+        for name in ("click", "stop"):
+            probabilities = numbers(getattr(self, name), f"the probabilities of a {name}")
+            is_valid = (probabilities >= 0) & (probabilities <= 1)
+            if probabilities.ndim != 1 or not probabilities.size or not is_valid.all():
+                raise PolicyError(f"{name} must have probabilities between 0 and 1, one per grade")
+            object.__setattr__(self, name, tuple(probabilities.tolist()))
         if len(self.click) != len(self.stop):
             raise PolicyError(
                 f"click and stop must have as many grades, got {len(self.click)} and"
@@ -98,12 +98,12 @@ class CascadeUser:
             )
 
     def clicks(self, grades: Any, uniforms: Floats) -> Bools:
-        """Return which results are clicked.
+        """Return a mask of clicked results.
 
         Parameters
         ----------
         grades
-            Grade of each result, shape (pages, ranks); below 0 where a list has ended.
+            Grade of each result, shape (pages, ranks); below 0 after the end of a list.
         uniforms
             Random numbers from 0 to below 1, shape (pages, at least 2 * ranks): at rank r from 0,
             number 2r is for the click and number 2r + 1 for stopping.
@@ -111,30 +111,30 @@ class CascadeUser:
         Raises
         ------
         PolicyError
-            For a grade without probabilities, or too few numbers.
+            For a grade without probabilities, or too few random numbers.
         """
-        click, stop, shown = self._rows(grades)
-        width = 2 * shown.shape[1]
-        if uniforms.ndim != 2 or len(uniforms) != len(shown) or uniforms.shape[1] < width:
-            raise PolicyError(f"expected {width} numbers per page for {shown.shape[1]} ranks")
-        clicked = (uniforms[:, 0:width:2] < click) & shown
-        stopped = uniforms[:, 1:width:2] < stop
+        click, stop, is_listed = self._rows(grades)
+        width = 2 * is_listed.shape[1]
+        if uniforms.ndim != 2 or len(uniforms) != len(is_listed) or uniforms.shape[1] < width:
+            raise PolicyError(f"expected {width} numbers per page for {is_listed.shape[1]} ranks")
+        is_clicked = (uniforms[:, 0:width:2] < click) & is_listed
+        has_stopped = uniforms[:, 1:width:2] < stop
         if self.after == "clicked":
-            stopped &= clicked
-        clicked[:, 1:] &= ~np.logical_or.accumulate(stopped, axis=1)[:, :-1]
-        return clicked
+            has_stopped &= is_clicked
+        is_clicked[:, 1:] &= ~np.logical_or.accumulate(has_stopped, axis=1)[:, :-1]
+        return is_clicked
 
     def click_probabilities(self, grades: Any) -> Floats:
         """Return the probability of a click on each result, shape (pages, ranks)."""
-        clicked, stopped, shown = self._rows(grades)
+        click, stop, is_listed = self._rows(grades)
         if self.after == "clicked":
-            stopped = stopped * clicked
-        seen = np.ones(clicked.shape)
-        seen[:, 1:] = np.cumprod(1 - stopped, axis=1)[:, :-1]
-        return np.where(shown, clicked * seen, 0.0)
+            stop = stop * click
+        examined = np.ones(click.shape)
+        examined[:, 1:] = np.cumprod(1 - stop, axis=1)[:, :-1]
+        return np.where(is_listed, click * examined, 0.0)
 
     def _rows(self, grades: Any) -> tuple[Floats, Floats, Bools]:
-        """Return the probabilities of a click and of stopping at each result, if it exists."""
+        """Return the probabilities of a click and of stopping, and a mask of existing results."""
         rows = np.asarray(grades)
         if rows.ndim != 2 or rows.dtype.kind not in "iu":
             raise PolicyError("grades must be integers of shape (pages, ranks)")
@@ -143,14 +143,14 @@ class CascadeUser:
                 f"grade {rows.max()} has no click probability: the {self.name} user has grades 0"
                 f" to {len(self.click) - 1}"
             )
-        known = np.maximum(rows, 0).astype(np.intp)
-        return np.array(self.click)[known], np.array(self.stop)[known], rows >= 0
+        grade_index = np.maximum(rows, 0).astype(np.intp)
+        return np.array(self.click)[grade_index], np.array(self.stop)[grade_index], rows >= 0
 
     def __str__(self) -> str:
         return self.name if self.after == "examined" else f"{self.name} ({self.after})"
 
     def __repr__(self) -> str:
-        click, stop = (", ".join(f"{x:g}" for x in one) for one in (self.click, self.stop))
+        click, stop = (", ".join(f"{x:g}" for x in values) for values in (self.click, self.stop))
         return f"CascadeUser({self}: clicks {click}; stops {stop})"
 
 
@@ -182,26 +182,26 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     CascadeUser(navigational: clicks 0.05, 0.5, 0.95; stops 0.2, 0.5, 0.9)
     """
     check_choice("user", name, PRESETS)
-    of_name = PRESETS[name]
-    if grades not in of_name:
+    by_grades = PRESETS[name]
+    if grades not in by_grades:
         raise PolicyError(
             f"grades must be 2, 3 or 5 grades, got {quoted(grades)}; CascadeUser takes custom"
             " probabilities"
         )
-    return CascadeUser(*of_name[grades], after=stop, name=name)
+    return CascadeUser(*by_grades[grades], after=stop, name=name)
 
 
 CLICKS = ("one click", "any clicks")
 """Random clicks: on one document of the list, or on any set of documents."""
 
-_LONGEST = 12
-"""Longest lists whose 2^ranks sets of clicks are enumerated."""
+_MAX_LENGTH = 12
+"""Maximum length of lists whose 2^ranks sets of clicks are enumerated."""
 
-_MOST_WORK = 1 << 27
-"""Most documents of lists times sets of clicks and pairs of rankers: some ten seconds."""
+_MAX_WORK = 1 << 27
+"""Maximum number of documents times sets of clicks and pairs of rankers: about ten seconds."""
 
-_NOTHING = 1e-9
-"""Outcomes up to it are ties."""
+_TIE = 1e-9
+"""Outcomes up to this value are ties."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,7 +217,7 @@ class Bias(Result):
     credits
         Expected credit by kind of clicks (`one click`, `any clicks`), shape (2, rankers).
     outcomes
-        Expected outcome of each ranker against each, shape (2, rankers, rankers).
+        Expected outcome of each ranker against each other, shape (2, rankers, rankers).
     """
 
     name: ClassVar[str] = "bias"
@@ -246,15 +246,15 @@ class Bias(Result):
 
     def _frame(self) -> pl.DataFrame:
         rows = [
-            (clicks, self.rankers[a], self.rankers[b], own[a] - own[b], outcome[a, b])
-            for clicks, own, outcome in zip(CLICKS, self.credits, self.outcomes, strict=True)
+            (clicks, self.rankers[a], self.rankers[b], credit[a] - credit[b], outcome[a, b])
+            for clicks, credit, outcome in zip(CLICKS, self.credits, self.outcomes, strict=True)
             for a, b in combinations(range(len(self.rankers)), 2)
         ]
         return pl.DataFrame(rows, schema=list(self.columns), orient="row")
 
 
 def bias(
-    lists: Given,
+    lists: RankedLists,
     method: str | InterleavingMethod = "TeamDraft",
     length: int = 10,
     *,
@@ -262,15 +262,15 @@ def bias(
 ) -> Bias:
     """Compute the bias of a method: the expected outcome if users click at random.
 
-    It is exact: over all lists, with one click on any document of the list, or with any set of
-    clicks, including the empty one, all equally likely.
+    The bias is exact: over all lists, with one click on any document of the list, or with any set
+    of clicks, including the empty set, all equally likely.
 
     Parameters
     ----------
     lists, method, length
         As for :func:`interleave`.
     limit
-        Largest number of lists to enumerate.
+        Maximum number of lists to enumerate.
 
     Raises
     ------
@@ -288,14 +288,14 @@ def bias(
     0.0
     """
     interleaver = interleave(lists, method, length)
-    law = _law(interleaver, limit)
+    law = _distribution_of(interleaver, limit)
     rankers = len(interleaver.rankers)
-    filled = law.lists >= 0
-    ranks = int(filled.sum(axis=1).max())
-    if ranks > _LONGEST:
-        raise PolicyError(f"bias requires lists of up to {_LONGEST} documents, got {ranks}")
+    is_filled = law.lists >= 0
+    ranks = int(is_filled.sum(axis=1).max())
+    if ranks > _MAX_LENGTH:
+        raise PolicyError(f"bias requires lists of up to {_MAX_LENGTH} documents, got {ranks}")
     pairs = list(combinations(range(rankers), 2))
-    if 2**ranks * law.lists.size * (1 + len(pairs)) > _MOST_WORK:
+    if 2**ranks * law.lists.size * (1 + len(pairs)) > _MAX_WORK:
         raise PolicyError(
             f"bias of {counted(2**ranks, 'set')} of clicks on {counted(len(law.lists), 'list')} by"
             f" {counted(rankers, 'ranker')} takes too long; use fewer rankers or a smaller length"
@@ -303,20 +303,20 @@ def bias(
     sets: Bools = (np.arange(2**ranks)[:, None] >> np.arange(ranks) & 1).astype(bool)
     credits = np.zeros((2, rankers))
     outcomes = np.zeros((2, rankers, rankers))
-    sizes = filled.sum(axis=1)
-    for clicked in sets:
+    sizes = is_filled.sum(axis=1)
+    for click_set in sets:
         clicks = np.zeros(law.lists.shape, dtype=bool)
-        clicks[:, :ranks] = clicked
-        within = np.asarray((filled | ~clicks).all(axis=1))
-        clicks &= within[:, None]
-        own = interleaver.credits(law.lists, clicks, law.teams)
+        clicks[:, :ranks] = click_set
+        is_possible = np.asarray((is_filled | ~clicks).all(axis=1))
+        clicks &= is_possible[:, None]
+        credit = interleaver.credits(law.lists, clicks, law.teams)
         # In a list of n documents each click has probability 1/n, and each set 1/2^n.
-        single = within * (clicked.sum() == 1) / np.maximum(sizes, 1)
-        for kind, share in enumerate((single, within / 2.0**sizes)):
-            weights = law.probabilities * share
+        single_click = is_possible * (click_set.sum() == 1) / np.maximum(sizes, 1)
+        for kind, probability in enumerate((single_click, is_possible / 2.0**sizes)):
+            weights = law.probabilities * probability
             if not weights.any():
                 continue
-            credits[kind] += weights @ own
+            credits[kind] += weights @ credit
             for a, b in pairs:
                 outcome = weights @ interleaver.outcomes(law.lists, clicks, law.teams, (a, b))
                 outcomes[kind, a, b] += outcome
@@ -334,7 +334,7 @@ class Fidelity(TableResult):
     Attributes
     ----------
     rows
-        The table, a row a case.
+        The table, one row per case.
     method
         The method of interleaving.
     """
@@ -351,17 +351,17 @@ class Fidelity(TableResult):
 
     @property
     def wins(self) -> int:
-        """Cases that the better ranker wins."""
-        return int((self.outcome > _NOTHING).sum())
+        """Number of cases that the better ranker wins."""
+        return int((self.outcome > _TIE).sum())
 
     @property
     def losses(self) -> int:
-        """Cases that the worse ranker wins."""
-        return int((self.outcome < -_NOTHING).sum())
+        """Number of cases that the worse ranker wins."""
+        return int((self.outcome < -_TIE).sum())
 
     @property
     def ties(self) -> int:
-        """Cases that neither wins: the method does not see the difference."""
+        """Cases that neither ranker wins, as the method does not detect the difference."""
         return self.rows.height - self.wins - self.losses
 
     def heading(self) -> list[str]:
@@ -378,7 +378,7 @@ class Fidelity(TableResult):
 def fidelity(
     method: str | InterleavingMethod = "TeamDraft", docs: int = 3, length: int | None = None
 ) -> Fidelity:
-    """Compute whether the better ranker wins, in all cases of a few documents.
+    """Compute whether the better ranker wins, for all pairs of orders of a few documents.
 
     One ranker Pareto-dominates the other (Hofmann, Whiteson and de Rijke 2013): it has no relevant
     document lower, and one higher. Moving a document up in one ranker is such a case.
@@ -400,16 +400,17 @@ def fidelity(
     """
     parsed = parse_interleaving(method)
     check_whole("docs", docs, 2, 5)
-    shown = docs if length is None else length
-    check_whole("length", shown, 1, docs)
+    n_ranks = docs if length is None else length
+    check_whole("length", n_ranks, 1, docs)
     names = "abcde"[:docs]
     cases: list[tuple[str, str, str, float]] = []
-    sets = ["".join(some) for number in range(docs) for some in combinations(names, number + 1)]
+    sizes = range(1, docs + 1)
+    sets = ["".join(subset) for size in sizes for subset in combinations(names, size)]
     for order in map("".join, permutations(names)):
         if order == names:
             continue
-        interleaver = interleave([list(names), list(order)], parsed, shown)
-        law = _law(interleaver)
+        interleaver = interleave([list(names), list(order)], parsed, n_ranks)
+        law = _distribution_of(interleaver)
         for relevant in sets:
             gains = [order.index(doc) - names.index(doc) for doc in relevant]
             codes = [interleaver.docs.index(doc) for doc in relevant]
@@ -423,7 +424,7 @@ def fidelity(
     return Fidelity(pl.DataFrame(cases, schema=[*Fidelity.columns], orient="row"), str(parsed))
 
 
-def _law(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
-    """Return all lists; for methods that give no credit to teams, regardless of teams."""
-    law = interleaver.distribution(limit)
-    return law if interleaver.method.by_team else law.of_lists()
+def _distribution_of(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
+    """Return all lists, merged over teams for methods that give no credit to teams."""
+    distribution = interleaver.distribution(limit)
+    return distribution if interleaver.method.by_team else distribution.of_lists()

@@ -1,4 +1,4 @@
-"""Preferences of users of a log, and the number of impressions that a test needs."""
+"""Preferences of the users of a log, and the number of impressions for a sign test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.significance.corrections.pvalue_corrections import LAWS
 
 SATISFIED = 30.0
-"""Seconds of dwell from which a click counts as satisfied."""
+"""Minimum dwell, in seconds, of a satisfied click."""
 
 UNITS = ("user", "session", "query", "impression")
 """Units that may be counted and resampled."""
@@ -40,31 +40,31 @@ class LogCredits:
     """Credits of the interleaved pages of a log."""
 
     rankers: tuple[str, ...]  # In order of UTF-8 bytes
-    values: Floats  # Shape (pages, rankers); NaN where a ranker took no part
+    values: Floats  # Shape (pages, rankers); NaN if a ranker took no part
     pages: Indices  # Row of each page in the log
     notes: tuple[str, ...]  # Excluded pages and clicks
 
-    def of(self, name: str) -> Floats:
+    def of_ranker(self, name: str) -> Floats:
         if name not in self.rankers:
             names = ", ".join(self.rankers)
             raise PolicyError(f"unknown ranker {quoted(name)}; expected one of: {names}")
         return self.values[:, self.rankers.index(name)]
 
 
-def _pair(names: Sequence[str]) -> tuple[str, str]:
+def _check_pair(names: Sequence[str]) -> tuple[str, str]:
     if len(names) != 2:
         raise PolicyError(f"names must be two rankers, got {quoted(', '.join(names))}")
     return names[0], names[1]
 
 
-def with_weights(
+def weigh_clicks(
     log: QueryLog, clicks: str, results: pl.DataFrame
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return results with the `weight` of their clicks, and notes.
 
     Clicked results have weight 1 (`all`), or only the `first` or `last` one of a page by time, or
     those with a dwell of at least 30 seconds (`sat`); else the value of a column of clicks. A
-    result that was clicked again has the weight of its best click, one without clicks 0.
+    result that was clicked again has the weight of its best click, a result without clicks 0.
     """
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
@@ -72,19 +72,19 @@ def with_weights(
     notes: list[str] = []
     weight: pl.Expr = pl.lit(1.0)
     if clicks in ("first", "last"):
-        # Clicks stand in order of time; without times in that of the source.
+        # Clicks are in order of time; without times, in the order of the source.
         rows = rows.unique("page", keep=clicks, maintain_order=True)  # type: ignore[arg-type]
     elif clicks == "sat":
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= SATISFIED).fill_null(False).cast(pl.Float64)
-        if unknown := rows["dwell"].null_count():
-            notes.append(f"{counted(unknown, 'click')} of unknown dwell treated as not satisfied")
+        if n_unknown := rows["dwell"].null_count():
+            notes.append(f"{counted(n_unknown, 'click')} of unknown dwell treated as not satisfied")
     elif clicks != "all":
-        numeric = [name for name, kind in rows.schema.items() if kind.is_numeric()]
-        check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric[2:]])
+        numeric_columns = [name for name, kind in rows.schema.items() if kind.is_numeric()]
+        check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric_columns[2:]])
         weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
-        if unknown := rows[clicks].null_count():
-            notes.append(f"{counted(unknown, 'click')} without {clicks} counted as 0")
+        if n_unknown := rows[clicks].null_count():
+            notes.append(f"{counted(n_unknown, 'click')} without {clicks} counted as 0")
     best = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
     weighted = results.join(best, on=["page", "rank"], how="left", maintain_order="left")
     return weighted.with_columns(pl.col("weight").fill_null(0.0)), notes
@@ -106,7 +106,7 @@ def teams_of(log: QueryLog) -> tuple[str, ...]:
 
 
 def interleaved_pages(log: QueryLog) -> Bools:
-    """Return which pages are interleaved: those with a method or a team; all if none has either."""
+    """Return a mask of interleaved pages, with a method or a team; all pages if none has."""
     is_interleaved = np.zeros(log.pages.height, dtype=bool)
     if "method" in log.pages.columns:
         is_interleaved |= log.pages["method"].is_not_null().to_numpy()
@@ -116,28 +116,28 @@ def interleaved_pages(log: QueryLog) -> Bools:
 
 
 def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
-    """Give each ranker the clicks on the results of its team.
+    """Credit each ranker with the clicks on the results of its team.
 
-    Of two rankers both take part in every interleaved page, with credit 0 where they own nothing
-    (Radlinski et al., 2008: the team with more clicks wins the impression). Of more, a ranker takes
-    part where it owns a result, as other pages may have interleaved other rankers.
+    Two rankers both take part in every interleaved page, with credit 0 if they own no result
+    (Radlinski et al., 2008: the team with more clicks wins the impression). One of several rankers
+    takes part if it owns a result, as other pages may have interleaved other rankers.
     """
     names = teams_of(log)
-    owned, notes = with_weights(log, clicks, log.results.drop_nulls("team"))
-    each = owned.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
-    each = each.with_columns(pl.col("team").replace_strict(names, range(len(names))))
+    results, notes = weigh_clicks(log, clicks, log.results.drop_nulls("team"))
+    weights = results.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
+    weights = weights.with_columns(pl.col("team").replace_strict(names, range(len(names))))
     pages = np.flatnonzero(interleaved_pages(log))
     values = np.full((len(pages), len(names)), 0.0 if len(names) == 2 else np.nan)
-    row = np.searchsorted(pages, each["page"].to_numpy())
-    values[row, each["team"].to_numpy()] = each["weight"].to_numpy()
-    if without := log.pages.height - len(pages):
-        notes.append(f"{counted(without, 'page')} without teams excluded")
+    row = np.searchsorted(pages, weights["page"].to_numpy())
+    values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()
+    if n_without := log.pages.height - len(pages):
+        notes.append(f"{counted(n_without, 'page')} without teams excluded")
     if "method" in log.pages.columns:
         method = log.pages["method"].drop_nulls()
-        other = method.filter(~method.str.starts_with("TeamDraft")).unique().sort()
-        if len(other):
+        others = method.filter(~method.str.starts_with("TeamDraft")).unique().sort()
+        if len(others):
             notes.append(
-                f"clicks are credited by team, but pages were interleaved by {', '.join(other)};"
+                f"clicks are credited by team, but pages were interleaved by {', '.join(others)};"
                 " that method requires the interleaved lists or runs"
             )
     return LogCredits(names, values, pages, tuple(notes))
@@ -146,14 +146,14 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
 def units_of(
     log: QueryLog, credits: LogCredits, unit: str | None
 ) -> tuple[str, Indices, list[str]]:
-    """Return the kind of unit, the number of the unit of each page, and all notes."""
+    """Return the kind of unit, the unit of each page as a number, and all notes."""
     pages, notes = log.pages[credits.pages], list(credits.notes)
     for name in ("user", "session") if unit is None else ():
-        repeated = pages[name].drop_nulls() if name in pages.columns else pl.Series()
-        if repeated.n_unique() < len(repeated):
+        unit_names = pages[name].drop_nulls() if name in pages.columns else pl.Series()
+        if unit_names.n_unique() < len(unit_names):
             raise PolicyError(
-                f"{name}s have several pages ({counted(repeated.n_unique(), name)},"
-                f" {counted(len(repeated), 'page')}), so pages are not independent: set"
+                f"{name}s have several pages ({counted(unit_names.n_unique(), name)},"
+                f" {counted(len(unit_names), 'page')}), so pages are not independent: set"
                 f" unit={name!r}, or unit='impression' to treat pages as independent"
             )
     unit = unit or "impression"
@@ -162,9 +162,9 @@ def units_of(
         return unit, np.arange(pages.height), notes
     log.require("pages", unit, purpose=f"a preference by {unit}")
     code = pages[unit].rank("dense").to_numpy() - 1.0
-    if alone := int(np.isnan(code).sum()):
-        code[np.isnan(code)] = pages[unit].n_unique() + np.arange(alone)
-        notes.append(f"{counted(alone, 'page')} without {unit}, each treated as a separate {unit}")
+    if number := int(np.isnan(code).sum()):
+        code[np.isnan(code)] = pages[unit].n_unique() + np.arange(number)
+        notes.append(f"{counted(number, 'page')} without {unit}, each treated as a separate {unit}")
     return unit, code.astype(np.intp), notes
 
 
@@ -196,7 +196,7 @@ def impressions_needed(
     Notes
     -----
     The smallest number n of impressions without ties from which on the exact test has the power, by
-    the binomial distribution; above 2,000 that of its normal approximation,
+    the binomial distribution; above 2,000, the number by its normal approximation,
 
     .. math:: n = \left( \frac{z_{1-\alpha/2} / 2 + z_{power} \sqrt{p (1 - p)}}{p - 1/2} \right)^2
 
@@ -211,36 +211,36 @@ def impressions_needed(
     check_share("alpha", alpha)
     check_number("outcome", outcome, 0, 1)
     check_number("decided", decided, above=0, most=1)
-    share = max(outcome, 1 - outcome)
-    if share == 0.5:
+    p = max(outcome, 1 - outcome)
+    if p == 0.5:
         return np.inf
-    sides = ndtri(1 - alpha / 2) / 2 + ndtri(power) * np.sqrt(share * (1 - share))
-    about = (sides / (share - 0.5)) ** 2
-    if about <= EXACT:
-        number = np.arange(1, int(2 * about) + 100)
-        about = float(np.flatnonzero(_power(number, share, alpha) < power).max(initial=-1)) + 2
+    quantiles = ndtri(1 - alpha / 2) / 2 + ndtri(power) * np.sqrt(p * (1 - p))
+    n = (quantiles / (p - 0.5)) ** 2
+    if n <= EXACT:
+        number = np.arange(1, int(2 * n) + 100)
+        n = float(np.flatnonzero(_power(number, p, alpha) < power).max(initial=-1)) + 2
     with np.errstate(over="ignore"):
-        return float(np.ceil(np.ceil(about) / decided))
+        return float(np.ceil(np.ceil(n) / decided))
 
 
-def _power(number: Indices, share: float, alpha: float) -> Floats:
+def _power(number: Indices, p: float, alpha: float) -> Floats:
     """Return the power of the exact test by number of impressions without ties."""
     # The largest number of losses with which the test rejects: the probability of that number or
     # fewer is at most alpha / 2.
-    near = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
-    count = near + np.arange(-3, 4)[:, None]
-    small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
-    largest = np.where(small, count, -1.0).max(axis=0)
+    guess = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
+    count = guess + np.arange(-3, 4)[:, None]
+    is_small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
+    largest = np.where(is_small, count, -1.0).max(axis=0)
     threshold = np.maximum(largest, 0)
-    rejected = bdtr(threshold, number, 1 - share) + bdtr(threshold, number, share)
-    return np.asarray(np.where(largest >= 0, rejected, 0.0))
+    power = bdtr(threshold, number, 1 - p) + bdtr(threshold, number, p)
+    return np.asarray(np.where(largest >= 0, power, 0.0))
 
 
 Lists = Mapping[str, Mapping[str, Sequence[str]]]
-"""By query, and by ranker: documents, the best first."""
+"""Documents by query and ranker, best first."""
 
 CLICKS = ("all", "first", "last", "sat")
-"""Clicks that methods can take into account; their weight is up to the method."""
+"""Clicks that interleaving methods can use; the method decides their weight."""
 
 
 def outcomes_by_method(
@@ -258,16 +258,15 @@ def outcomes_by_method(
     pages = log.pages.select("query", method="method" if method is None else pl.lit(method))
     pages = pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
     pages = pages.filter(pl.Series(interleaved_pages(log)))
-    used = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
-    if used.is_empty():
+    used_pages = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
+    if used_pages.is_empty():
         raise InputError("no page has both interleaved lists and a method", source=log.source)
-    results = log.results.join(used, on="page", how="inner", maintain_order="left")
-    results, notes = with_weights(log, clicks, results)
+    results = log.results.join(used_pages, on="page", how="inner", maintain_order="left")
+    results, notes = weigh_clicks(log, clicks, results)
     if "team" not in results.columns:
         results = results.with_columns(team=pl.lit(None, pl.String))
-    pair = _pair(
-        names
-        or sorted({name for method_name in lists.values() for name in method_name}, key=str.encode)
+    pair = _check_pair(
+        names or sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
     )
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
@@ -276,17 +275,17 @@ def outcomes_by_method(
                 f"lists must have every ranker; {quoted(missing[0])} is missing for the query"
                 f" {quoted(query)}"
             )
-        two = {name: lists[query][name] for name in pair}
-        page, credits = _of_query(rows, two, str(method_name), log.source)
+        pair_lists = {name: lists[query][name] for name in pair}
+        page, credits = _credits_of_query(rows, pair_lists, str(method_name), log.source)
         values[page] = credits
     # A page without results has no clicks: a tie.
-    numbers = used["page"].to_numpy()
-    if without := log.pages.height - len(numbers):
-        notes.append(f"{counted(without, 'page')} without interleaved lists or a method excluded")
+    numbers = used_pages["page"].to_numpy()
+    if n_without := log.pages.height - len(numbers):
+        notes.append(f"{counted(n_without, 'page')} without interleaved lists or a method excluded")
     return LogCredits(pair, values[numbers], numbers, tuple(notes))
 
 
-def _of_query(
+def _credits_of_query(
     rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
 ) -> tuple[Floats, Floats]:
     """Return pages of a query, and credits or outcomes, shape (pages, 2)."""
@@ -297,17 +296,17 @@ def _of_query(
     if (doc_codes < 0).any():
         doc = rows["doc"][int(np.argmax(doc_codes < 0))]
         raise InputError("a page shows a document that is in no ranking", source=source, doc=doc)
-    page, place = np.unique(rows["page"].to_numpy(), return_inverse=True)
-    cells = place, rows["rank"].to_numpy() - 1
+    page, row = np.unique(rows["page"].to_numpy(), return_inverse=True)
+    cells = row, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(interleaver.rankers)}
     codes, owners = np.full((2, len(page), length), -1, dtype=np.intp)
     codes[cells] = doc_codes
     owners[cells] = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64)
-    clicked = np.zeros(codes.shape, dtype=bool)
-    clicked[cells] = rows["weight"] > 0
+    is_clicked = np.zeros(codes.shape, dtype=bool)
+    is_clicked[cells] = rows["weight"] > 0
     if interleaver.method.by_team:
-        return page, interleaver.credits(codes, clicked, owners)
-    outcomes = interleaver.outcomes(codes, clicked, owners)
+        return page, interleaver.credits(codes, is_clicked, owners)
+    outcomes = interleaver.outcomes(codes, is_clicked, owners)
     return page, np.stack([outcomes, np.zeros_like(outcomes)], axis=1)
 
 
@@ -326,16 +325,16 @@ def preference(
 ) -> Preference:
     """Test which of two rankers the users of a log prefer.
 
-    The results of interleaved pages have their `team`, the ranker that put them there. In each page
-    the ranker with more credit wins, which is the sum of the weights of clicks on its results.
+    Each result of an interleaved page has a `team`, its ranker. The credit of a ranker is the sum
+    of the weights of clicks on its results; on each page the ranker with more credit wins.
 
     Parameters
     ----------
     log
-        With teams of results.
+        Log with teams of results.
     unit
         Independent unit, for the test and the bootstrap: `user`, `session`, `query` or
-        `impression`. It must be named if users or sessions come again.
+        `impression`. It must be set if users or sessions have several pages.
     names
         The rankers A and B; by default the two teams of the log, in order.
     clicks
@@ -343,7 +342,7 @@ def preference(
         seconds), or a column of clicks with their weights.
     lists
         Documents by query and ranker, best first: pages are compared by the method that interleaved
-        them. By default they are compared by teams, which is right for team draft.
+        them. By default pages are compared by teams, which is correct for team draft.
     method
         With lists: a method by its text form, such as `Probabilistic`; by default that of each
         page.
@@ -355,15 +354,15 @@ def preference(
     Raises
     ------
     PolicyError
-        Without a unit where users come again; for more than two rankers without names.
+        Without a unit if users have several pages; for more than two rankers without names.
     InputError
         For a log that lacks teams, or other required columns.
 
     Examples
     --------
     >>> import cranfield as cf
-    >>> found = cf.online.preference(cf.online.simulated_log(), unit="user")
-    >>> found.names, found.wins, found.losses, found.ties
+    >>> result = cf.online.preference(cf.online.simulated_log(), unit="user")
+    >>> result.names, result.wins, result.losses, result.ties
     (('control', 'treatment'), 211, 281, 216)
     """
     check_several("names", names)
@@ -374,9 +373,9 @@ def preference(
     else:
         credits = team_credits(log, clicks)
     kind, code, notes = units_of(log, credits, unit)
-    pair = _pair(credits.rankers if names is None else names)
+    pair = _check_pair(credits.rankers if names is None else names)
     options = expected, confidence, resamples, seed
-    first, second = map(credits.of, pair)
+    first, second = map(credits.of_ranker, pair)
     return preference_between(first, second, code, pair, kind, notes, options)
 
 
@@ -407,7 +406,7 @@ def preference_matrix(
     Raises
     ------
     PolicyError, InputError
-        As for :func:`preference`, and for rankers that are never in one page.
+        As for :func:`preference`, and for rankers that share no page.
     """
     check_several("names", names)
     check_choice("correction", correction, LAWS)
@@ -416,6 +415,6 @@ def preference_matrix(
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
         raise PolicyError("names must be two rankers or more")
-    values = np.stack([credits.of(name) for name in rankers], axis=1)
+    values = np.stack([credits.of_ranker(name) for name in rankers], axis=1)
     options = 0.5, confidence, resamples, seed
     return matrix_from(values, code, rankers, kind, notes, correction, options)

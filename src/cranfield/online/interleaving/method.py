@@ -23,10 +23,10 @@ from cranfield.tabular import frame_html
 T = TypeVar("T")
 
 Id = str | int
-"""Of a document."""
+"""Id of a document."""
 
-Given = Mapping[str, Sequence[Id]] | Sequence[Sequence[Id]] | Sequence[Sequence[str]]
-"""Lists of document ids, best first, by name or without."""
+RankedLists = Mapping[str, Sequence[Id]] | Sequence[Sequence[Id]] | Sequence[Sequence[str]]
+"""Lists of document ids, best first, with or without the names of rankers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Rankings:
     """Rankings of several rankers, as codes of documents."""
 
     rankers: tuple[str, ...]  # Names of the rankers
-    # Ids of all documents, those of the first ranking first; a code is a place in it
+    # Ids of all documents, those of the first ranking first; a code is an index into it
     docs: tuple[Id, ...]
     # Codes as each ranker orders them, shape (rankers, longest); -1 where a ranking has ended
     orders: Indices
@@ -48,39 +48,39 @@ class Rankings:
     def ranks(self) -> Ints:
         """Rank of each document, from 1, shape (rankers, documents).
 
-        A document that a ranking lacks has the rank behind its last one.
+        A document that is missing from a ranking has the rank after its last document.
         """
         ranks: Ints = np.repeat(self.sizes[:, None] + 1, len(self.docs), axis=1)
-        ranker, place = np.nonzero(self.orders >= 0)
-        ranks[ranker, self.orders[ranker, place]] = place + 1
+        ranker, position = np.nonzero(self.orders >= 0)
+        ranks[ranker, self.orders[ranker, position]] = position + 1
         return ranks
 
     @property
-    def lacks(self) -> Bools:
-        """Whether a ranking lacks a document, shape (rankers, documents)."""
+    def is_missing(self) -> Bools:
+        """Whether a document is missing from a ranking, shape (rankers, documents)."""
         return np.asarray(self.ranks > self.sizes[:, None])
 
     @cached_property
-    def best(self) -> Ints:
+    def best_ranks(self) -> Ints:
         """Best rank of each document in the rankings that have it, from 1, shape (documents,)."""
-        return np.asarray(np.where(self.lacks, len(self.docs), self.ranks).min(axis=0))
+        return np.asarray(np.where(self.is_missing, len(self.docs), self.ranks).min(axis=0))
 
     @property
     def common_prefix(self) -> int:
-        """Number of documents that all rankings have first, in one order."""
-        same = (self.orders == self.orders[0]).all(axis=0) & (self.orders[0] >= 0)
-        return int(np.logical_and.accumulate(same).sum())
+        """Length of the longest common prefix of all rankings."""
+        is_equal = (self.orders == self.orders[0]).all(axis=0) & (self.orders[0] >= 0)
+        return int(np.logical_and.accumulate(is_equal).sum())
 
     def __repr__(self) -> str:
-        many = counted(len(self.rankers), "ranking")
-        return f"Rankings({many} of {counted(len(self.docs), 'document')})"
+        rankings = counted(len(self.rankers), "ranking")
+        return f"Rankings({rankings} of {counted(len(self.docs), 'document')})"
 
 
-def rankings_of(lists: Given) -> Rankings:
+def rankings_of(lists: RankedLists) -> Rankings:
     """Number the documents of two or more lists.
 
-    >>> made = rankings_of([["a", "b"], ["b", "c"]])
-    >>> made.docs, made.orders.tolist(), made.ranks.tolist()
+    >>> rankings = rankings_of([["a", "b"], ["b", "c"]])
+    >>> rankings.docs, rankings.orders.tolist(), rankings.ranks.tolist()
     (('a', 'b', 'c'), [[0, 1], [1, 2]], [[1, 2, 3], [3, 1, 2]])
     """
     if isinstance(lists, Mapping):
@@ -90,43 +90,43 @@ def rankings_of(lists: Given) -> Rankings:
         names = [f"ranker {1 + k}" for k in range(len(rows))]
     if len(rows) < 2:
         raise PolicyError(f"expected two or more rankings, got {len(rows)}")
-    listed = [_ids(row, name) for row, name in zip(rows, names, strict=True)]
-    code = {doc: k for k, doc in enumerate(dict.fromkeys(doc for row in listed for doc in row))}
+    doc_lists = [_document_ids(row, name) for row, name in zip(rows, names, strict=True)]
+    code = {doc: k for k, doc in enumerate(dict.fromkeys(doc for row in doc_lists for doc in row))}
     if not code:
         raise PolicyError("expected documents, got only empty rankings")
-    orders = np.full((len(listed), max(map(len, listed))), -1, dtype=np.intp)
-    for order, row in zip(orders, listed, strict=True):
+    orders = np.full((len(doc_lists), max(map(len, doc_lists))), -1, dtype=np.intp)
+    for order, row in zip(orders, doc_lists, strict=True):
         order[: len(row)] = [code[doc] for doc in row]
     return Rankings(tuple(names), tuple(code), orders)
 
 
-def _ids(row: Iterable[Id], name: str) -> list[Id]:
+def _document_ids(row: Iterable[Id], name: str) -> list[Id]:
     if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
         raise PolicyError(f"{quoted(name)} must be a list of document ids, got {quoted(row)}")
     docs = row.tolist() if isinstance(row, np.ndarray) else list(row)
     for doc in docs:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
             raise PolicyError(f"{quoted(name)} must have document ids, got {quoted(doc)}")
-    if twice := repeated(docs):
+    if duplicates := find_duplicates(docs):
         raise PolicyError(
-            f"{quoted(name)} must have different documents, got {quoted(twice[0])} twice"
+            f"{quoted(name)} must have different documents, got {quoted(duplicates[0])} twice"
         )
     return docs
 
 
-def repeated(values: Iterable[T]) -> list[T]:
+def find_duplicates(values: Iterable[T]) -> list[T]:
     """Return the values that occur several times."""
     return [value for value, number in Counter(values).items() if number > 1]
 
 
-def ranked(run: Run, ties: str) -> dict[str, list[str]]:
-    """Return the documents that a run has for each topic, best first."""
+def rank_documents(run: Run, ties: str) -> dict[str, list[str]]:
+    """Return the documents of a run by topic, best first."""
     order = order_of(run, ties)
     docs = run.docs[order.rows]
     starts = order.starts.tolist()
     ends = [*starts[1:], len(docs)]
-    places = zip(run.topics, starts, ends, strict=True)
-    return {topic: docs[start:end].to_list() for topic, start, end in places}
+    spans = zip(run.topics, starts, ends, strict=True)
+    return {topic: docs[start:end].to_list() for topic, start, end in spans}
 
 
 Pair = tuple[int, int]
@@ -138,7 +138,7 @@ NOBODY = -1
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """Every list that may be shown, with its teams and its probability.
+    """All lists that may be shown, with their teams and probabilities.
 
     Attributes
     ----------
@@ -147,12 +147,12 @@ class Distribution:
     lists
         Codes of the documents, best first, shape (lists, length); -1 where a list has ended.
     teams
-        Index of the ranker that each document was drawn from, of the same shape; -1 where that is
-        nobody, or unknown to the method.
+        Index of the ranker that each document was drawn from, of the same shape; -1 for nobody, or
+        if the method does not assign documents.
     probabilities
-        Shape (lists,); they add up to 1.
+        Probabilities of the lists, which sum to 1; shape (lists,).
     imbalance
-        Of optimised methods: the largest difference of two rankers' expected credits down to each
+        For optimised methods: the largest difference of two rankers' expected credits down to each
         rank, shape (length,), which is 0 unless the constraints could not be met.
     """
 
@@ -163,7 +163,7 @@ class Distribution:
     imbalance: Floats | None = None
 
     width = 1
-    """Random numbers that a draw takes."""
+    """Number of random numbers per draw."""
 
     def __len__(self) -> int:
         return len(self.lists)
@@ -178,32 +178,32 @@ class Distribution:
         return frame_html(self.to_polars(), repr(self), limit=20)
 
     @cached_property
-    def _cumulated(self) -> Floats:
+    def _cumulative(self) -> Floats:
         return np.cumsum(self.probabilities)
 
-    def drawn(self, uniforms: Floats) -> tuple[Indices, Indices]:
-        """Draw a list, and its teams, for each row of numbers from 0 to below 1."""
-        of_all = self._cumulated
-        row = np.searchsorted(of_all, uniforms[:, 0] * of_all[-1], side="right")
+    def draw(self, uniforms: Floats) -> tuple[Indices, Indices]:
+        """Draw a list and its teams for each row of random numbers in [0, 1)."""
+        cumulative = self._cumulative
+        row = np.searchsorted(cumulative, uniforms[:, 0] * cumulative[-1], side="right")
         row = np.minimum(row, np.flatnonzero(self.probabilities)[-1])
         return self.lists[row], self.teams[row]
 
-    def listed(self, limit: int) -> Distribution:
-        """Return all lists, which these are."""
+    def enumerate(self, limit: int) -> Distribution:
+        """Return this distribution, which has all lists."""
         return self
 
     def of_lists(self) -> Distribution:
-        """Add up the probabilities of equal lists, whatever their teams."""
-        lists, which = np.unique(self.lists, axis=0, return_inverse=True)
+        """Sum the probabilities of equal lists, whatever their teams."""
+        lists, index = np.unique(self.lists, axis=0, return_inverse=True)
         sums = np.zeros(len(lists))
-        np.add.at(sums, which.ravel(), self.probabilities)
+        np.add.at(sums, index.ravel(), self.probabilities)
         nobody = np.full_like(lists, NOBODY)
         return Distribution(self.rankings, lists, nobody, sums, self.imbalance)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row a list: its documents, their teams (null: nobody), its probability."""
+        """Return one row per list: its documents, their teams (null: nobody), its probability."""
         docs, names = [*map(str, self.rankings.docs)], [*self.rankings.rankers, None]
-        # A list that has ended is filled with -1 behind its documents.
+        # Lists are padded with -1 after their last document.
         sizes = (self.lists >= 0).sum(axis=1).tolist()
         rows = [
             ([docs[code] for code in codes[:size]], [names[team] for team in teams[:size]])
@@ -217,31 +217,31 @@ class Distribution:
 
 
 @dataclass
-class Shown:
-    """Lists as far as they have been drawn."""
+class Prefixes:
+    """Prefixes of lists that are being drawn."""
 
     lists: Indices  # Shape (lists, length); -1 from `rank` on
     teams: Indices
     rank: int  # Number of ranks that are filled
-    # Whether a document is not shown yet, shape (lists, documents + 1); the last column belongs to
-    # the code -1, and is false
-    left: Bools
+    # Whether a document is not yet in a prefix, shape (lists, documents + 1); the last column is
+    # that of the code -1, and false
+    available: Bools
 
     @classmethod
-    def nothing(cls, number: int, length: int, docs: int) -> Shown:
-        left = np.ones((number, docs + 1), dtype=bool)
-        left[:, -1] = False
+    def empty(cls, number: int, length: int, docs: int) -> Prefixes:
+        available = np.ones((number, docs + 1), dtype=bool)
+        available[:, -1] = False
         empty = np.full((number, length), NOBODY, dtype=np.intp)
-        return cls(empty, empty.copy(), 0, left)
+        return cls(empty, empty.copy(), 0, available)
 
-    def show(self, docs: Indices, teams: Indices) -> None:
+    def extend(self, docs: Indices, teams: Indices) -> None:
         self.lists[:, self.rank] = docs
         self.teams[:, self.rank] = teams
-        self.left[np.arange(len(docs)), docs] = False
+        self.available[np.arange(len(docs)), docs] = False
         self.rank += 1
 
-    def rows(self, rows: Indices) -> Shown:
-        return Shown(self.lists[rows], self.teams[rows], self.rank, self.left[rows])
+    def take(self, rows: Indices) -> Prefixes:
+        return Prefixes(self.lists[rows], self.teams[rows], self.rank, self.available[rows])
 
 
 Options = tuple[Indices, Indices, Floats]
@@ -254,50 +254,50 @@ class Steps:
 
     rankings: Rankings
     length: int
-    options: Callable[[Rankings, Shown], Options]
+    options: Callable[[Rankings, Prefixes], Options]
 
     @property
     def width(self) -> int:
-        """Random numbers that a draw takes."""
+        """Number of random numbers per draw."""
         return self.length
 
-    def drawn(self, uniforms: Floats) -> tuple[Indices, Indices]:
-        """Draw a list, and its teams, for each row of numbers from 0 to below 1."""
-        shown = Shown.nothing(len(uniforms), self.length, len(self.rankings.docs))
+    def draw(self, uniforms: Floats) -> tuple[Indices, Indices]:
+        """Draw a list and its teams for each row of random numbers in [0, 1)."""
+        prefixes = Prefixes.empty(len(uniforms), self.length, len(self.rankings.docs))
         rows = np.arange(len(uniforms))
         for rank in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.options(self.rankings, shown)
-            below = np.cumsum(weights, axis=1)
-            total = below[:, -1]
+            docs, teams, weights = self.options(self.rankings, prefixes)
+            cumulative = np.cumsum(weights, axis=1)
+            total = cumulative[:, -1]
             target = np.minimum(uniforms[:, rank] * total, np.nextafter(total, 0))
-            option = (below <= target[:, None]).sum(axis=1)
-            ended = total <= 0
-            option[ended] = 0
-            shown.show(
-                np.where(ended, NOBODY, docs[rows, option]),
-                np.where(ended, NOBODY, teams[rows, option]),
+            option = (cumulative <= target[:, None]).sum(axis=1)
+            has_ended = total <= 0
+            option[has_ended] = 0
+            prefixes.extend(
+                np.where(has_ended, NOBODY, docs[rows, option]),
+                np.where(has_ended, NOBODY, teams[rows, option]),
             )
-        return shown.lists, shown.teams
+        return prefixes.lists, prefixes.teams
 
-    def listed(self, limit: int) -> Distribution | None:
+    def enumerate(self, limit: int) -> Distribution | None:
         """Enumerate all lists; None if there are more than `limit`."""
-        shown = Shown.nothing(1, self.length, len(self.rankings.docs))
+        prefixes = Prefixes.empty(1, self.length, len(self.rankings.docs))
         probabilities = np.ones(1)
         for _ in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.options(self.rankings, shown)
+            docs, teams, weights = self.options(self.rankings, prefixes)
             row, option = np.nonzero(weights)
             total = weights.sum(axis=1)
-            ended = np.flatnonzero(total <= 0)
-            if row.size + ended.size > limit:
+            end_rows = np.flatnonzero(total <= 0)
+            if row.size + end_rows.size > limit:
                 return None
             probability = probabilities[row] * weights[row, option] / total[row]
-            probabilities = np.r_[probability, probabilities[ended]]
-            nobody = np.full(ended.size, NOBODY)
-            shown = shown.rows(np.r_[row, ended])
-            shown.show(np.r_[docs[row, option], nobody], np.r_[teams[row, option], nobody])
-        order = np.lexsort(np.c_[shown.lists, shown.teams].T[::-1])
+            probabilities = np.r_[probability, probabilities[end_rows]]
+            nobody = np.full(end_rows.size, NOBODY)
+            prefixes = prefixes.take(np.r_[row, end_rows])
+            prefixes.extend(np.r_[docs[row, option], nobody], np.r_[teams[row, option], nobody])
+        order = np.lexsort(np.c_[prefixes.lists, prefixes.teams].T[::-1])
         return Distribution(
-            self.rankings, shown.lists[order], shown.teams[order], probabilities[order]
+            self.rankings, prefixes.lists[order], prefixes.teams[order], probabilities[order]
         )
 
 
@@ -306,7 +306,7 @@ OUTCOME = "of an impression: the sign of the difference of credits, or the diffe
 
 
 class InterleavingMethod(Spec):
-    """A method of interleaving; its text form is its identity.
+    """An interleaving method; its text form is its identity.
 
     Examples
     --------
@@ -316,8 +316,8 @@ class InterleavingMethod(Spec):
     """
 
     name: ClassVar[str] = ""
-    source: ClassVar[str] = ""  # The publication that defines it
-    max_rankers: ClassVar[int | None] = None  # Largest number of rankers; None for any number
+    source: ClassVar[str] = ""  # Publication that defines the method
+    max_rankers: ClassVar[int | None] = None  # Maximum number of rankers; None for any number
     outcome: str = parameter(
         "sign",
         choice("sign", "difference"),
@@ -340,20 +340,20 @@ class InterleavingMethod(Spec):
     def outcomes(
         self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: Pair
     ) -> Floats:
-        """Outcome of each list between the rankers of a pair, above 0 if the first one wins."""
+        """Outcome of each list for a pair of rankers, above 0 if the first ranker wins."""
         first, second = self.credits(rankings, lists, clicks, teams)[:, list(pair)].T
         difference = first - second
         # Sums that differ by rounding alone are equal.
-        equal = np.abs(difference) <= 1e-12 * (np.abs(first) + np.abs(second))
-        difference[equal] = 0
+        is_equal = np.abs(difference) <= 1e-12 * (np.abs(first) + np.abs(second))
+        difference[is_equal] = 0
         return np.asarray(difference if self.outcome == "difference" else np.sign(difference))
 
 
-def divided(above: Floats, below: Floats, otherwise: float) -> Floats:
-    """Divide where the denominator is above 0."""
-    out = np.full(below.shape, otherwise)
-    np.divide(above, below, out=out, where=below > 0)
-    return out
+def divide(numerator: Floats, denominator: Floats, default: float) -> Floats:
+    """Divide if the denominator is above 0; else return the default."""
+    quotient = np.full(denominator.shape, default)
+    np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+    return quotient
 
 
 METHODS: Registry[type[InterleavingMethod]] = Registry(
@@ -365,12 +365,12 @@ METHODS: Registry[type[InterleavingMethod]] = Registry(
 
 
 def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
-    """Read a method of interleaving from its text form.
+    """Parse an interleaving method from its text form.
 
     Raises
     ------
     PolicyError
-        For a wrong name, parameter or value; naming the nearest right ones.
+        For an unknown name, parameter or value, with suggestions.
 
     Examples
     --------
@@ -381,7 +381,7 @@ def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
 
 
 def interleaving_methods() -> pl.DataFrame:
-    """List the methods of interleaving: name, rankers, parameters, description, source.
+    """List the interleaving methods: name, rankers, parameters, description, source.
 
     Examples
     --------

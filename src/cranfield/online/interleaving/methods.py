@@ -1,4 +1,4 @@
-"""Methods of interleaving: one document at a time, or by optimisation.
+"""Interleaving methods that draw lists document by document, or by optimisation.
 
 Given a list, an assignment of its documents to rankers is a path over its ranks. If any ranker may
 give any document, ranks are independent; if rankers take turns in rounds, a path remembers who had
@@ -24,36 +24,36 @@ from cranfield.online.interleaving.method import (
     InterleavingMethod,
     Options,
     Pair,
+    Prefixes,
     Rankings,
-    Shown,
     Steps,
-    divided,
+    divide,
 )
 
 
-def best_left(rankings: Rankings, shown: Shown) -> Indices:
-    """Return the best document left of each ranker, or -1; shape (lists, rankers)."""
-    # One of the first rank + 1 documents is left, if any is.
-    tops = rankings.orders[:, : shown.rank + 1]
-    best = np.empty((len(shown.lists), len(tops)), dtype=np.intp)
+def best_available(rankings: Rankings, prefixes: Prefixes) -> Indices:
+    """Return the best available document of each ranker, or -1; shape (lists, rankers)."""
+    # If any document is available, one of the first rank + 1 documents is.
+    tops = rankings.orders[:, : prefixes.rank + 1]
+    best = np.empty((len(prefixes.lists), len(tops)), dtype=np.intp)
     for ranker, top in enumerate(tops):
-        available = shown.left[:, top]
+        available = prefixes.available[:, top]
         first = available.argmax(axis=1)
         best[:, ranker] = np.where(available[np.arange(len(available)), first], top[first], NOBODY)
     return best
 
 
-def in_turn(shown: Shown, able: Bools) -> Floats:
-    """Return 1 for the rankers that may give the next document, else 0; shape (lists, rankers).
+def turn_weights(prefixes: Prefixes, is_able: Bools) -> Floats:
+    """Return 1 for rankers that may give the next document, else 0; shape (lists, rankers).
 
     In each round every ranker gives one document, in random order; those that cannot are skipped.
     """
-    teams = shown.teams[:, : shown.rank]
-    rankers = able.shape[1]
+    teams = prefixes.teams[:, : prefixes.rank]
+    rankers = is_able.shape[1]
     counts = np.stack([np.count_nonzero(teams == k, axis=1) for k in range(rankers)], axis=1)
-    counts = np.where(able, counts, shown.lists.shape[1] + 1)
-    turn: Bools = able & (counts == counts.min(axis=1, keepdims=True))
-    return turn.astype(np.float64)
+    counts = np.where(is_able, counts, prefixes.lists.shape[1] + 1)
+    has_turn: Bools = is_able & (counts == counts.min(axis=1, keepdims=True))
+    return has_turn.astype(np.float64)
 
 
 class Balanced(InterleavingMethod):
@@ -73,7 +73,7 @@ class Balanced(InterleavingMethod):
     def lists(self, rankings: Rankings, length: int) -> Distribution:
         lists = np.full((2, length), NOBODY, dtype=np.intp)
         for coin, row in enumerate(lists):
-            codes = _merged(rankings, coin, length)
+            codes = _merge_rankings(rankings, coin, length)
             row[: len(codes)] = codes
         halves = np.array([0.5, 0.5])
         return Distribution(rankings, lists, np.full_like(lists, NOBODY), halves).of_lists()
@@ -82,13 +82,13 @@ class Balanced(InterleavingMethod):
         ranks = rankings.ranks[:, lists]
         last = lists.shape[1] - 1 - clicks[:, ::-1].argmax(axis=1)
         depth = ranks[:, np.arange(len(lists)), last].min(axis=0)
-        # A document that a ranking lacks is in none of its tops, even at the rank behind its last.
-        within = (ranks <= depth[:, None]) & ~rankings.lacks[:, lists]
-        return np.asarray((within & clicks).sum(axis=2, dtype=np.float64).T)
+        # A missing document is not among the top k, even if its nominal rank is.
+        is_within = (ranks <= depth[:, None]) & ~rankings.is_missing[:, lists]
+        return np.asarray((is_within & clicks).sum(axis=2, dtype=np.float64).T)
 
 
-def _merged(rankings: Rankings, coin: int, length: int) -> list[int]:
-    """Merge two rankings in turns, beginning with the one of the coin, until one has ended."""
+def _merge_rankings(rankings: Rankings, coin: int, length: int) -> list[int]:
+    """Merge two rankings in turns, beginning with the ranking of the coin, until one ends."""
     first, second = rankings.orders[[coin, 1 - coin]].tolist()
     sizes = rankings.sizes[[coin, 1 - coin]]
     # The ranking that ends first gives the last document.
@@ -120,22 +120,22 @@ class TeamDraft(InterleavingMethod):
     def lists(self, rankings: Rankings, length: int) -> Steps:
         return Steps(rankings, length, self.options)
 
-    def options(self, rankings: Rankings, shown: Shown) -> Options:
-        best = best_left(rankings, shown)
-        if self.common_prefix == "nobody" and shown.rank < rankings.common_prefix:
+    def options(self, rankings: Rankings, prefixes: Prefixes) -> Options:
+        best = best_available(rankings, prefixes)
+        if self.common_prefix == "nobody" and prefixes.rank < rankings.common_prefix:
             return best[:, :1], np.full((len(best), 1), NOBODY), np.ones((len(best), 1))
         teams = np.broadcast_to(np.arange(best.shape[1]), best.shape)
-        return best, teams, in_turn(shown, best >= 0)
+        return best, teams, turn_weights(prefixes, best >= 0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
-        return own_clicks(rankings, clicks, teams)
+        return count_team_clicks(rankings, clicks, teams)
 
 
 class SOSM(TeamDraft):
     """Lists of team draft; the credit of a click is r^-3, r the document's rank among those shown.
 
-    Sample-only scored multileaving: a ranker's order of the documents of the list, with those that
-    it lacks last.
+    Sample-only scored multileaving: each ranker orders the documents of the list; missing ones are
+    last.
     """
 
     name = "SOSM"
@@ -149,13 +149,13 @@ class SOSM(TeamDraft):
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         ranks = np.where(lists >= 0, rankings.ranks[:, lists], np.iinfo(np.int64).max)
         credits = np.zeros((len(lists), len(ranks)))
-        for place in range(lists.shape[1]):
-            among = 1 + (ranks < ranks[:, :, place, None]).sum(axis=2)
-            credits += clicks[:, place, None] * among.T**-3.0
+        for position in range(lists.shape[1]):
+            list_ranks = 1 + (ranks < ranks[:, :, position, None]).sum(axis=2)
+            credits += clicks[:, position, None] * list_ranks.T**-3.0
         return credits
 
 
-def own_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floats:
+def count_team_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floats:
     """Count the clicks on the documents of each team."""
     rankers = range(len(rankings.rankers))
     counts = [np.count_nonzero(clicks & (teams == k), axis=1) for k in rankers]
@@ -163,24 +163,24 @@ def own_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floats:
 
 
 _MAX_RANKERS = 10
-"""Rankers that take turns; a path remembers one of 2^rankers sets."""
+"""Maximum number of rankers that take turns; a path remembers one of 2^rankers sets."""
 
-Move = Callable[[Floats, int, int], Floats]
+Update = Callable[[Floats, int, int], Floats]
 """Updates the sums of a path for a rank and the ranker that gives its document."""
 
 
-def count_of_each(probabilities: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
+def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
     """Expected number of clicks on the documents of each ranker, shape (lists, rankers)."""
 
-    def move(sums: Floats, rank: int, ranker: int) -> Floats:
-        moved = sums.copy()
-        moved[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
-        return moved
+    def update(sums: Floats, rank: int, ranker: int) -> Floats:
+        updated = sums.copy()
+        updated[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
+        return updated
 
-    return _forward(probabilities, filled, replace, probabilities.shape[2], move)
+    return _sum_over_paths(probabilities, filled, replace, probabilities.shape[2], update)
 
 
-def difference_of_counts(
+def click_differences(
     probabilities: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
 ) -> Floats:
     """Distribution of the clicks of one ranker minus those of another, shape (lists, 2 n + 1).
@@ -191,29 +191,29 @@ def difference_of_counts(
     limit = int(clicks.sum(axis=1).max(initial=0))
     signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
 
-    def move(sums: Floats, rank: int, ranker: int) -> Floats:
+    def update(sums: Floats, rank: int, ranker: int) -> Floats:
         if not signs[ranker]:
             return sums
-        moved = sums.copy()
+        updated = sums.copy()
         clicked = clicks[:, rank]
-        # Nothing falls off the end: no path has more clicks than there are.
-        moved[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
-        return moved
+        # No path has more clicks than the list, so no value is rolled over the end.
+        updated[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
+        return updated
 
-    return _forward(probabilities, filled, replace, 2 * limit + 1, move, limit)
+    return _sum_over_paths(probabilities, filled, replace, 2 * limit + 1, update, limit)
 
 
-def _forward(
+def _sum_over_paths(
     probabilities: Floats,
     filled: Bools,
     replace: bool,
     width: int,
-    move: Move,
+    update: Update,
     start: int | None = None,
 ) -> Floats:
     """Sum over all paths, weighted by their probability given the list; shape (lists, width).
 
-    The first of the sums is the probability itself; `start` is one of the others, which is 1 before
+    The first sum is the probability itself; `start` is the index of another sum that is 1 before
     the first rank.
     """
     lists, ranks, rankers = probabilities.shape
@@ -227,28 +227,28 @@ def _forward(
         first[:, 1 + start] = 1
     paths = {0: first}
     for rank in range(ranks):
-        able = ~np.isnan(probabilities[:, rank])
-        likely = np.nan_to_num(probabilities[:, rank])
-        ended = ~filled[:, rank]
-        after: dict[int, Floats] = {}
-        for had_turn, sums in paths.items():
-            free = able & [replace or not had_turn >> k & 1 for k in range(rankers)]
-            over = ~free.any(axis=1)
-            free[over] = able[over]
-            share = likely * free / np.maximum(free.sum(axis=1, keepdims=True), 1)
+        is_able = ~np.isnan(probabilities[:, rank])
+        weights = np.nan_to_num(probabilities[:, rank])
+        has_ended = ~filled[:, rank]
+        new_paths: dict[int, Floats] = {}
+        for old_turns, sums in paths.items():
+            is_free = is_able & [replace or not old_turns >> k & 1 for k in range(rankers)]
+            is_new_round = ~is_free.any(axis=1)
+            is_free[is_new_round] = is_able[is_new_round]
+            shares = weights * is_free / np.maximum(is_free.sum(axis=1, keepdims=True), 1)
             for ranker in range(rankers):
-                moved = move(sums, rank, ranker)
+                updated = update(sums, rank, ranker)
                 bit = 0 if replace else 1 << ranker
-                for turns, rows in ((had_turn | bit, ~over), (bit, over)):
-                    weight = share[:, ranker] * rows
+                for turns, rows in ((old_turns | bit, ~is_new_round), (bit, is_new_round)):
+                    weight = shares[:, ranker] * rows
                     if weight.any():
-                        after[turns] = after.get(turns, 0) + moved * weight[:, None]
-            if ended.any():
-                after[had_turn] = after.get(had_turn, 0) + sums * ended[:, None]
-        total = sum(sums[:, 0] for sums in after.values())
+                        new_paths[turns] = new_paths.get(turns, 0) + updated * weight[:, None]
+            if has_ended.any():
+                new_paths[old_turns] = new_paths.get(old_turns, 0) + sums * has_ended[:, None]
+        total = sum(sums[:, 0] for sums in new_paths.values())
         if np.any(total == 0):
             raise PolicyError("a list cannot have been drawn by this method from these rankings")
-        paths = {turns: sums / np.asarray(total)[:, None] for turns, sums in after.items()}
+        paths = {turns: sums / np.asarray(total)[:, None] for turns, sums in new_paths.items()}
     return np.asarray(sum(sums[:, 1:] for sums in paths.values()))
 
 
@@ -283,46 +283,45 @@ class Probabilistic(InterleavingMethod):
     def weights(self, rankings: Rankings) -> Floats:
         """Weight of each document in the softmax of each ranker, shape (rankers, documents)."""
         powers = rankings.ranks.astype(np.float64) ** -self.tau
-        return np.where(rankings.lacks, 0.0, powers)
+        return np.where(rankings.is_missing, 0.0, powers)
 
     def lists(self, rankings: Rankings, length: int) -> Steps:
         weights = self.weights(rankings)
         rankers, docs = weights.shape
-        every = np.tile(np.arange(docs), rankers)[None]
+        all_docs = np.tile(np.arange(docs), rankers)[None]
         teams = np.repeat(np.arange(rankers), docs)[None]
 
-        def options(rankings: Rankings, shown: Shown) -> Options:
-            available = shown.left[:, :-1]
-            # A sum over the documents left, not a difference: exactly 0 without any.
-            sums = _summed(available, weights)
-            able = sums > 0
-            turn = able.astype(np.float64) if self.replace else in_turn(shown, able)
-            share = divided(turn, sums, 0.0)
+        def options(rankings: Rankings, prefixes: Prefixes) -> Options:
+            available = prefixes.available[:, :-1]
+            # Summed over available documents rather than by difference, to be exactly 0 for none.
+            sums = _sum_weights(available, weights)
+            mask = sums > 0
+            turn = mask.astype(np.float64) if self.replace else turn_weights(prefixes, mask)
+            shares = divide(turn, sums, 0.0)
             shape = (len(available), rankers * docs)
-            relative = (share[:, :, None] * weights * available[:, None]).reshape(shape)
-            return np.broadcast_to(every, shape), np.broadcast_to(teams, shape), relative
+            relative_weights = (shares[:, :, None] * weights * available[:, None]).reshape(shape)
+            return np.broadcast_to(all_docs, shape), np.broadcast_to(teams, shape), relative_weights
 
         return Steps(rankings, length, options)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Probability that each ranker draws each shown document, from those left at its rank.
+        """Probability that each ranker draws each document of a list at its rank.
 
-        Shape (lists, ranks, rankers); NaN where a ranker has nothing left.
+        Shape (lists, ranks, rankers); NaN if a ranker has no document available.
         """
         weights = np.c_[self.weights(rankings), np.zeros(len(rankings.rankers))].T
         shown_weights = weights[lists]
-        never = np.ones((len(lists), len(weights)), dtype=bool)
-        never[np.arange(len(lists))[:, None], lists] = False
-        available = (
-            _summed(never, weights.T)[:, None] + shown_weights[:, ::-1].cumsum(axis=1)[:, ::-1]
-        )
-        return divided(shown_weights, available, np.nan)
+        is_unlisted = np.ones((len(lists), len(weights)), dtype=bool)
+        is_unlisted[np.arange(len(lists))[:, None], lists] = False
+        later = shown_weights[:, ::-1].cumsum(axis=1)[:, ::-1]
+        available = _sum_weights(is_unlisted, weights.T)[:, None] + later
+        return divide(shown_weights, available, np.nan)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         if self.by_team:
-            return own_clicks(rankings, clicks, teams)
+            return count_team_clicks(rankings, clicks, teams)
         probabilities = self.probabilities(rankings, lists)
-        return count_of_each(probabilities, clicks, lists >= 0, self.replace)
+        return expected_clicks(probabilities, clicks, lists >= 0, self.replace)
 
     def outcomes(
         self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: Pair
@@ -330,15 +329,15 @@ class Probabilistic(InterleavingMethod):
         if self.outcome == "difference" or self.by_team:
             return super().outcomes(rankings, lists, clicks, teams, pair)
         probabilities = self.probabilities(rankings, lists)
-        law = difference_of_counts(probabilities, clicks, lists >= 0, self.replace, pair)
-        middle = law.shape[1] // 2
-        return np.asarray(law[:, middle + 1 :].sum(axis=1) - law[:, :middle].sum(axis=1))
+        law = click_differences(probabilities, clicks, lists >= 0, self.replace, pair)
+        zero = law.shape[1] // 2
+        return np.asarray(law[:, zero + 1 :].sum(axis=1) - law[:, :zero].sum(axis=1))
 
 
-def _summed(which: Bools, weights: Floats) -> Floats:
+def _sum_weights(mask: Bools, weights: Floats) -> Floats:
     """Sum the weights of some documents of each list by ranker, shape (lists, rankers)."""
-    # Not by a product of matrices, whose last bits depend on how many rows there are.
-    return np.asarray(np.einsum("ld,rd->lr", which.astype(np.float64), weights))
+    # The rounding of a matrix product would depend on the number of rows.
+    return np.asarray(np.einsum("ld,rd->lr", mask.astype(np.float64), weights))
 
 
 class PairwisePreference(InterleavingMethod):
@@ -356,19 +355,17 @@ class PairwisePreference(InterleavingMethod):
     pairs: str = parameter(
         "joachims",
         choice("joachims", "all"),
-        (
-            "unclicked documents to which a clicked one is preferred: 'joachims', those above"
-            " it; 'all', all down to one rank below the last click, as in the authors' code"
-        ),
+        "unclicked documents to which a clicked one is preferred: 'joachims', those above"
+        " it; 'all', all down to one rank below the last click, as in the authors' code",
     )
     outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
     def lists(self, rankings: Rankings, length: int) -> Steps:
-        best, docs = rankings.best, np.arange(len(rankings.docs))
+        best, docs = rankings.best_ranks, np.arange(len(rankings.docs))
 
-        def options(rankings: Rankings, shown: Shown) -> Options:
-            candidates = shown.left[:, :-1] & (best <= shown.rank + 1)
+        def options(rankings: Rankings, prefixes: Prefixes) -> Options:
+            candidates = prefixes.available[:, :-1] & (best <= prefixes.rank + 1)
             shape = candidates.shape
             nobody = np.broadcast_to(NOBODY, shape)
             return np.broadcast_to(docs, shape), nobody, candidates.astype(np.float64)
@@ -377,33 +374,33 @@ class PairwisePreference(InterleavingMethod):
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         length = lists.shape[1]
-        best = rankings.best[lists]
+        best = rankings.best_ranks[lists]
         ranks = rankings.ranks[:, lists]
         weight = pair_weights(rankings, length)
         last = np.where(clicks.any(axis=1), length - clicks[:, ::-1].argmax(axis=1), 0)
         credits = np.zeros((len(rankings.rankers), len(lists)))
-        used = np.zeros(len(lists))
-        for place in range(length):
+        n_pairs = np.zeros(len(lists))
+        for position in range(length):
             for other in range(length):
-                prefers = clicks[:, place] & ~clicks[:, other] & (lists[:, other] >= 0)
+                prefers = clicks[:, position] & ~clicks[:, other] & (lists[:, other] >= 0)
                 if self.pairs == "all":
                     prefers &= other <= last
-                elif other > place + 1:
+                elif other > position + 1:
                     continue
-                needed = np.maximum(best[:, place], best[:, other])
-                counts = prefers & (min(place, other) + 1 >= needed)
-                if not counts.any():
+                first_ranks = np.maximum(best[:, position], best[:, other])
+                is_counted = prefers & (min(position, other) + 1 >= first_ranks)
+                if not is_counted.any():
                     continue
-                rows = np.flatnonzero(counts)
-                better = np.minimum(best[rows, place], best[rows, other])
-                weights = weight[better, needed[rows]]
+                rows = np.flatnonzero(is_counted)
+                better_ranks = np.minimum(best[rows, position], best[rows, other])
+                weights = weight[better_ranks, first_ranks[rows]]
                 if np.isinf(weights).any():
                     raise PolicyError(f"a list cannot have been drawn by {self}")
-                order = np.sign(ranks[:, rows, other] - ranks[:, rows, place])
+                order = np.sign(ranks[:, rows, other] - ranks[:, rows, position])
                 credits[:, rows] += weights * order
-                used[rows] += 1
+                n_pairs[rows] += 1
         if self.mean:
-            credits /= np.maximum(used, 1)
+            credits /= np.maximum(n_pairs, 1)
         return credits.T
 
 
@@ -413,25 +410,26 @@ def pair_weights(rankings: Rankings, length: int) -> Floats:
     Shape (length + 1, length + 1): 1 / w, w the product over ranks x from the better to before the
     worse of 1 - 1 / (documents in the top x of any ranker, minus the x - 1 that are shown).
     """
-    union: Ints = np.bincount(np.minimum(rankings.best, length + 1), minlength=length + 2).cumsum()
+    best = np.minimum(rankings.best_ranks, length + 1)
+    union: Ints = np.bincount(best, minlength=length + 2).cumsum()
     weights = np.ones((length + 1, length + 1))
     for better in range(1, length + 1):
         for worse in range(better + 1, length + 1):
-            remaining = union[worse - 1] - (worse - 2)
-            step = remaining / (remaining - 1) if remaining > 1 else np.inf
+            n_remaining = union[worse - 1] - (worse - 2)
+            step = n_remaining / (n_remaining - 1) if n_remaining > 1 else np.inf
             weights[better, worse] = weights[better, worse - 1] * step
     return weights
 
 
 _ZERO = 1e-9
-"""Reduced costs and probabilities up to this are 0."""
+"""Reduced costs and probabilities up to this value count as 0."""
 
 
-def minimised(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
-    """Minimise the first costs, among the optima the second costs, and so on.
+def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
+    """Minimise the first costs, then the second costs among the optima, and so on.
 
     Over x >= 0 with matrix @ x = sums. Variables with a positive reduced cost are 0 in every
-    optimum, so each later program has the other columns alone, and no tolerance on earlier costs.
+    optimum, so each later program has only the other columns, and no tolerance on earlier costs.
     """
     from scipy.optimize import linprog
 
@@ -440,34 +438,34 @@ def minimised(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     for cost in costs:
         scale = max(float(np.abs(cost[columns]).max()), 1e-300)
-        scaled, submatrix = cost[columns] / scale, matrix[:, columns]
-        optimum = linprog(scaled, A_eq=submatrix, b_eq=sums, options=options)
+        scaled_cost, submatrix = cost[columns] / scale, matrix[:, columns]
+        optimum = linprog(scaled_cost, A_eq=submatrix, b_eq=sums, options=options)
         if not optimum.success:
             raise CranfieldError(f"the optimisation failed: {optimum.message}")
-        reduced = scaled - optimum.eqlin.marginals @ submatrix
-        on_face = (reduced <= _ZERO) | (optimum.x > _ZERO)
-        point, columns = optimum.x[on_face], columns[on_face]
+        reduced_costs = scaled_cost - optimum.eqlin.marginals @ submatrix
+        is_optimal = (reduced_costs <= _ZERO) | (optimum.x > _ZERO)
+        point, columns = optimum.x[is_optimal], columns[is_optimal]
     solution = np.zeros(matrix.shape[1])
-    solution[columns] = _polished(point, matrix[:, columns], sums)
+    solution[columns] = _polish_solution(point, matrix[:, columns], sums)
     return solution
 
 
-def _polished(point: Floats, matrix: Floats, sums: Floats) -> Floats:
-    """Reduce the errors of the equations to rounding, on the columns that are not 0."""
-    polished = np.where(point > _ZERO, point, 0.0)
-    used = np.flatnonzero(polished)
+def _polish_solution(point: Floats, matrix: Floats, sums: Floats) -> Floats:
+    """Reduce the residuals to rounding errors by changing the nonzero variables."""
+    solution = np.where(point > _ZERO, point, 0.0)
+    nonzero = np.flatnonzero(solution)
     for _ in range(3):
-        error = sums - matrix @ polished
-        polished[used] += np.linalg.lstsq(matrix[:, used], error, rcond=None)[0]
-    return np.maximum(polished, 0.0)
+        error = sums - matrix @ solution
+        solution[nonzero] += np.linalg.lstsq(matrix[:, nonzero], error, rcond=None)[0]
+    return np.maximum(solution, 0.0)
 
 
 _NO_BIAS = 1e-9
 """Largest difference of expected credit that counts as unbiased."""
 
 
-class _Optimising(InterleavingMethod):
-    """Base of optimised methods: credit by rank, constraints, linear program."""
+class _OptimisedMethod(InterleavingMethod):
+    """Base class of optimised methods: credit by rank, constraints, linear program."""
 
     credit: str
     outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
@@ -484,10 +482,8 @@ class _Optimising(InterleavingMethod):
     candidates: int = parameter(
         2_000,
         integer(1, 100_000),
-        (
-            "maximum number of lists that get a probability; if more are allowed, a random"
-            " sample of this size is used"
-        ),
+        "maximum number of lists that get a probability; if more are allowed, a random"
+        " sample of this size is used",
     )
     seed: int = parameter(0, integer(0), "seed of these draws")
 
@@ -501,9 +497,9 @@ class _Optimising(InterleavingMethod):
         raise NotImplementedError
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:
-        allowed = self._allowed(rankings, length)
-        credits = np.c_[self.credit_of(rankings), np.zeros(len(rankings.rankers))][:, allowed]
-        # A row for each pair of rankers and rank, pairs first; in units of the largest credit.
+        codes = self._allowed_lists(rankings, length)
+        credits = np.c_[self.credit_of(rankings), np.zeros(len(rankings.rankers))][:, codes]
+        # One row per pair of rankers and rank, by pair; scaled by the largest credit.
         pairs = combinations(credits.cumsum(axis=2), 2)
         bias = np.concatenate([(first - second).T for first, second in pairs])
         unit = max(float(np.abs(bias).max(initial=0)), 1e-300)
@@ -514,18 +510,18 @@ class _Optimising(InterleavingMethod):
                 f"{self} has no unbiased solution for these rankings:"
                 f" expected credits differ by up to {imbalance.max():.6g}"
             )
-        positive = p > 0
-        nobody = np.full_like(allowed[positive], NOBODY)
-        return Distribution(rankings, allowed[positive], nobody, p[positive], imbalance)
+        is_positive = p > 0
+        nobody = np.full_like(codes[is_positive], NOBODY)
+        return Distribution(rankings, codes[is_positive], nobody, p[is_positive], imbalance)
 
     def _probabilities(self, bias: Floats, cost: Floats, length: int, unit: float) -> Floats:
         """Solve the linear program, whose variables are probabilities, bias by rank, and slacks."""
         rows, lists = bias.shape
-        allowed = np.tile(np.eye(length), (2 * rows // length, 1))
+        allowances = np.tile(np.eye(length), (2 * rows // length, 1))
         matrix = np.block(
             [
                 [np.ones((1, lists)), np.zeros((1, length + 2 * rows))],
-                [np.concatenate([bias, -bias]), -allowed, np.eye(2 * rows)],
+                [np.concatenate([bias, -bias]), -allowances, np.eye(2 * rows)],
             ]
         )
         bias_cost, list_cost, ties = np.zeros((3, matrix.shape[1]))
@@ -537,35 +533,35 @@ class _Optimising(InterleavingMethod):
             costs = [bias_cost, list_cost, ties]
         else:
             costs = [list_cost + self.slack * unit * bias_cost, ties]
-        p = minimised(costs, matrix, np.r_[1.0, np.zeros(2 * rows)])[:lists]
+        p = minimise_in_order(costs, matrix, np.r_[1.0, np.zeros(2 * rows)])[:lists]
         return np.asarray(p / p.sum())
 
-    def _allowed(self, rankings: Rankings, length: int) -> Indices:
+    def _allowed_lists(self, rankings: Rankings, length: int) -> Indices:
         """Return lists whose prefixes are unions of prefixes of the rankings, sorted by codes."""
-        steps = Steps(rankings, length, _prefixes)
-        distribution = steps.listed(self.candidates)
+        steps = Steps(rankings, length, _prefix_options)
+        distribution = steps.enumerate(self.candidates)
         if distribution is not None:
             return distribution.lists
-        drawn, _ = steps.drawn(uniforms(self.seed, 0, self.candidates, length))
-        own = np.full((len(rankings.rankers), length), NOBODY, dtype=np.intp)
+        samples, _ = steps.draw(uniforms(self.seed, 0, self.candidates, length))
+        full_rankings = np.full((len(rankings.rankers), length), NOBODY, dtype=np.intp)
         top = rankings.orders[:, :length]
-        own[:, : top.shape[1]] = top
-        return np.unique(np.concatenate([own[rankings.sizes >= length], drawn]), axis=0)
+        full_rankings[:, : top.shape[1]] = top
+        return np.unique(np.concatenate([full_rankings[rankings.sizes >= length], samples]), axis=0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         credit = np.where(clicks, self.credit_of(rankings)[:, lists], 0.0)
         return np.asarray(credit.sum(axis=2).T)
 
 
-def _prefixes(rankings: Rankings, shown: Shown) -> Options:
-    best = best_left(rankings, shown)
-    new = best >= 0
+def _prefix_options(rankings: Rankings, prefixes: Prefixes) -> Options:
+    best = best_available(rankings, prefixes)
+    is_new = best >= 0
     for ranker in range(1, best.shape[1]):
-        new[:, ranker] &= (best[:, :ranker] != best[:, ranker, None]).all(axis=1)
-    return best, np.broadcast_to(NOBODY, best.shape), new.astype(np.float64)
+        is_new[:, ranker] &= (best[:, :ranker] != best[:, ranker, None]).all(axis=1)
+    return best, np.broadcast_to(NOBODY, best.shape), is_new.astype(np.float64)
 
 
-class Optimised(_Optimising):
+class Optimised(_OptimisedMethod):
     """The most sensitive distribution of lists of two rankers for which random clicks are unbiased.
 
     Every prefix of a list is a union of prefixes of the rankings. Down to each rank the expected
@@ -582,10 +578,8 @@ class Optimised(_Optimising):
     credit: str = parameter(
         "linear",
         choice("linear", "inverse"),
-        (
-            "credit of a click: minus the rank, or 1 / rank; documents that a ranking lacks"
-            " count as after its last rank"
-        ),
+        "credit of a click: minus the rank, or 1 / rank; documents that a ranking lacks"
+        " count as after its last rank",
     )
 
     def cost(self, credits: Floats) -> Floats:
@@ -593,13 +587,13 @@ class Optimised(_Optimising):
         difference = credits[0] - credits[1]
         first = (difference > 0) @ attention / attention.sum()
         second = (difference < 0) @ attention / attention.sum()
-        either = first + second
-        share = divided(first, either, 0.0)
-        p = np.clip([share, 1 - share], 1e-300, 1)
-        return np.asarray(either * (p * np.log(p)).sum(axis=0))
+        total = first + second
+        fraction = divide(first, total, 0.0)
+        p = np.clip([fraction, 1 - fraction], 1e-300, 1)
+        return np.asarray(total * (p * np.log(p)).sum(axis=0))
 
 
-class OptimisedMultileaving(_Optimising):
+class OptimisedMultileaving(_OptimisedMethod):
     """Equal expected credits of any number of rankers, and the least expected variance.
 
     The variance of a list is the sum over rankers of (credit weighted by attention 1 / rank, minus

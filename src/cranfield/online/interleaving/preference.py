@@ -24,46 +24,46 @@ from cranfield.base.errors import (
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.online.experiments.estimates import percentiles, two_sided
+from cranfield.online.experiments.estimates import percentiles, two_sided_pvalue
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.differences import p_of, ratio, t_interval
+from cranfield.significance.differences import difference_pvalues, ratio, t_interval
 from cranfield.significance.pairwise.ranks import binomial_pvalues
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import number
 
 TIE = 1e-9
-"""Credits that differ by no more are equal but for rounding."""
+"""Maximum difference of credits that is due to rounding."""
 
-DRAWN = 2**20
-"""Numbers that are drawn at a time; results of a seed depend on it."""
+BLOCK_DRAWS = 2**20
+"""Number of values drawn at a time; results of a seed depend on it."""
 
 
-Limits = tuple[float, float]
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Preference(Result):
     r"""Preference of users between two rankers A and B, with tests and confidence intervals.
 
-    Each interval comes from the test whose p-value stands beside it: it excludes the value of equal
-    rankers if and only if that p-value is at most 1 - confidence.
+    Each interval inverts the test of the p-value of the same name: it excludes the value of equal
+    rankers if and only if this p-value is at most 1 - confidence.
 
     Attributes
     ----------
     names, unit
-        A and B, wins are those of A; and the unit of the sign test and of the bootstrap.
+        A and B (wins are those of A), and the unit of the sign test and of the bootstrap.
     wins, losses, ties
-        Impressions in which A had more credit, less, and as much as B.
+        Numbers of impressions in which A had more credit than B, less, and as much.
     unit_wins, unit_losses, unit_ties
-        Units with more wins of A than losses, with more losses, and the others.
+        Numbers of units with more wins than losses, with more losses, and the others.
     expected
-        Share of wins among wins and losses of two equal rankers.
+        Expected proportion of wins among wins and losses of two equal rankers.
     pvalue, z, unit_interval
-        Of the exact sign test by unit, without ties: twice the smaller tail of the binomial
-        distribution; wins less those expected, by their standard deviation; the interval of
+        Exact sign test by unit, without ties: twice the smaller tail of the binomial distribution;
+        excess of wins divided by its standard deviation; the interval of
         `unit_outcome` that belongs to the test (Clopper and Pearson, 1934).
     outcome_interval, delta_interval, outcome_pvalue, delta_pvalue
-        Intervals and p-values of `outcome` and `delta`. Where each unit has one impression they are
+        Intervals and p-values of `outcome` and `delta`. If each unit has one impression, they are
         those of the sign test, given the number of ties; otherwise percentiles of a bootstrap over
         units. NaN if all resamples are equal.
     credit, credit_interval, credit_pvalue
@@ -73,7 +73,7 @@ class Preference(Result):
     confidence, resamples, seed
         Confidence level, number of bootstrap resamples (0: no bootstrap), and the seed.
     notes
-        Notes for the reader, such as excluded impressions.
+        Remarks on the data, such as excluded impressions.
     """
 
     name: ClassVar[str] = "preference"
@@ -98,13 +98,13 @@ class Preference(Result):
     expected: float
     pvalue: float
     z: float
-    unit_interval: Limits
-    outcome_interval: Limits
-    delta_interval: Limits
+    unit_interval: Interval
+    outcome_interval: Interval
+    delta_interval: Interval
     outcome_pvalue: float
     delta_pvalue: float
     credit: float
-    credit_interval: Limits
+    credit_interval: Interval
     credit_pvalue: float
     confidence: float
     resamples: int
@@ -142,11 +142,11 @@ class Preference(Result):
         return round(1 - self.confidence, 12)
 
     def _frame(self) -> pl.DataFrame:
-        exact = "sign test, Clopper-Pearson"
-        method = f"bootstrap by {self.unit}" if self.resamples else exact
+        sign_test = "sign test, Clopper-Pearson"
+        method = f"bootstrap by {self.unit}" if self.resamples else sign_test
         outcome = (self.outcome, *self.outcome_interval, self.outcome_pvalue, method)
         delta = (self.delta, *self.delta_interval, self.delta_pvalue, method)
-        unit = (self.unit_outcome, *self.unit_interval, self.pvalue, exact)
+        unit = (self.unit_outcome, *self.unit_interval, self.pvalue, sign_test)
         credit = (self.credit, *self.credit_interval, self.credit_pvalue, "t-test")
         rows = [("outcome", "impression", *outcome), ("Delta", "impression", *delta)]
         if self.unit != "impression":
@@ -158,27 +158,27 @@ class Preference(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence with the result: of the sign test, or else of the bootstrap."""
+        """One sentence with the result of the sign test, or else of the bootstrap."""
         a, b = self.names
-        decided = self.wins + self.losses
-        if not decided:
+        n = self.wins + self.losses
+        if not n:
             return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
-        equal = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
+        note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
         counts = (
-            f"Of {counted(decided, 'impression')} that decide{'s' if decided == 1 else ''} between"
+            f"Of {counted(n, 'impression')} that decide{'s' if n == 1 else ''} between"
             f" {a} and {b}, {a} wins {self.wins:,} ({100 * self.outcome:.1f}%;"
-            f" {counted(self.ties, 'more tie')}{equal})."
+            f" {counted(self.ties, 'more tie')}{note})."
         )
-        pvalue, share, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
+        pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
             # The expected proportion is one of impressions: only the bootstrap tests it.
-            pvalue, share, test = self.outcome_pvalue, self.outcome, f"bootstrap by {self.unit}"
+            pvalue, outcome, test = self.outcome_pvalue, self.outcome, f"bootstrap by {self.unit}"
         if np.isnan(pvalue):
             return f"{counts} The difference was not tested."
         evidence = f"{test}: p = {pvalue:.2g}"
         if pvalue > self.alpha:
             return f"{counts} The difference is not significant at {self.alpha:g} ({evidence})."
-        return f"{counts} Users prefer {a if share > self.expected else b} ({evidence})."
+        return f"{counts} Users prefer {a if outcome > self.expected else b} ({evidence})."
 
     def heading(self) -> list[str]:
         a, b = self.names
@@ -198,7 +198,7 @@ class Preference(Result):
 
 
 def outcome_of(counts: Ints) -> Floats:
-    """Return w / (w + l) of wins and losses, NaN where there are only ties."""
+    """Return w / (w + l) for wins w and losses l, NaN if there are only ties."""
     wins, losses = counts[..., 0], counts[..., 1]
     with np.errstate(invalid="ignore"):
         return np.asarray(np.divide(wins, wins + losses))
@@ -208,8 +208,8 @@ def delta_of(counts: Ints) -> Floats:
     return np.asarray((counts[..., 0] - counts[..., 1]) / (2 * counts.sum(axis=-1)))
 
 
-MOST = 10**8
-"""Impressions that are counted."""
+MAX_IMPRESSIONS = 10**8
+"""Maximum number of impressions."""
 
 
 def preference_of(
@@ -229,11 +229,11 @@ def preference_of(
     Parameters
     ----------
     wins, losses, ties
-        Impressions in which A had more credit, less, and as much as B.
+        Numbers of impressions in which A had more credit than B, less, and as much.
     names
         A and B.
     expected
-        Expected proportion of wins, among wins and losses, for equal rankers: other than 1/2 where
+        Expected proportion of wins, among wins and losses, for equal rankers; other than 1/2 if
         the interleaving is known to be biased.
     confidence
         Confidence level of all intervals.
@@ -241,7 +241,7 @@ def preference_of(
     Raises
     ------
     PolicyError
-        For counts that are not whole numbers from 0, or are all 0.
+        For counts that are not integers >= 0, or are all 0.
 
     Notes
     -----
@@ -251,15 +251,15 @@ def preference_of(
 
     Examples
     --------
-    >>> found = preference_of(40, 109, 374)
-    >>> round(found.outcome, 4), round(found.delta, 6), f"{found.pvalue:.3e}"
+    >>> result = preference_of(40, 109, 374)
+    >>> round(result.outcome, 4), round(result.delta, 6), f"{result.pvalue:.3e}"
     (0.2685, -0.065966, '1.409e-08')
     >>> round(preference_of(40, 109, 374, expected=0.28).pvalue, 3)
     0.834
     """
     check_several("names", names)
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
-        check_whole(name, value, 0, MOST)
+        check_whole(name, value, 0, MAX_IMPRESSIONS)
     number = np.array([ties, losses, wins], dtype=np.int64)
     kinds = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
     return _preference(kinds, number, None, names, "impression", (), (expected, confidence, 0, 0))
@@ -282,8 +282,8 @@ def preference_by_credits(
     ----------
     credits
         Credit of A and of B in each impression, shape (impressions, 2), such as the `credits` of an
-        interleaver; NaN where one took no part. Or how each impression compares A with B, shape
-        (impressions,), such as the `outcomes` of an interleaver: above 0 where A wins.
+        interleaver; NaN if a ranker took no part. Or the outcome of each impression, shape
+        (impressions,), such as the `outcomes` of an interleaver: above 0 if A wins.
     units
         Unit of each impression, such as its user; by default impressions are independent.
     unit
@@ -302,8 +302,8 @@ def preference_by_credits(
 
     Examples
     --------
-    >>> found = preference_by_credits([[1, 0], [2, 0], [0, 1]], ["ann", "ann", "bob"], unit="user")
-    >>> found.wins, found.losses, found.unit_wins, found.unit_losses, found.pvalue
+    >>> result = preference_by_credits([[1, 0], [2, 0], [0, 1]], ["u", "u", "v"], unit="user")
+    >>> result.wins, result.losses, result.unit_wins, result.unit_losses, result.pvalue
     (2, 1, 1, 1, 1.0)
     """
     check_several("names", names)
@@ -334,11 +334,11 @@ def checked_credits(credits: Any) -> Floats:
 
 
 def unit_codes(units: Any, impressions: int) -> Indices:
-    """Number the units of impressions; without units each impression is one."""
+    """Number the units of impressions; without units each impression is its own unit."""
     if units is None:
         return np.arange(impressions)
-    wrong = "units must be labels, one per impression"
-    labels = as_array(units, wrong)
+    requirement = "units must be labels, one per impression"
+    labels = as_array(units, requirement)
     if labels.shape != (impressions,):
         raise PolicyError(
             f"units must have a label per impression, got shape {labels.shape} for"
@@ -347,7 +347,7 @@ def unit_codes(units: Any, impressions: int) -> Indices:
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
-        raise PolicyError(f"{wrong}, of kinds that can be sorted") from None
+        raise PolicyError(f"{requirement}, of kinds that can be sorted") from None
 
 
 Options = tuple[float, float, int, int]
@@ -365,16 +365,16 @@ def preference_between(
 ) -> Preference:
     """Test the preference between two rankers from the credits and the unit of each impression."""
     difference = first - second
-    compared = ~np.isnan(difference)
-    if not compared.all():
-        without = counted(int((~compared).sum()), "impression")
-        notes = [*notes, f"{without} excluded: only one of the two rankers took part"]
-    difference = difference[compared]
-    known, code = np.unique(units[compared], return_inverse=True)
+    is_compared = ~np.isnan(difference)
+    if not is_compared.all():
+        excluded = counted(int((~is_compared).sum()), "impression")
+        notes = [*notes, f"{excluded} excluded: only one of the two rankers took part"]
+    difference = difference[is_compared]
+    unit_ids, code = np.unique(units[is_compared], return_inverse=True)
     sign = np.where(np.abs(difference) <= TIE, 0, np.sign(difference))
-    counts = [np.bincount(code[sign == one], minlength=known.size) for one in (1, -1, 0)]
+    counts = [np.bincount(code[sign == value], minlength=unit_ids.size) for value in (1, -1, 0)]
     outcomes = np.stack(counts, axis=1).astype(np.int64)
-    credit = np.bincount(code, difference, known.size) / outcomes.sum(axis=1)
+    credit = np.bincount(code, difference, unit_ids.size) / outcomes.sum(axis=1)
     kinds, number = np.unique(outcomes, axis=0, return_counts=True)
     return _preference(kinds, number, credit, names, unit, notes, options)
 
@@ -390,7 +390,7 @@ def _preference(
 ) -> Preference:
     """Test a preference from wins, losses and ties of kinds of units, and the number of each kind.
 
-    `credit` is the mean difference of credit by unit, None where only outcomes are known.
+    `credit` is the mean difference of credit by unit, None if only outcomes are known.
     """
     expected, confidence, resamples, seed = options
     check_share("expected", expected)
@@ -405,48 +405,49 @@ def _preference(
         )
     wins, losses, ties = map(int, number @ kinds)
     sign = np.sign(kinds[:, 0] - kinds[:, 1])
-    ahead, behind, level = (int(number[sign == one].sum()) for one in (1, -1, 0))
-    decided = ahead + behind
+    ahead, behind, level = (int(number[sign == value].sum()) for value in (1, -1, 0))
+    n = ahead + behind
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.divide(ahead - decided * expected, np.sqrt(decided * expected * (1 - expected)))
+        z = np.divide(ahead - n * expected, np.sqrt(n * expected * (1 - expected)))
     # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
     counts = np.array(ahead), np.array(behind)
     tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
     pvalue = min(1.0, 2 * float(min(tails)))
-    low, high = map(float, clopper_pearson(np.array(ahead), np.array(decided), confidence))
+    low, high = map(float, clopper_pearson(np.array(ahead), np.array(n), confidence))
     notes = list(notes)
     if (kinds.sum(axis=1) > 1).any():
-        check_whole("resamples", resamples, 1, MOST_RESAMPLES)
+        check_whole("resamples", resamples, 1, MAX_RESAMPLES)
         check_whole("the seed", seed, 0)
         if expected != 0.5:
-            # The probability that a unit with many impressions is ahead is not known.
+            # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.array(np.nan), np.nan
             notes.append(
                 f"an expected proportion other than 0.5 refers to impressions, so no sign test by"
                 f" {unit} is computed; the bootstrap p-value of the outcome tests it"
             )
-        samples = _resampled(kinds, number, resamples, seed)
+        samples = _resample_units(kinds, number, resamples, seed)
         outcomes = outcome_of(samples)
         outcome = _bootstrap(outcomes, expected, confidence)
         delta = _bootstrap(delta_of(samples), 0.0, confidence)
-        empty = int(np.isnan(outcomes).sum())
-        if empty and decided:
-            notes.append(f"{counted(empty, 'bootstrap sample')} with ties only excluded")
-        same = ["outcome"] if decided and np.isnan(outcome[0]) else []
-        same += ["Delta"] if np.isnan(delta[0]) else []
-        if same:
+        n_empty = int(np.isnan(outcomes).sum())
+        if n_empty and n:
+            notes.append(f"{counted(n_empty, 'bootstrap sample')} with ties only excluded")
+        constants = ["outcome"] if n and np.isnan(outcome[0]) else []
+        constants += ["Delta"] if np.isnan(delta[0]) else []
+        if constants:
             notes.append(
-                f"{' and '.join(same)} equal in all bootstrap samples: no interval can be computed"
+                f"{' and '.join(constants)} equal in all bootstrap samples: no interval can be"
+                " computed"
             )
     else:
         resamples = seed = 0
-        share = decided / (decided + level) if decided else np.nan
+        fraction = n / (n + level) if n else np.nan
         outcome = low, high, pvalue
-        delta = share * (low - 0.5), share * (high - 0.5), pvalue
+        delta = fraction * (low - 0.5), fraction * (high - 0.5), pvalue
     if expected != 0.5:
         # Equal rankers have a Delta other than 0, which depends on the proportion of ties.
         delta = *delta[:2], np.nan
-    mean, credit_interval, credit_pvalue = _credit_by_t(credit, confidence)
+    mean, credit_interval, credit_pvalue = _test_credit(credit, confidence)
     if np.isnan(credit_pvalue) and not np.isnan(mean):
         notes.append(
             "difference of credit equal in all units: no interval can be computed"
@@ -455,7 +456,7 @@ def _preference(
         )
     return Preference(
         *(pair, unit, wins, losses, ties, ahead, behind, level, float(expected), pvalue),
-        z=float(z) if decided else 0.0,
+        z=float(z) if n else 0.0,
         unit_interval=(low, high),
         outcome_interval=outcome[:2],
         delta_interval=delta[:2],
@@ -471,27 +472,27 @@ def _preference(
     )
 
 
-def _resampled(kinds: Ints, number: Ints, resamples: int, seed: int) -> Ints:
-    """Draw units with replacement: wins, losses and ties by sample, shape (resamples, 3)."""
+def _resample_units(kinds: Ints, number: Ints, resamples: int, seed: int) -> Ints:
+    """Resample units; return wins, losses and ties by sample, shape (resamples, 3)."""
     units = int(number.sum())
-    drawn = np.empty((resamples, 3), dtype=np.int64)
-    for part, rows in enumerate(row_slices(resamples, len(kinds), DRAWN)):
-        # The numbers of drawn units of each kind are multinomial.
+    samples = np.empty((resamples, 3), dtype=np.int64)
+    for block, rows in enumerate(row_slices(resamples, len(kinds), BLOCK_DRAWS)):
+        # The number of drawn units of each kind is multinomial.
         size = rows.stop - rows.start
-        drawn[rows] = stream(seed, part).multinomial(units, number / units, size=size) @ kinds
-    return drawn
+        samples[rows] = stream(seed, block).multinomial(units, number / units, size=size) @ kinds
+    return samples
 
 
 def _bootstrap(values: Floats, null: float, confidence: float) -> tuple[float, float, float]:
     """Return a percentile interval and its p-value; NaN if all values are equal."""
-    known = values[~np.isnan(values)]
-    if not known.size or np.ptp(known) <= TIE:
+    finite = values[~np.isnan(values)]
+    if not finite.size or np.ptp(finite) <= TIE:
         return np.nan, np.nan, np.nan
-    return *percentiles(known, confidence), two_sided(known - null)
+    return *percentiles(finite, confidence), two_sided_pvalue(finite - null)
 
 
-def _credit_by_t(credit: Floats | None, level: float) -> tuple[float, Limits, float]:
-    """Return the mean of a difference of credit by unit, with interval and p-value of its t-test.
+def _test_credit(credit: Floats | None, level: float) -> tuple[float, Interval, float]:
+    """Return the mean difference of credit by unit, with interval and p-value of the t-test.
 
     Interval and p-value are NaN for one unit, or if all units have the same difference.
     """
@@ -503,5 +504,5 @@ def _credit_by_t(credit: Floats | None, level: float) -> tuple[float, Limits, fl
     df = credit.size - 1
     error = np.array(credit.std(ddof=1) / np.sqrt(credit.size))
     low, high = t_interval(mean, error, df, level)
-    pvalue = p_of(ratio(mean, error), error, df, "two-sided")
+    pvalue = difference_pvalues(ratio(mean, error), error, df, "two-sided")
     return float(mean), (float(low), float(high)), float(pvalue)

@@ -24,7 +24,7 @@ from cranfield.online.interleaving.preference import (
     unit_codes,
 )
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.corrections.pvalue_corrections import adjusted
+from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,11 +34,11 @@ class PreferenceMatrix(Result):
     Attributes
     ----------
     rankers
-        Their names.
+        Names of the rankers.
     pairs
-        The preference of each pair, in order (1, 2), (1, 3), …, (2, 3), ….
+        Preferences of the pairs, in order (1, 2), (1, 3), …, (2, 3), ….
     pvalues
-        Of the sign tests of the pairs, corrected, in the same order.
+        Corrected p-values of the sign tests of the pairs, in the same order.
     correction
         Name of the correction.
     notes
@@ -69,7 +69,7 @@ class PreferenceMatrix(Result):
 
     @property
     def delta(self) -> Floats:
-        """The `delta` of each ranker, by row, against each other one, by column."""
+        """The `delta` of each ranker, by row, against each other ranker, by column."""
         upper = self._matrix([pair.delta for pair in self.pairs])
         return upper - upper.T
 
@@ -81,7 +81,7 @@ class PreferenceMatrix(Result):
         return upper | upper.T
 
     def _matrix(self, values: ArrayLike) -> Floats:
-        """Return values of pairs above the diagonal of a matrix."""
+        """Return a matrix with the values of pairs above its diagonal."""
         upper = np.zeros((len(self.rankers),) * 2)
         upper[np.triu_indices(len(self.rankers), 1)] = values
         return upper
@@ -97,17 +97,17 @@ class PreferenceMatrix(Result):
         significant
             Whether only significant preferences count.
         """
-        preferred = self.delta > 0
+        is_preferred = self.delta > 0
         if significant:
-            preferred &= self.significant
-        graph = csr_array(preferred)
-        number, part = connected_components(graph, connection="strong")
-        groups = (np.flatnonzero(part == k) for k in range(number))
-        cycles = [_shortest_cycle(preferred, group) for group in groups if len(group) > 1]
+            is_preferred &= self.significant
+        graph = csr_array(is_preferred)
+        number, component = connected_components(graph, connection="strong")
+        groups = (np.flatnonzero(component == k) for k in range(number))
+        cycles = [_shortest_cycle(is_preferred, group) for group in groups if len(group) > 1]
         return [tuple(self.rankers[k] for k in cycle) for cycle in sorted(cycles)]
 
     def error(self, reference: Mapping[str, float] | Sequence[str]) -> float:
-        r"""Return the proportion of ordered pairs whose preference has not the sign of a reference.
+        r"""Return the proportion of ordered pairs that a reference prefers in the other direction.
 
         .. math:: E_{bin} = \frac{1}{|R| (|R| - 1)} \sum_{i \ne j}
             [\mathrm{sgn}\, \hat P_{ij} \ne \mathrm{sgn}\, P_{ij}]
@@ -117,8 +117,8 @@ class PreferenceMatrix(Result):
         Parameters
         ----------
         reference
-            A score of each ranker, such as its nDCG, the higher the better; or the rankers in
-            order, the best first.
+            Score of each ranker, such as its nDCG, higher is better; or the rankers in order, best
+            first.
         """
         check_several("reference", reference)
         if not isinstance(reference, Mapping):
@@ -129,9 +129,9 @@ class PreferenceMatrix(Result):
         scores = np.array([reference[name] for name in self.rankers], dtype=float)
         if np.isnan(scores).any():
             raise PolicyError("scores of reference must be numbers, got NaN")
-        wrong = np.sign(self.delta) != np.sign(scores[:, None] - scores)
+        is_wrong = np.sign(self.delta) != np.sign(scores[:, None] - scores)
         size = len(self.rankers)
-        return float(wrong.sum() / (size * (size - 1)))
+        return float(is_wrong.sum() / (size * (size - 1)))
 
     def _frame(self) -> pl.DataFrame:
         rows = [
@@ -156,17 +156,17 @@ class PreferenceMatrix(Result):
         ]
 
 
-def _shortest_cycle(preferred: Bools, group: Indices) -> list[int]:
+def _shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
     """Return a shortest cycle among rankers that can be reached from each other."""
-    inside = preferred[np.ix_(group, group)]
-    graph, best = csr_array(inside), list(range(len(group) + 1))
+    is_preferred_in_group = is_preferred[np.ix_(group, group)]
+    graph, best = csr_array(is_preferred_in_group), list(range(len(group) + 1))
     for start in range(len(group)):
-        reached, before = breadth_first_order(graph, start)
-        # The first one reached from which the start is preferred closes the shortest cycle.
-        last = next(int(k) for k in reached if inside[k, start])
+        reached, predecessors = breadth_first_order(graph, start)
+        # The first reached ranker that is preferred to the start closes the shortest cycle.
+        last = next(int(k) for k in reached if is_preferred_in_group[k, start])
         path = [last]
         while path[-1] != start:
-            path.append(int(before[path[-1]]))
+            path.append(int(predecessors[path[-1]]))
         if len(path) < len(best):
             best = path[::-1]
     return [int(group[k]) for k in best]
@@ -188,10 +188,10 @@ def preference_matrix_by_credits(
     Parameters
     ----------
     credits
-        Shape (impressions, rankers), such as the `credits` of a multileaver; NaN where a ranker
-        took no part.
+        Shape (impressions, rankers), such as the `credits` of an interleaver; NaN if a ranker took
+        no part.
     units, unit, confidence, resamples, seed
-        As for :func:`preference_by_credits`. Intervals are those of each pair alone.
+        As for :func:`preference_by_credits`. Intervals are not corrected.
     names
         Names of the rankers; by default numbers from 1.
     correction
@@ -205,10 +205,11 @@ def preference_matrix_by_credits(
 
     Examples
     --------
-    >>> found = preference_matrix_by_credits([[2, 1, 0]] * 9 + [[0, 1, 2]], names=["a", "b", "c"])
-    >>> found.delta.tolist()
+    >>> credits = [[2, 1, 0]] * 9 + [[0, 1, 2]]
+    >>> matrix = preference_matrix_by_credits(credits, names=["a", "b", "c"])
+    >>> matrix.delta.tolist()
     [[0.0, 0.4, 0.4], [-0.4, 0.0, 0.4], [-0.4, -0.4, 0.0]]
-    >>> found.cycles(), found.error(["a", "c", "b"])
+    >>> matrix.cycles(), matrix.error(["a", "c", "b"])
     ([], 0.3333333333333333)
     """
     check_several("names", names)
@@ -237,12 +238,12 @@ def matrix_from(
             f"names must be {credits.shape[1]} different rankers, got {quoted(rankers)}"
         )
     pairs = []
-    for (first, own), (second, other) in combinations(zip(names, credits.T, strict=True), 2):
-        if np.isnan(own - other).all():
+    for (first, credit), (second, other) in combinations(zip(names, credits.T, strict=True), 2):
+        if np.isnan(credit - other).all():
             raise PolicyError(
                 f"no impression has credits of both {quoted(first)} and {quoted(second)}"
             )
         pair = first, second
-        pairs.append(preference_between(own, other, code, pair, unit, (), options))
-    pvalues = adjusted(np.array([pair.pvalue for pair in pairs]), correction)
+        pairs.append(preference_between(credit, other, code, pair, unit, (), options))
+    pvalues = adjust_pvalues(np.array([pair.pvalue for pair in pairs]), correction)
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))

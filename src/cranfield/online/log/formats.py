@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
-from cranfield.online.log.linking import Anomaly, Parts, placed
+from cranfield.online.log.linking import Anomaly, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
 from cranfield.online.log.tables import LINE, documents, is_blank, records, table_of
 from cranfield.sessions.log import Sessions
@@ -19,19 +19,19 @@ from cranfield.sources.columns import Table
 from cranfield.sources.text import decoded
 
 
-def parted(table: Table, clicks: bool = False) -> Parts:
+def split_flat_table(table: Table, clicks: bool = False) -> SourceTables:
     """Split a flat table; a page without results is a row without a document.
 
-    clicks: whether there is also a table of clicks.
+    clicks: whether the log also has a table of clicks.
     """
     frame = table.frame
-    of_page = [name for name in PAGE_TYPES if name in table.names]
-    pages = frame.select("page", *of_page).unique("page", keep="first", maintain_order=True)
+    page_columns = [name for name in PAGE_TYPES if name in table.names]
+    pages = frame.select("page", *page_columns).unique("page", keep="first", maintain_order=True)
     pages = pages.rename({"page": "id"})
-    place = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    page = placed(frame, place)["page"]
-    for name in of_page:
-        _check_same(table, name, pages[name].gather(page))
+    page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
+    page = number_pages(frame, page_rows)["page"]
+    for name in page_columns:
+        _check_page_values(table, name, pages[name].gather(page))
     has_doc = frame["doc"].is_not_null()
     if "doc" not in table.names and "rank" in table.names:
         raise InputError("has ranks, but no doc column", source=table.source)
@@ -39,27 +39,27 @@ def parted(table: Table, clicks: bool = False) -> Parts:
         has_rank = frame["rank"].is_not_null()
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
         table.refuse(has_doc & ~has_rank, lambda row: "has no rank")
-    number = _number_of_clicks(table, has_doc)
-    if number is None and has_doc.any() and not clicks:
-        problem = "has no column of clicks with values; clicks are treated as unknown"
-        warn(f"{table.source}: {problem}", stacklevel=4)
-    if number is not None:
-        table.refuse((number > 0) & ~has_doc, lambda row: "is clicked, but has no document")
-    of_results = tuple(name for name in RESULT_TYPES if name in table.names)
-    return Parts(
-        Table(pages, table.source, ("id", *of_page)),
-        replace(table.gather(has_doc.arg_true()), names=of_results),
-        None if number is None else _clicks(table, number),
+    n_clicks = _number_of_clicks(table, has_doc)
+    if n_clicks is None and has_doc.any() and not clicks:
+        note = "has no column of clicks with values; clicks are treated as unknown"
+        warn(f"{table.source}: {note}", stacklevel=4)
+    if n_clicks is not None:
+        table.refuse((n_clicks > 0) & ~has_doc, lambda row: "is clicked, but has no document")
+    result_columns = tuple(name for name in RESULT_TYPES if name in table.names)
+    return SourceTables(
+        Table(pages, table.source, ("id", *page_columns)),
+        replace(table.gather(has_doc.arg_true()), names=result_columns),
+        None if n_clicks is None else _clicks_of_rows(table, n_clicks),
     )
 
 
-def _check_same(table: Table, name: str, first: pl.Series) -> None:
+def _check_page_values(table: Table, name: str, first: pl.Series) -> None:
     """Refuse a page whose rows differ from its first row in a column that belongs to the page."""
-    bad = table.frame[name].ne_missing(first)
-    if bad.any():
-        value = quoted(first.filter(bad)[0])
+    differs = table.frame[name].ne_missing(first)
+    if differs.any():
+        value = quoted(first.filter(differs)[0])
         table.refuse(
-            bad,
+            differs,
             lambda row: f"page {quoted(row['page'])} has {name} {value} and {quoted(row[name])}",
         )
 
@@ -68,67 +68,67 @@ def _number_of_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
     """Return the number of clicks on each row; None if the table has none for any row."""
     clicks, times = table.frame["clicks"], table.frame["click_time"]
     if clicks.null_count() < len(clicks):
-        if missing := int((clicks.is_null() & has_doc).sum()):
+        if n_missing := int((clicks.is_null() & has_doc).sum()):
             # In joined tables an empty cell means no click.
-            empty = f"{counted(missing, 'row')} without a number of clicks"
-            warn(f"{table.source}: {empty}; read as no click", stacklevel=4)
-        if timed := int(((clicks == 0) & times.is_not_null()).sum()):
-            contrary = f"{counted(timed, 'row')} with a time of a click and 0 clicks"
-            warn(f"{table.source}: {contrary}; read as no click", stacklevel=4)
+            note = f"{counted(n_missing, 'row')} without a number of clicks"
+            warn(f"{table.source}: {note}; read as no click", stacklevel=4)
+        if n_timed := int(((clicks == 0) & times.is_not_null()).sum()):
+            remark = f"{counted(n_timed, 'row')} with a time of a click and 0 clicks"
+            warn(f"{table.source}: {remark}; read as no click", stacklevel=4)
         return clicks.fill_null(0)
     return times.is_not_null().cast(pl.Int64) if times.null_count() < len(times) else None
 
 
-def _clicks(table: Table, number: pl.Series) -> Table:
+def _clicks_of_rows(table: Table, n_clicks: pl.Series) -> Table:
     names = ("page", "rank", "doc", "click_time", "dwell", "censored")
-    own = tuple(name.removeprefix("click_") for name in names if name in table.names)
-    frame = table.frame.select(names).rename({"click_time": "time"}).with_columns(clicks=number)
-    return replace(table, frame=frame, names=(*own, "clicks"))
+    columns = tuple(name.removeprefix("click_") for name in names if name in table.names)
+    frame = table.frame.select(names).rename({"click_time": "time"}).with_columns(clicks=n_clicks)
+    return replace(table, frame=frame, names=(*columns, "clicks"))
 
 
-_PLACE = pl.int_range(1, pl.len() + 1).over("page")
+_RANKS = pl.int_range(1, pl.len() + 1).over("page")
 """The rank of a row on its page, by the order of rows."""
 
 
-def _text(*names: str) -> pl.Struct:
+def _text_struct(*names: str) -> pl.Struct:
     return pl.Struct(dict.fromkeys(names, pl.String))
 
 
 _RANKINGS: dict[str, Any] = {
     **dict.fromkeys(("sid", "qid", "time"), pl.String),
-    "ranking": pl.List(_text("docid", "clicked", "team")),
+    "ranking": pl.List(_text_struct("docid", "clicked", "team")),
 }
 
 
 def read_living_labs(raw: bytes, source: str) -> Table:
-    """Read rankings `{sid, qid, time, ranking: [{docid, clicked, team}]}`, a row a result.
+    """Read rankings `{sid, qid, time, ranking: [{docid, clicked, team}]}`, one per line.
 
-    Pages are named by their number; those with teams are interleaved by team draft.
+    Pages are numbered; pages with teams were interleaved by team draft.
     """
     frame = records(raw, source, "living labs", _RANKINGS).rename(
         {"qid": "query", "sid": "session"}
     )
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
-    drafted = pl.col("team").is_not_null().any().over("page")
+    is_drafted = pl.col("team").is_not_null().any().over("page")
     frame = frame.with_columns(
-        rank=pl.when(pl.col("docid").is_not_null()).then(_PLACE),
-        method=pl.when(drafted).then(pl.lit("TeamDraft")),
+        rank=pl.when(pl.col("docid").is_not_null()).then(_RANKS),
+        method=pl.when(is_drafted).then(pl.lit("TeamDraft")),
     ).rename({"docid": "doc", "clicked": "clicks"})
     table = table_of(frame, FLAT, source, empty=False)
-    unknown = ~table.frame["team"].is_in(["site", "participant"])
+    is_unknown = ~table.frame["team"].is_in(["site", "participant"])
     table.refuse(
-        unknown.fill_null(False),
+        is_unknown.fill_null(False),
         lambda row: f"team {quoted(row['team'])} is neither 'site' nor 'participant'",
     )
     return table
 
 
-_LATEST = 1e11
-"""Seconds beyond which Python has no dates, roughly."""
+_MAX_SECONDS = 1e11
+"""Approximate number of seconds after which Python has no dates."""
 
 
-def read_sessions_as_log(sessions: Sessions) -> Parts:
+def read_sessions_as_log(sessions: Sessions) -> SourceTables:
     """Convert sessions, whose clocks start in 1970, to pages, results and clicks.
 
     Pages are named by session and query, such as `3-1`. A query without text has that of its topic.
@@ -137,52 +137,51 @@ def read_sessions_as_log(sessions: Sessions) -> Parts:
         raise InputError("expected sessions of one system, got several", source=sessions.source)
     for frame in (sessions.queries, sessions.clicks):
         start = frame["start"].fill_nan(None)
-        late = start.filter(start.abs() > _LATEST)
+        late = start.filter(start.abs() > _MAX_SECONDS)
         if late.len():
             raise InputError(f"time {late[0]:g} is not a number of seconds", source=sessions.source)
-    names, topics = (pl.Series(one, dtype=pl.String) for one in (sessions.names, sessions.topics))
+    labels = (sessions.names, sessions.topics)
+    names, topics = (pl.Series(values, dtype=pl.String) for values in labels)
     pages, results, clicks = (
         frame.with_columns(
             session=names.gather(frame["session"]), topic=topics.gather(frame["session"])
         ).with_columns(page=pl.concat_str("session", "query", separator="-"))
         for frame in (sessions.queries, sessions.results, sessions.clicks)
     )
-    at = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
+    time = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
     text = pl.when(pl.col("text") != "").then("text")
     query = pl.coalesce(text, "topic", "page")
     dwell = pl.col("end") - pl.col("start")
-    pages = pages.select("session", id="page", query=query, time=at)
-    clicks = clicks.select("page", "rank", time=at, dwell=dwell)
-    lost = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
+    pages = pages.select("session", id="page", query=query, time=time)
+    clicks = clicks.select("page", "rank", time=time, dwell=dwell)
+    anomaly = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
     results = results.select("page", "rank", "doc")
-    tables = _tables(pages, results, clicks, sessions.source, empty=True)
-    return tables._replace(anomalies=(lost,))
+    tables = _make_tables(pages, results, clicks, sessions.source, empty=True)
+    return tables._replace(anomalies=(anomaly,))
 
 
 QUERIES: dict[str, Any] = {
     **dict.fromkeys(("query_id", "user_query", "client_id", "user_id", "timestamp"), pl.String),
     "query_response_hit_ids": pl.List(pl.String),
-    "query_attributes": _text("session_id", "variant", "found", "method"),
+    "query_attributes": _text_struct("session_id", "variant", "found", "method"),
 }
-_SHOWN = "impression"
-_OF_RESULTS = ("team", "propensity", "grade")
+_IMPRESSION = "impression"
+_ATTRIBUTES = ("team", "propensity", "grade")
 EVENTS: dict[str, Any] = {
     **dict.fromkeys(("action_name", "query_id", "session_id", "timestamp"), pl.String),
     "event_attributes": pl.Struct(
         {
-            "object": _text("object_id"),
-            "position": _text("ordinal"),
-            **dict.fromkeys(("dwell", "censored", *_OF_RESULTS), pl.String),
+            "object": _text_struct("object_id"),
+            "position": _text_struct("ordinal"),
+            **dict.fromkeys(("dwell", "censored", *_ATTRIBUTES), pl.String),
         }
     ),
 }
 
 
 def read_ubi(
-    queries: tuple[bytes, str],
-    events: tuple[bytes, str] | None,
-    click_actions: Sequence[str],
-) -> Parts:
+    queries: tuple[bytes, str], events: tuple[bytes, str] | None, click_actions: Sequence[str]
+) -> SourceTables:
     """Read UBI queries and their events, given as bytes with the names of their sources.
 
     The results of a page are the documents of its `impression` events with a position; without
@@ -190,50 +189,50 @@ def read_ubi(
     :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Clicks
     of no query, and events that are neither clicks nor impressions, are counted.
     """
-    asked = records(documents(*queries, events=False), queries[1], "UBI queries", QUERIES)
-    asked = asked.unnest("query_attributes")
-    nameless = asked.filter(pl.col("query_id").is_null())
-    if nameless.height:
-        raise InputError("has no query_id", source=queries[1], line=nameless[LINE][0])
-    asked = _with_queries(asked, queries[1])
-    done = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
+    query_rows = records(documents(*queries, events=False), queries[1], "UBI queries", QUERIES)
+    query_rows = query_rows.unnest("query_attributes")
+    unnamed = query_rows.filter(pl.col("query_id").is_null())
+    if unnamed.height:
+        raise InputError("has no query_id", source=queries[1], line=unnamed[LINE][0])
+    query_rows = _fill_queries(query_rows, queries[1])
+    event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        done = records(documents(*events, events=True), events[1], "UBI events", EVENTS)
+        event_rows = records(documents(*events, events=True), events[1], "UBI events", EVENTS)
     # Browsers send events out of order, and a page may be shown again later.
-    done = done.unnest("event_attributes").unnest("object", "position")
-    done = done.with_columns(at=TIME.column("at", done["timestamp"])[0]).rename(
+    event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
+    event_rows = event_rows.with_columns(at=TIME.column("at", event_rows["timestamp"])[0]).rename(
         {"query_id": "page", "ordinal": "rank", "object_id": "doc", "timestamp": "time"}
     )
-    shown = pl.col("action_name") == _SHOWN
-    clicked = pl.col("action_name").is_in(click_actions)
-    known = pl.col("page").is_not_null()
+    is_impression = pl.col("action_name") == _IMPRESSION
+    is_click = pl.col("action_name").is_in(click_actions)
+    has_page = pl.col("page").is_not_null()
     anomalies: tuple[Anomaly, ...] = ()
     if events is not None:
-        done = _from_one(done, clicked | shown, events[1])
-        _check_actions(done, click_actions, events[1])
-        lost = done.filter(clicked & ~known).height
+        event_rows = _count_from_one(event_rows, is_click | is_impression, events[1])
+        _check_actions(event_rows, click_actions, events[1])
+        n_lost = event_rows.filter(is_click & ~has_page).height
         # Other events, such as purchases, do not belong to a log.
-        others = done.filter(~(clicked | shown).fill_null(False)).height
+        n_others = event_rows.filter(~(is_click | is_impression).fill_null(False)).height
         anomalies = (
-            Anomaly("clicks on no page", lost, "excluded", events[1]),
-            Anomaly("events of other kinds", others),
+            Anomaly("clicks on no page", n_lost, "excluded", events[1]),
+            Anomaly("events of other kinds", n_others),
         )
-    seen = done.filter(shown & known).drop_nulls(["rank", "doc"])
-    seen = seen.sort("at", nulls_last=True, maintain_order=True)
-    seen = seen.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
+    impressions = event_rows.filter(is_impression & has_page).drop_nulls(["rank", "doc"])
+    impressions = impressions.sort("at", nulls_last=True, maintain_order=True)
+    impressions = impressions.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
     # A query that is recorded again, such as for a facet, has other hits.
-    first = asked.unique("query_id", keep="first", maintain_order=True)
-    found = first.select(page="query_id", doc="query_response_hit_ids")
-    found = found.join(seen, on="page", how="anti").explode("doc").drop_nulls("doc")
-    found = found.with_columns(rank=_PLACE.cast(pl.String))
-    seen = seen.select("page", "rank", "doc", *_OF_RESULTS)
-    clicks = done.filter(clicked & known).select(
+    first_queries = query_rows.unique("query_id", keep="first", maintain_order=True)
+    hits = first_queries.select(page="query_id", doc="query_response_hit_ids")
+    hits = hits.join(impressions, on="page", how="anti").explode("doc").drop_nulls("doc")
+    hits = hits.with_columns(rank=_RANKS.cast(pl.String))
+    impressions = impressions.select("page", "rank", "doc", *_ATTRIBUTES)
+    clicks = event_rows.filter(is_click & has_page).select(
         "page", "rank", "doc", "time", "dwell", "censored", LINE
     )
-    sessions = done.filter(known).drop_nulls("session_id")
+    sessions = event_rows.filter(has_page).drop_nulls("session_id")
     sessions = sessions.unique("page", keep="first", maintain_order=True)
     sessions = sessions.select(query_id="page", of_events="session_id")
-    pages = asked.join(sessions, on="query_id", how="left", maintain_order="left").select(
+    pages = query_rows.join(sessions, on="query_id", how="left", maintain_order="left").select(
         *("variant", "found", "method", LINE),
         id="query_id",
         query="user_query",
@@ -241,53 +240,52 @@ def read_ubi(
         session=pl.coalesce("session_id", "of_events"),
         time="timestamp",
     )
-    return Parts(
+    return SourceTables(
         table_of(pages, PAGES, queries[1], empty=False),
-        # Results stand in two files.
-        table_of(pl.concat([found, seen], how="diagonal"), RESULTS, queries[1]),
+        # Results come from two files, so that their lines are unknown.
+        table_of(pl.concat([hits, impressions], how="diagonal"), RESULTS, queries[1]),
         None if events is None else table_of(clicks, CLICKS, events[1]),
         anomalies,
     )
 
 
-def _with_queries(asked: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Name the query of pages without text, such as those of a category, and count them."""
-    empty = asked["user_query"].str.strip_chars().fill_null("") == ""
-    if not empty.any():
-        return asked
-    pages = counted(int(empty.sum()), "page")
+def _fill_queries(queries: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Fill the query of pages without text, such as category pages, and report their number."""
+    is_empty = queries["user_query"].str.strip_chars().fill_null("") == ""
+    if not is_empty.any():
+        return queries
+    pages = counted(int(is_empty.sum()), "page")
     warn(f"{source}: {pages} with an empty user_query, read as {quoted(_NO_QUERY)}", stacklevel=4)
-    return asked.with_columns(user_query=asked["user_query"].set(empty, _NO_QUERY))
+    return queries.with_columns(user_query=queries["user_query"].set(is_empty, _NO_QUERY))
 
 
 _NO_QUERY = "(no query)"
 
 
-def _from_one(events: pl.DataFrame, of_results: pl.Expr, source: str) -> pl.DataFrame:
+def _count_from_one(events: pl.DataFrame, has_rank: pl.Expr, source: str) -> pl.DataFrame:
     """Count ordinals from 1 where a file counts them from 0."""
-    place = pl.col("rank").cast(pl.Int64, strict=False)
-    if not events.select((of_results & (place == 0)).any()).item():
+    ordinal = pl.col("rank").cast(pl.Int64, strict=False)
+    if not events.select((has_rank & (ordinal == 0)).any()).item():
         return events
     warn(f"{source}: ordinals count from 0, and are read as ranks from 1", stacklevel=4)
-    rank = pl.coalesce((place + 1).cast(pl.String), "rank")
+    rank = pl.coalesce((ordinal + 1).cast(pl.String), "rank")
     return events.with_columns(rank=rank)
 
 
 def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> None:
-    """Refuse events of which none is a click, but some may be clicks by another name."""
-    number = events["action_name"].drop_nulls().value_counts(sort=True).rows()
-    if not {name for name, _ in number} & {*clicks} and {name for name, _ in number} - {_SHOWN}:
-        listed = some_of([f"{quoted(name)} ({times:,})" for name, times in number], 12)
+    """Refuse events without clicks if other actions may be clicks of another name."""
+    actions = events["action_name"].drop_nulls().value_counts(sort=True).rows()
+    names = {name for name, _ in actions}
+    if not names & {*clicks} and names - {_IMPRESSION}:
+        action_list = some_of([f"{quoted(name)} ({times:,})" for name, times in actions], 12)
         raise InputError(
-            (
-                f"expected events with action_name {' or '.join(map(quoted, clicks))}, got"
-                f" {listed}; set click_actions=... to the actions that are clicks"
-            ),
+            f"expected events with action_name {' or '.join(map(quoted, clicks))}, got"
+            f" {action_list}; set click_actions=... to the actions that are clicks",
             source=source,
         )
 
 
-def read_yandex(raw: bytes, source: str) -> Parts:
+def read_yandex(raw: bytes, source: str) -> SourceTables:
     """Read records of the relevance prediction challenge of 2012, separated by tabs.
 
     A line is a query, `session time Q query region doc...`, or a click, `session time C doc`, which
@@ -300,22 +298,22 @@ def read_yandex(raw: bytes, source: str) -> Parts:
     frame = frame.with_columns(
         session=session.str.strip_chars(), time=time, kind=kind.str.strip_chars(), size=cell.len()
     )
-    query, click = pl.col("kind") == "Q", pl.col("kind") == "C"
-    fits = (query & (pl.col("size") >= 5)) | (click & (pl.col("size") == 4))
-    what = "Yandex (session time Q query region doc…, or session time C doc)"
-    _refuse(frame, ~fits.fill_null(False), what, source)
-    number = query.cast(pl.Int64).cum_sum()
-    frame = frame.with_columns(page=pl.when(query).then(number))
+    is_query, is_click = pl.col("kind") == "Q", pl.col("kind") == "C"
+    is_valid = (is_query & (pl.col("size") >= 5)) | (is_click & (pl.col("size") == 4))
+    form = "Yandex (session time Q query region doc…, or session time C doc)"
+    _refuse_lines(frame, ~is_valid.fill_null(False), form, source)
+    query_number = is_query.cast(pl.Int64).cum_sum()
+    frame = frame.with_columns(page=pl.when(is_query).then(query_number))
     frame = frame.with_columns(page=pl.col("page").forward_fill().over("session"))
-    queries = frame.filter(query)
-    name = pl.concat_str(cell.get(3), cell.get(4), separator="_")
-    pages = queries.select("session", "time", LINE, id="page", query=name)
+    queries = frame.filter(is_query)
+    query_name = pl.concat_str(cell.get(3), cell.get(4), separator="_")
+    pages = queries.select("session", "time", LINE, id="page", query=query_name)
     results = queries.select("page", LINE, doc=cell.slice(5)).explode("doc", empty_as_null=False)
-    clicks = frame.filter(click).select("page", "time", LINE, doc=cell.get(3, null_on_oob=True))
-    return _tables(pages, results.with_columns(rank=_PLACE), clicks, source)
+    clicks = frame.filter(is_click).select("page", "time", LINE, doc=cell.get(3, null_on_oob=True))
+    return _make_tables(pages, results.with_columns(rank=_RANKS), clicks, source)
 
 
-def read_pyclick(raw: bytes, source: str) -> Parts:
+def read_pyclick(raw: bytes, source: str) -> SourceTables:
     """Read pages `query TAB doc,doc,... : clicked doc , clicked doc`, with semicolons between."""
     frame = _lines(raw, source).with_columns(pl.col("text").str.split(";")).explode("text")
     frame = frame.with_columns(pl.col("text").str.strip_chars()).filter(pl.col("text") != "")
@@ -324,15 +322,16 @@ def read_pyclick(raw: bytes, source: str) -> Parts:
     )
     frame = frame.with_columns(fields.alias("fields")).unnest("fields")
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
-    _refuse(frame, frame["shown"].is_null(), "pages (query, tab, docs : clicked docs)", source)
+    form = "pages (query, tab, docs : clicked docs)"
+    _refuse_lines(frame, frame["shown"].is_null(), form, source)
 
-    def listed(name: str) -> pl.DataFrame:
+    def split_docs(name: str) -> pl.DataFrame:
         docs = pl.col(name).str.split(",").list.eval(pl.element().str.strip_chars())
         docs = pl.when(pl.col(name).str.strip_chars() != "").then(docs)
         return frame.select("page", LINE, doc=docs).explode("doc").drop_nulls("doc")
 
-    pages, results = frame.select("query", LINE, id="page"), listed("shown")
-    return _tables(pages, results.with_columns(rank=_PLACE), listed("clicked"), source)
+    pages, results = frame.select("query", LINE, id="page"), split_docs("shown")
+    return _make_tables(pages, results.with_columns(rank=_RANKS), split_docs("clicked"), source)
 
 
 def _lines(raw: bytes, source: str) -> pl.DataFrame:
@@ -341,21 +340,21 @@ def _lines(raw: bytes, source: str) -> pl.DataFrame:
     return frame.with_columns(pl.int_range(1, pl.len() + 1).alias(LINE))
 
 
-def _refuse(frame: pl.DataFrame, bad: pl.Expr | pl.Series, what: str, source: str) -> None:
-    wrong = frame.filter(bad)
-    if wrong.height:
-        text, line = wrong.row(0, named=True)["text"], wrong[LINE][0]
-        raise InputError(f"expected a line of {what}, got {quoted(text)}", source=source, line=line)
+def _refuse_lines(frame: pl.DataFrame, mask: pl.Expr | pl.Series, form: str, source: str) -> None:
+    bad_lines = frame.filter(mask)
+    if bad_lines.height:
+        text, line = bad_lines.row(0, named=True)["text"], bad_lines[LINE][0]
+        raise InputError(f"expected a line of {form}, got {quoted(text)}", source=source, line=line)
 
 
-def _tables(
+def _make_tables(
     pages: pl.DataFrame,
     results: pl.DataFrame,
     clicks: pl.DataFrame,
     source: str,
     empty: bool = False,
-) -> Parts:
-    return Parts(
+) -> SourceTables:
+    return SourceTables(
         table_of(pages, PAGES, source, empty=empty),
         table_of(results, RESULTS, source),
         table_of(clicks, CLICKS, source),

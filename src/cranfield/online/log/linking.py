@@ -14,23 +14,23 @@ from cranfield.online.log.query_log import (
     PAGE_TYPES,
     RESULT_TYPES,
     QueryLog,
-    counted_things,
-    typed,
+    cast_columns,
+    count_phrase,
 )
 from cranfield.sources.columns import Table
 from cranfield.sources.values import NO_NAME
 
 
 class Anomaly(NamedTuple):
-    """A number of anomalous records; those of a source with a treatment are worth a warning."""
+    """Number of records with an anomaly; those with a treatment are reported in a warning."""
 
-    what: str
+    kind: str
     number: int
     treatment: str = ""
     source: str = ""
 
 
-class Parts(NamedTuple):
+class SourceTables(NamedTuple):
     """Tables of a log, whose pages are named by their ids, and the anomalies in reading them."""
 
     pages: Table
@@ -39,154 +39,155 @@ class Parts(NamedTuple):
     anomalies: tuple[Anomaly, ...] = ()
 
 
-Linked = tuple[pl.DataFrame, list[Anomaly]]
-"""A table of a log, and its anomalies."""
+Checked = tuple[pl.DataFrame, list[Anomaly]]
+"""A table of a log and its anomalies."""
 
 
-def linked(parts: Parts, on_anomaly: str, max_queries: int | None) -> QueryLog:
-    """Make a log of tables whose pages are named by their ids, and warn of its anomalies."""
+def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) -> QueryLog:
+    """Link tables to one log, and warn of its anomalies."""
     refuse = on_anomaly == "refuse"
-    pages, of_pages = _pages(parts.pages, refuse)
-    place = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    results, of_results = typed(None, RESULT_TYPES), list[Anomaly]()
-    if parts.results is not None:
-        is_repeated = pages.height < parts.pages.frame.height
-        results, of_results = _results(parts.results, place, refuse, is_repeated)
-        _check_any("results", parts.results, results, parts.pages)
+    pages, page_anomalies = _check_pages(tables.pages, refuse)
+    page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
+    results, result_anomalies = cast_columns(None, RESULT_TYPES), list[Anomaly]()
+    if tables.results is not None:
+        is_repeated = pages.height < tables.pages.frame.height
+        results, result_anomalies = _check_results(tables.results, page_rows, refuse, is_repeated)
+        _check_overlap("results", tables.results, results, tables.pages)
     if not results.is_empty():
-        number = pages.height - results["page"].n_unique()
-        of_results.append(Anomaly("pages without results", number))
-    clicks, of_clicks = typed(None, CLICK_TYPES), list[Anomaly]()
-    if parts.clicks is not None:
-        table = _each_click(parts.clicks)
-        clicks, of_clicks = _clicks(table, place, pages, results, refuse)
-        _check_any("clicks on results", table, clicks, parts.pages)
-    anomalies = [*parts.anomalies, *of_pages, *of_results, *of_clicks]
-    numbers: dict[str, int] = {}
+        n_empty = pages.height - results["page"].n_unique()
+        result_anomalies.append(Anomaly("pages without results", n_empty))
+    clicks, click_anomalies = cast_columns(None, CLICK_TYPES), list[Anomaly]()
+    if tables.clicks is not None:
+        table = _repeat_clicks(tables.clicks)
+        clicks, click_anomalies = _check_clicks(table, page_rows, pages, results, refuse)
+        _check_overlap("clicks on results", table, clicks, tables.pages)
+    anomalies = [*tables.anomalies, *page_anomalies, *result_anomalies, *click_anomalies]
+    counts: dict[str, int] = {}
     for anomaly in anomalies:
         if anomaly.number:
-            numbers[anomaly.what] = numbers.get(anomaly.what, 0) + anomaly.number
+            counts[anomaly.kind] = counts.get(anomaly.kind, 0) + anomaly.number
     log = QueryLog(
-        _filled(pages),
-        _filled(results) if results.height else results.select("page", "rank", "doc"),
-        _filled(clicks),
-        parts.pages.source,
-        numbers,
-        has_clicks=parts.clicks is not None,
+        _drop_empty_columns(pages),
+        _drop_empty_columns(results) if results.height else results.select("page", "rank", "doc"),
+        _drop_empty_columns(clicks),
+        tables.pages.source,
+        counts,
+        has_clicks=tables.clicks is not None,
     )
     if max_queries is not None:
-        log = _without_bots(log, max_queries)
-    treated = {one.what: one for one in anomalies if one.number and one.treatment}
-    for what, anomaly in treated.items():
-        number_of_them = counted_things(numbers[what], what)
-        warn(f"{anomaly.source}: {number_of_them}, {anomaly.treatment}", stacklevel=3)
+        log = _drop_bots(log, max_queries)
+    by_kind = {item.kind: item for item in anomalies if item.number and item.treatment}
+    for kind, anomaly in by_kind.items():
+        count_text = count_phrase(counts[kind], kind)
+        warn(f"{anomaly.source}: {count_text}, {anomaly.treatment}", stacklevel=3)
     return log
 
 
-def _check_any(what: str, table: Table, rows: pl.DataFrame, pages: Table) -> None:
-    """Refuse a table of which no row is on a page of the log, or on a result of one."""
+def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table) -> None:
+    """Refuse a table without any row on a page, or on a result, of the log."""
     if table.frame.height and rows.is_empty():
         page, row = quoted(pages.frame["id"][0]), table.frame.row(0, named=True)
-        place = f"page {quoted(row['page'])}"
+        location = f"page {quoted(row['page'])}"
         if row.get("doc") is not None:
-            place = f"document {quoted(row['doc'])} of {place}"
+            location = f"document {quoted(row['doc'])} of {location}"
         elif row.get("rank") is not None:
-            place = f"rank {row['rank']} of {place}"
+            location = f"rank {row['rank']} of {location}"
         raise InputError(
-            f"expected {what} on pages of {pages.source}, such as page {page}, got none; the first"
-            f" of {table.frame.height:,} is on {place}",
+            f"expected {contents} on pages of {pages.source}, such as page {page}, got none; the"
+            f" first of {table.frame.height:,} is on {location}",
             source=table.source,
         )
 
 
-def _filled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Drop optional columns without any value, as if they were not there."""
-    needed = {"id", "query", "page", "rank", "doc"}
-    empty = [one.name for one in frame if one.null_count() == frame.height]
-    return frame.drop(set(empty) - needed) if frame.height else frame
+def _drop_empty_columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """Drop optional columns without any value."""
+    required = {"id", "query", "page", "rank", "doc"}
+    empty = [column.name for column in frame if column.null_count() == frame.height]
+    return frame.drop(set(empty) - required) if frame.height else frame
 
 
-def _own_columns(table: Table) -> pl.DataFrame:
+def _drop_absent_columns(table: Table) -> pl.DataFrame:
     """Drop the optional columns that the source does not have."""
     return table.frame.drop(set(table.frame.columns) - {"page", "rank", "doc", *table.names})
 
 
-def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
+def number_pages(frame: pl.DataFrame, page_rows: pl.DataFrame) -> pl.DataFrame:
     """Replace page ids by rows of pages; null for unknown pages."""
-    # Pages mostly stand together, and then one look-up is enough for all their rows.
-    run = frame["page"].rle_id()
-    heads = frame["page"].filter(run != run.shift(1, fill_value=2**32 - 1))
-    if heads.equals(place["id"]):
-        return frame.with_columns(page=run.cast(pl.Int64))
-    rows = heads.to_frame().join(
-        place, left_on="page", right_on="id", how="left", maintain_order="left", suffix="_row"
+    # Rows of a page are mostly adjacent, so that one look-up is enough for all of them.
+    group = frame["page"].rle_id()
+    group_ids = frame["page"].filter(group != group.shift(1, fill_value=2**32 - 1))
+    if group_ids.equals(page_rows["id"]):
+        return frame.with_columns(page=group.cast(pl.Int64))
+    rows = group_ids.to_frame().join(
+        page_rows, left_on="page", right_on="id", how="left", maintain_order="left", suffix="_row"
     )
-    return frame.with_columns(page=rows["page_row"].gather(run))
+    return frame.with_columns(page=rows["page_row"].gather(group))
 
 
-def _keys(frame: pl.DataFrame) -> pl.Series:
+def _page_rank_keys(frame: pl.DataFrame) -> pl.Series:
     """Return page and rank as one number."""
     return frame["page"] * 2**32 + frame["rank"].cast(pl.Int64)
 
 
 def repeated_rows(frame: pl.DataFrame) -> pl.Series:
-    """Return which rows are equal to an earlier one."""
+    """Return a mask of the rows that are equal to an earlier row."""
     hashes = frame.hash_rows()
-    # Sorted, comparing them is several times as fast as grouping them.
+    # Sorting hashes is several times as fast as grouping them.
     ordered = hashes.sort()
-    several = ordered.filter(ordered == ordered.shift(1))
-    some = hashes.is_in(several.implode())
-    if several.is_empty():
-        return some
-    first = frame.filter(some).select(pl.struct(pl.all()).is_first_distinct()).to_series()
-    return some.scatter(some.arg_true(), ~first)
+    duplicates = ordered.filter(ordered == ordered.shift(1))
+    is_candidate = hashes.is_in(duplicates.implode())
+    if duplicates.is_empty():
+        return is_candidate
+    candidates = frame.filter(is_candidate)
+    is_first = candidates.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    return is_candidate.scatter(is_candidate.arg_true(), ~is_first)
 
 
-def _pages(table: Table, refuse: bool) -> Linked:
-    frame = typed(table.frame.select(table.names), PAGE_TYPES)
-    again = ~frame["id"].is_first_distinct()
+def _check_pages(table: Table, refuse: bool) -> Checked:
+    frame = cast_columns(table.frame.select(table.names), PAGE_TYPES)
+    is_repeated = ~frame["id"].is_first_distinct()
     if refuse:
-        first = "; on_anomaly='count' keeps the first record"
-        table.refuse(again, lambda row: f"page {quoted(row['id'])} occurs twice{first}")
-    kept = "the first record is kept"
-    anomalies = [Anomaly("pages recorded twice", int(again.sum()), kept, table.source)]
-    frame = frame.filter(~again)
+        remedy = "; on_anomaly='count' keeps the first record"
+        table.refuse(is_repeated, lambda row: f"page {quoted(row['id'])} occurs twice{remedy}")
+    treatment = "the first record is kept"
+    anomalies = [Anomaly("pages recorded twice", int(is_repeated.sum()), treatment, table.source)]
+    frame = frame.filter(~is_repeated)
     if "user" in frame.columns:
-        unknown = frame["user"].str.to_lowercase().is_in([*NO_NAME])
-        if names := frame["user"].filter(unknown).unique().sort().to_list():
-            called = f"pages of users called {some_of(map(quoted, names), 3)}"
-            number = int(unknown.sum())
-            anomalies.append(Anomaly(called, number, "each name counts as one user", table.source))
+        is_unnamed = frame["user"].str.to_lowercase().is_in([*NO_NAME])
+        if names := frame["user"].filter(is_unnamed).unique().sort().to_list():
+            kind = f"pages of users called {some_of(map(quoted, names), 3)}"
+            number = int(is_unnamed.sum())
+            anomalies.append(Anomaly(kind, number, "each name counts as one user", table.source))
     if {"user", "variant"} <= {*frame.columns}:
         pairs = frame.select("user", "variant").drop_nulls().unique()
-        several = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
-        anomalies.append(Anomaly("users in two variants", several))
-    stream = next((name for name in ("session", "user") if name in frame.columns), None)
-    if "time" in frame.columns and stream is not None and not frame["time"].is_sorted():
-        back = pl.col("time") < pl.col("time").forward_fill().shift(1).over(stream)
-        number = frame.filter(pl.col(stream).is_not_null()).select(back.sum()).item()
+        n_users = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
+        anomalies.append(Anomaly("users in two variants", n_users))
+    unit = next((name for name in ("session", "user") if name in frame.columns), None)
+    if "time" in frame.columns and unit is not None and not frame["time"].is_sorted():
+        is_earlier = pl.col("time") < pl.col("time").forward_fill().shift(1).over(unit)
+        number = frame.filter(pl.col(unit).is_not_null()).select(is_earlier.sum()).item()
         anomalies.append(Anomaly("pages out of chronological order", int(number)))
     return frame, anomalies
 
 
-def _results(table: Table, place: pl.DataFrame, refuse: bool, is_repeated: bool) -> Linked:
+def _check_results(table: Table, pages: pl.DataFrame, refuse: bool, is_repeated: bool) -> Checked:
     """Return results by page and rank; `is_repeated`: whether a page was recorded twice."""
     if "rank" not in table.names and is_repeated:
         reason = "expected ranks, by which repeated records of a page are recognised"
         raise InputError(reason, source=table.source)
     table, anomalies = first_records(table, refuse)
-    frame = placed(_own_columns(table), place)
+    frame = number_pages(_drop_absent_columns(table), pages)
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
-    lost = frame["page"].null_count()
-    frame = typed(frame, RESULT_TYPES).drop_nulls("page")
-    if not _keys(frame).is_sorted():
+    n_lost = frame["page"].null_count()
+    frame = cast_columns(frame, RESULT_TYPES).drop_nulls("page")
+    if not _page_rank_keys(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
-    twice = repeated_rows(frame.select("page", "doc"))
+    is_duplicate = repeated_rows(frame.select("page", "doc"))
     anomalies += [
-        Anomaly("results of no page", lost, "excluded", table.source),
-        Anomaly("documents repeated on a page", int(twice.sum())),
+        Anomaly("results of no page", n_lost, "excluded", table.source),
+        Anomaly("documents repeated on a page", int(is_duplicate.sum())),
     ]
     return frame, anomalies
 
@@ -205,30 +206,30 @@ def first_records(
     frame = table.frame.select("doc", page=page, key=key)
     # A page may have results and a row without any.
     empty_pages = frame["page"].filter(frame["doc"].is_null())
-    rows_of_these = frame["page"].is_in(empty_pages.unique().implode()).sum()
-    is_mixed = rows_of_these > empty_pages.n_unique()
+    n_rows = frame["page"].is_in(empty_pages.unique().implode()).sum()
+    is_mixed = n_rows > empty_pages.n_unique()
     if not (is_mixed or repeated_rows(frame.select("page", "key")).any()):
         return table, []
     empty = pl.col("doc").is_null()
-    above = pl.struct(pl.all()).shift(1).over("page")
+    previous = pl.struct(pl.all()).shift(1).over("page")
     frame = frame.with_columns(
-        doubled=pl.struct(pl.all()).eq_missing(above),
+        doubled=pl.struct(pl.all()).eq_missing(previous),
         # A page without results that has some in another row was recorded again.
         again=~pl.struct("page", "key").is_first_distinct() | empty | empty.shift(1).over("page"),
         first=pl.int_range(pl.len()).over("page") == 0,
     )
-    starts = pl.col("again") & ~pl.col("doubled") & ~pl.col("first")
-    repeated = frame.select(starts.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
-    doubled = frame["doubled"] & ~repeated
+    is_restart = pl.col("again") & ~pl.col("doubled") & ~pl.col("first")
+    is_repeated = frame.select(is_restart.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
+    is_doubled = frame["doubled"] & ~is_repeated
     if refuse:
-        table.refuse(repeated | doubled, lambda row: _repeated_reason(row, key))
-    doubled &= drop_doubled
+        table.refuse(is_repeated | is_doubled, lambda row: _repeated_reason(row, key))
+    is_doubled &= drop_doubled
     record = "results of a repeated record of their page"
     anomalies = [
-        Anomaly("results logged twice", int(doubled.sum()), "excluded", table.source),
-        Anomaly(record, int(repeated.sum()), "excluded", table.source),
+        Anomaly("results logged twice", int(is_doubled.sum()), "excluded", table.source),
+        Anomaly(record, int(is_repeated.sum()), "excluded", table.source),
     ]
-    return table.gather((~(repeated | doubled)).arg_true()), anomalies
+    return table.gather((~(is_repeated | is_doubled)).arg_true()), anomalies
 
 
 def _repeated_reason(row: dict[str, Any], key: str) -> str:
@@ -240,55 +241,56 @@ def _repeated_reason(row: dict[str, Any], key: str) -> str:
     return f"document {quoted(row['doc'])} twice on page {page}, whose results have no ranks"
 
 
-def _each_click(table: Table) -> Table:
-    """Make a row of each click, if a column counts the clicks of rows."""
+def _repeat_clicks(table: Table) -> Table:
+    """Repeat each row by its number of clicks, if a column has these."""
     if "clicks" not in table.names:
         return table
     row = pl.int_range(table.frame.height, eager=True).repeat_by(table.frame["clicks"].fill_null(0))
     row = row.explode().drop_nulls()
-    own = [name for name in ("time", "end", "dwell", "censored") if name in table.frame.columns]
-    every = table.gather(row)
+    columns = [name for name in ("time", "end", "dwell", "censored") if name in table.frame.columns]
+    clicks = table.gather(row)
     # The time and the dwell of a row are those of its first click.
-    frame = every.frame.with_columns(pl.when(row.is_first_distinct()).then(pl.col(own)))
-    return replace(every, frame=frame)
+    frame = clicks.frame.with_columns(pl.when(row.is_first_distinct()).then(pl.col(columns)))
+    return replace(clicks, frame=frame)
 
 
-def _clicks(
-    table: Table, place: pl.DataFrame, pages: pl.DataFrame, results: pl.DataFrame, refuse: bool
-) -> Linked:
+def _check_clicks(
+    table: Table, page_rows: pl.DataFrame, pages: pl.DataFrame, results: pl.DataFrame, refuse: bool
+) -> Checked:
     """Return clicks on results, by page and time."""
     source = table.source
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a rank nor a doc column", source=source)
-    nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
-    table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
-    frame = _with_dwell(placed(_own_columns(table), place))
+    has_no_place = table.frame["rank"].is_null() & table.frame["doc"].is_null()
+    table.refuse(has_no_place, lambda row: "a click names neither a rank nor a document")
+    frame = _compute_dwell(number_pages(_drop_absent_columns(table), page_rows))
     anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "excluded", source)]
     has_times = "time" in frame.columns
     if has_times and "time" in pages.columns:
-        early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
+        is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
         if refuse:
-            table.refuse(early, lambda row: f"a click before its page {quoted(row['page'])}")
-        unknown = "their times are treated as unknown"
-        anomalies.append(Anomaly("clicks before their page", int(early.sum()), unknown, source))
-        frame = frame.with_columns(time=pl.when(~early).then(pl.col("time")))
-    frame, of_results = _on_results(frame.drop_nulls("page"), results, source)
-    anomalies += of_results
+            table.refuse(is_early, lambda row: f"a click before its page {quoted(row['page'])}")
+        treatment = "their times are treated as unknown"
+        number = int(is_early.sum())
+        anomalies.append(Anomaly("clicks before their page", number, treatment, source))
+        frame = frame.with_columns(time=pl.when(~is_early).then(pl.col("time")))
+    frame, result_anomalies = _match_results(frame.drop_nulls("page"), results, source)
+    anomalies += result_anomalies
     if has_times:
-        twice = repeated_rows(frame) & frame["time"].is_not_null()
-        anomalies.append(Anomaly("clicks logged twice", int(twice.sum()), "excluded", source))
-        frame = frame.filter(~twice)
-    repeated = frame.height - _keys(frame).n_unique()
-    anomalies.append(Anomaly("clicks on a result that was clicked before", repeated))
+        is_copy = repeated_rows(frame) & frame["time"].is_not_null()
+        anomalies.append(Anomaly("clicks logged twice", int(is_copy.sum()), "excluded", source))
+        frame = frame.filter(~is_copy)
+    n_repeated = frame.height - _page_rank_keys(frame).n_unique()
+    anomalies.append(Anomaly("clicks on a result that was clicked before", n_repeated))
     if "dwell" in frame.columns:
         anomalies.append(Anomaly("clicks of unknown dwell", frame["dwell"].null_count()))
-    # A click without a time stays behind the one that stands before it.
-    at = [pl.col("time").forward_fill().over("page")] if has_times else []
-    return typed(frame, CLICK_TYPES).sort("page", *at, maintain_order=True), anomalies
+    # A click without a time stays after the click before it.
+    time_keys = [pl.col("time").forward_fill().over("page")] if has_times else []
+    return cast_columns(frame, CLICK_TYPES).sort("page", *time_keys, maintain_order=True), anomalies
 
 
-def _with_dwell(frame: pl.DataFrame) -> pl.DataFrame:
-    """Compute how long results were read; a dwell of 0 or less is unknown."""
+def _compute_dwell(frame: pl.DataFrame) -> pl.DataFrame:
+    """Compute dwell times; a dwell of 0 or less is unknown."""
     dwell = pl.col("dwell")
     if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
         dwell = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
@@ -297,45 +299,45 @@ def _with_dwell(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(dwell=pl.when(dwell > 0).then(dwell)).drop("end", strict=False)
 
 
-def _on_results(frame: pl.DataFrame, results: pl.DataFrame, source: str) -> Linked:
+def _match_results(frame: pl.DataFrame, results: pl.DataFrame, source: str) -> Checked:
     """Find the result of each click by its document, or else by its rank."""
     if results.is_empty():
         if frame["rank"].null_count():
             raise InputError("clicks without ranks require a table of results", source=source)
         return frame, []
     numbered = results.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
-    row = _rows_at(frame, numbered, "rank")
-    other = frame["doc"].is_not_null() & frame["doc"].ne_missing(results["doc"].gather(row))
-    if other.any():
-        row = row.scatter(other.arg_true(), _rows_at(frame.filter(other), numbered, "doc"))
-    moved = int((other & frame["rank"].is_not_null() & row.is_not_null()).sum())
+    row = _match_rows(frame, numbered, "rank")
+    differs = frame["doc"].is_not_null() & frame["doc"].ne_missing(results["doc"].gather(row))
+    if differs.any():
+        row = row.scatter(differs.arg_true(), _match_rows(frame.filter(differs), numbered, "doc"))
+    n_moved = int((differs & frame["rank"].is_not_null() & row.is_not_null()).sum())
     frame = frame.with_columns(rank=results["rank"].gather(row), doc=results["doc"].gather(row))
-    taken = "counted as clicks on the document"
+    treatment = "counted as clicks on the document"
     anomalies = [
-        Anomaly("clicks whose rank has another document", moved, taken, source),
+        Anomaly("clicks whose rank has another document", n_moved, treatment, source),
         Anomaly("clicks on no result", frame["rank"].null_count(), "excluded", source),
     ]
     return frame.drop_nulls("rank"), anomalies
 
 
-def _rows_at(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Series:
-    """Find the highest result of each click that has its rank or document; null where none has."""
+def _match_rows(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Series:
+    """Return the highest result with the rank or document of each click; null if none."""
     keys = ["page", key]
-    some = results.join(clicks, on=keys, how="semi", maintain_order="left")
-    first = some.unique(keys, keep="first", maintain_order=True).select(*keys, "row")
-    return clicks.join(first, on=keys, how="left", maintain_order="left")["row"]
+    matches = results.join(clicks, on=keys, how="semi", maintain_order="left")
+    highest = matches.unique(keys, keep="first", maintain_order=True).select(*keys, "row")
+    return clicks.join(highest, on=keys, how="left", maintain_order="left")["row"]
 
 
-def _without_bots(log: QueryLog, limit: int) -> QueryLog:
-    """Drop users, or sessions where there are no users, with too many queries."""
+def _drop_bots(log: QueryLog, limit: int) -> QueryLog:
+    """Drop users, or sessions if users are unknown, with too many queries."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
         raise InputError("max_queries requires the user or the session of pages", source=log.source)
-    many = (pl.len().over(unit) > limit) & pl.col(unit).is_not_null()
-    bots = log.pages.select(many).to_series()
+    is_bot = (pl.len().over(unit) > limit) & pl.col(unit).is_not_null()
+    bots = log.pages.select(is_bot).to_series()
     if not bots.any():
         return log
     if bots.all():
         raise InputError(f"no {unit} has {counted(limit, 'page')} or fewer", source=log.source)
-    what = f"pages of {unit}s with more than {counted(limit, 'page')}"
-    return replace(log.where(~bots), anomalies={**log.anomalies, what: int(bots.sum())})
+    description = f"pages of {unit}s with more than {counted(limit, 'page')}"
+    return replace(log.where(~bots), anomalies={**log.anomalies, description: int(bots.sum())})

@@ -1,4 +1,4 @@
-"""A query log: pages that users saw, the results on them, clicks."""
+"""The query log: pages that users saw, the results on them, clicks."""
 
 from __future__ import annotations
 
@@ -24,58 +24,59 @@ from cranfield.tabular import frame_html
 FORMATS = ("csv", "parquet", "jsonl", "ubi")
 """Formats in which logs are written."""
 
-_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
-def _ubi(
+def _ubi_tables(
     pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame | None = None
 ) -> dict[str, pl.DataFrame]:
     """Make queries, and events: clicks, and results that lists of ids cannot represent."""
     hits = results.group_by("page", maintain_order=True).agg("doc", "rank")
-    counted = pl.col("rank") == pl.int_ranges(1, pl.col("rank").list.len() + 1, dtype=pl.Int32)
-    plain = bool(hits.select(counted.all()).item()) and results.columns == ["page", "rank", "doc"]
+    in_order = pl.col("rank") == pl.int_ranges(1, pl.col("rank").list.len() + 1, dtype=pl.Int32)
+    has_columns = results.columns == ["page", "rank", "doc"]
+    is_plain = has_columns and bool(hits.select(in_order.all()).item())
     queries = pages.join(hits, left_on="id", right_on="page", how="left", maintain_order="left")
-    inside = {"session_id": "session", "variant": "variant", "found": "found", "method": "method"}
-    attributes = _renamed(pages, inside)
-    records = queries.select(
-        *_renamed(pages, {"query_id": "id", "user_query": "query"}),
-        *_renamed(pages, {"client_id": "user", "timestamp": "time"}),
+    names = {"session_id": "session", **{name: name for name in ("variant", "found", "method")}}
+    attributes = _rename_columns(pages, names)
+    query_rows = queries.select(
+        *_rename_columns(pages, {"query_id": "id", "user_query": "query"}),
+        *_rename_columns(pages, {"client_id": "user", "timestamp": "time"}),
         pl.col("doc").fill_null([]).alias("query_response_hit_ids"),
         *([pl.struct(attributes).alias("query_attributes")] if attributes else []),
     )
-    events = [] if plain else [_events(results, "impression", pages)]
-    events += [] if clicks is None else [_events(clicks, "click", pages)]
+    events = [] if is_plain else [_make_events(results, "impression", pages)]
+    events += [] if clicks is None else [_make_events(clicks, "click", pages)]
     return {
-        "ubi_queries": records,
+        "ubi_queries": query_rows,
         **({"ubi_events": pl.concat(events, how="diagonal_relaxed")} if events else {}),
     }
 
 
-def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> list[pl.Expr]:
-    """Return the columns of a frame that it has, by their new names."""
+def _rename_columns(frame: pl.DataFrame, names: Mapping[str, str]) -> list[pl.Expr]:
+    """Rename the columns that a frame has."""
     return [pl.col(old).alias(new) for new, old in names.items() if old in frame.columns]
 
 
-def _events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFrame:
+def _make_events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFrame:
     """Make an event of each result or click; columns beyond the standard are attributes."""
-    own = [name for name in rows.columns if name not in {"page", "rank", "doc", "time"}]
-    of_page = _renamed(pages, {"(session)": "session", "(time)": "time"})
+    extra_columns = [name for name in rows.columns if name not in {"page", "rank", "doc", "time"}]
+    page_columns = _rename_columns(pages, {"(session)": "session", "(time)": "time"})
     rows = rows.join(
-        pages.select("id", *of_page),
+        pages.select("id", *page_columns),
         left_on="page",
         right_on="id",
         how="left",
         maintain_order="left",
     )
-    at = "time" if action == "click" else "(time)"
+    time = "time" if action == "click" else "(time)"
     attributes = pl.struct(
         pl.struct(object_id="doc").alias("object"),
         pl.struct(ordinal="rank").alias("position"),
-        *own,
+        *extra_columns,
     )
     return rows.select(
         pl.lit(action).alias("action_name"),
-        *_renamed(rows, {"query_id": "page", "session_id": "(session)", "timestamp": at}),
+        *_rename_columns(rows, {"query_id": "page", "session_id": "(session)", "timestamp": time}),
         attributes.alias("event_attributes"),
     )
 
@@ -84,36 +85,36 @@ PAGE_TYPES: dict[str, Any] = {
     **dict.fromkeys(("id", "query", "user", "session"), pl.String),
     **{"time": UTC, "variant": pl.String, "found": pl.Int64, "method": pl.String},
 }
-"""Columns of pages; all but `id` and `query` are there only if the source has them."""
+"""Columns of pages; all but `id` and `query` are optional."""
 
-_RESULT: dict[str, Any] = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
-RESULT_TYPES = {**_RESULT, "team": pl.String, "propensity": pl.Float64, "grade": pl.Int64}
-"""Columns of results; all but the first three are there only if the source has them."""
+_KEY_TYPES: dict[str, Any] = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
+RESULT_TYPES = {**_KEY_TYPES, "team": pl.String, "propensity": pl.Float64, "grade": pl.Int64}
+"""Columns of results; all but the first three are optional."""
 
-CLICK_TYPES = {**_RESULT, "time": UTC, "dwell": pl.Float64, "censored": pl.Boolean}
-"""Columns of clicks; `time`, `dwell` and `censored` are there only if the source has them."""
+CLICK_TYPES = {**_KEY_TYPES, "time": UTC, "dwell": pl.Float64, "censored": pl.Boolean}
+"""Columns of clicks; `time`, `dwell` and `censored` are optional."""
 
 
-def typed(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the known columns; an unknown table has no rows."""
+def cast_columns(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
+    """Select and cast the columns of a table; without a table, return one without rows."""
     if frame is None:
-        return pl.DataFrame(schema=_RESULT)
+        return pl.DataFrame(schema=_KEY_TYPES)
     return frame.select(
         pl.col(name).cast(kind) for name, kind in types.items() if name in frame.columns
     )
 
 
-def counted_things(number: int, what: str) -> str:
+def count_phrase(number: int, phrase: str) -> str:
     """Write a number with a noun phrase in the plural, such as clicks on no result."""
-    noun, _, remainder = what.partition(" ")
+    noun, _, remainder = phrase.partition(" ")
     return f"{counted(number, noun.removesuffix('s'))} {remainder}".rstrip()
 
 
-NOT_TOLD = {
-    "results": "what was shown",
-    "clicks": "clicks, of which no table or column was given",
+MISSING_TABLES = {
+    "results": "the results of pages",
+    "clicks": "clicks, but the log has no table or column of clicks",
 }
-"""Names of missing tables, for messages."""
+"""Descriptions of missing tables, for messages."""
 
 _TABLES = ("pages", "results", "clicks")
 
@@ -125,20 +126,19 @@ class QueryLog(Plotted):
     Attributes
     ----------
     pages
-        Data frame, a row a page: `id`, `query`, and where they are known `user`, `session`, `time`
+        Data frame, one row per page: `id`, `query`, and if known `user`, `session`, `time`
         (UTC), `variant` of an experiment, `found` (number of results found), and the `method` of
         interleaving.
     results
-        Data frame, a row a shown result, by page and rank: `page` (row of `pages`, from 0), `rank`
-        (from 1), `doc`, and where they are known the `team` of interleaving to which it belongs,
-        the `propensity` with which it was shown and its `grade`. Without rows if the source does
-        not have results.
+        Data frame, one row per shown result, by page and rank: `page` (row of `pages`, from 0),
+        `rank` (from 1), `doc`, and if known its `team` of interleaving, the `propensity` with
+        which it was shown and its `grade`. Without rows if the source has no results.
     clicks
-        Data frame, a row a click, by page, time and order in the source: `page`, `rank`, `doc`, and
-        where they are known `time` (UTC), `dwell` (seconds; null where it is not known) and
-        whether the dwell is `censored`, which is at least so long.
+        Data frame, one row per click, by page, time and order in the source: `page`, `rank`,
+        `doc`, and if known `time` (UTC), `dwell` (seconds; null if unknown) and whether the
+        dwell is `censored`, that is, a lower bound.
     source
-        Where it came from, for messages.
+        Name of the source, for messages.
     anomalies
         Number of anomalies by kind, such as `{"clicks on no result": 3}`.
     has_clicks
@@ -159,7 +159,7 @@ class QueryLog(Plotted):
         Raises
         ------
         InputError
-            Naming the column, and what it is needed for.
+            With the column, and the purpose that it is needed for.
         """
         check_choice("table", table, _TABLES)
         frame = getattr(self, table)
@@ -167,21 +167,21 @@ class QueryLog(Plotted):
             if column not in frame.columns:
                 raise InputError(f"{purpose} needs the {column} of {table}", source=self.source)
         if table == "results" and frame.is_empty():
-            raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
+            raise InputError(f"{purpose} needs {MISSING_TABLES[table]}", source=self.source)
         if table == "clicks" and not self.has_clicks:
-            raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
+            raise InputError(f"{purpose} needs {MISSING_TABLES[table]}", source=self.source)
 
     @cached_property
     def results_with_clicks(self) -> pl.DataFrame:
         """The results, with the number of clicks on each as `clicks`."""
-        self.require("clicks", purpose="what was clicked of what was shown")
+        self.require("clicks", purpose="results with their clicks")
         number = self.clicks.group_by("page", "rank").agg(pl.len().alias("clicks"))
         return self.results.join(
             number, on=["page", "rank"], how="left", maintain_order="left"
         ).with_columns(pl.col("clicks").fill_null(0))
 
     def where(self, keep: pl.Expr | pl.Series) -> QueryLog:
-        """Return the log of some pages; anomalies of the whole log are not counted for a part.
+        """Return the log of some pages, without the anomalies of the whole log.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class QueryLog(Plotted):
             For truth values whose number differs from that of the pages, and for other values.
         """
         if isinstance(keep, pl.Expr):
-            # Beside a column, a literal is of all pages.
+            # Next to a column, a literal is broadcast to all pages.
             pages = self.pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
             keep = pages.select("page", keep=keep)["keep"]
         elif not isinstance(keep, pl.Series):
@@ -210,21 +210,20 @@ class QueryLog(Plotted):
         mask = keep.cast(pl.Boolean).fill_null(False)
         row = mask.cast(pl.Int64).cum_sum() - 1
 
-        def of(rows: pl.DataFrame) -> pl.DataFrame:
-            inside = rows.filter(mask.gather(rows["page"]))
-            return inside.with_columns(page=row.gather(inside["page"]))
+        def select_rows(rows: pl.DataFrame) -> pl.DataFrame:
+            subset = rows.filter(mask.gather(rows["page"]))
+            return subset.with_columns(page=row.gather(subset["page"]))
 
-        parts = (self.pages.filter(mask), of(self.results), of(self.clicks))
-        return QueryLog(*parts, self.source, has_clicks=self.has_clicks)
+        tables = (self.pages.filter(mask), select_rows(self.results), select_rows(self.clicks))
+        return QueryLog(*tables, self.source, has_clicks=self.has_clicks)
 
     def write(self, folder: str | PathLike[str], format: str = "csv") -> None:
-        """Write the log into a folder, from which :func:`read_log` reads the same.
+        """Write the log into a folder, from which :func:`read_log` reads it.
 
         Parameters
         ----------
         folder
-            Created if missing. Files in it that have the names of those that are written
-            are replaced, each at once.
+            Created if missing. Existing files of the same names are replaced, each atomically.
         format
             `"csv"`, `"parquet"` or `"jsonl"`: files `pages`, `results` and `clicks`. `"ubi"`: files
             `ubi_queries.jsonl` and `ubi_events.jsonl` in the format of User Behavior Insights
@@ -235,27 +234,27 @@ class QueryLog(Plotted):
         PolicyError
             For another format.
         InputError
-            When it cannot be written.
+            If the folder or a file cannot be written.
         """
         check_choice("format", format, FORMATS)
         frames = {"clicks": self.clicks} if self.has_clicks else {}
         if self.results.height or format == "ubi":
             frames = {"results": self.results, **frames}
-        with_page_ids = {
+        page_frames = {
             name: frame.with_columns(page=self.pages["id"].gather(frame["page"]))
             for name, frame in frames.items()
         }
-        tables = {"pages": self.pages.rename({"id": "page"}), **with_page_ids}
+        tables = {"pages": self.pages.rename({"id": "page"}), **page_frames}
         suffix = format
         if format == "ubi":
-            tables, suffix = _ubi(self.pages, **with_page_ids), "jsonl"
+            tables, suffix = _ubi_tables(self.pages, **page_frames), "jsonl"
         target = Path(fspath(folder))
         try:
             target.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise InputError(f"cannot be created: {reason}", source=str(target)) from error
-        times = [] if format == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME)]
+        times = [] if format == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME_FORMAT)]
         for name, table in tables.items():
             write_table(table.with_columns(times), target / f"{name}.{suffix}", suffix)
 
@@ -273,43 +272,43 @@ class QueryLog(Plotted):
             counted(self.results.height, "result"),
             counted(self.clicks.height, "click") if self.has_clicks else "clicks not known",
         ]
-        notes = [counted_things(number, what) for what, number in self.anomalies.items() if number]
+        notes = [count_phrase(number, kind) for kind, number in self.anomalies.items() if number]
         return f"QueryLog({', '.join(texts)}{'; ' if notes else ''}{', '.join(notes)})"
 
 
-def made_log(
+def log_from_tables(
     pages: pl.DataFrame,
     results: pl.DataFrame | None = None,
     clicks: pl.DataFrame | None = None,
     *,
     source: str = "log",
 ) -> QueryLog:
-    """Make a log of tables in their final order, and clicks with their `doc`."""
+    """Make a log from tables in their final order; clicks have a `doc`."""
     return QueryLog(
-        typed(pages, PAGE_TYPES),
-        typed(results, RESULT_TYPES),
-        typed(clicks, CLICK_TYPES),
+        cast_columns(pages, PAGE_TYPES),
+        cast_columns(results, RESULT_TYPES),
+        cast_columns(clicks, CLICK_TYPES),
         source=source,
         has_clicks=clicks is not None,
     )
 
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_LONGEST = 366 * 86400.0
+_MAX_SECONDS = 366 * 86400.0
 
 
 def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> QueryLog:
-    """Cut the pages of each user into sessions; a session that is there already is replaced.
+    """Divide the pages of each user into sessions, which replace existing ones.
 
-    A page starts a new session when it comes more than `timeout` after all that its user did
-    before: the pages, the clicks on them, and, where known, the reading of what was clicked
+    A page starts a new session when it comes more than `timeout` after all earlier actions of its
+    user: pages, clicks on them, and, if known, the time spent on clicked results
     (Ferro and Sanderson's *Evaluation of IR Systems*, section 6.1; 30 minutes are usual: He and
     Göker 2000).
 
     Parameters
     ----------
     log
-        A log that knows the user and the time of its pages.
+        A log with the user and the time of its pages.
     timeout
         Pause that starts a new session, such as `30m`, `90s` or `1h`. Also a number of seconds, or
         a timedelta; up to a year.
@@ -323,7 +322,7 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     Raises
     ------
     InputError
-        Without the user or the time of some page.
+        If the users or the time of a page are unknown.
     PolicyError
         For an invalid timeout.
 
@@ -342,9 +341,10 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     pages = log.pages.select("user", "time", page=pl.int_range(pl.len(), dtype=pl.Int64))
     pages = pages.join(_last_click(log), on="page", how="left", maintain_order="left")
     pages = pages.sort("user", "time", "page")
-    end = pl.max_horizontal("time", "left").cum_max().shift(1).over("user")
-    quiet = (pl.col("time") - end).dt.total_microseconds() > limit
-    pages = pages.with_columns(number=quiet.fill_null(True).cast(pl.Int64).cum_sum().over("user"))
+    last_time = pl.max_horizontal("time", "left").cum_max().shift(1).over("user")
+    is_start = (pl.col("time") - last_time).dt.total_microseconds() > limit
+    number = is_start.fill_null(True).cast(pl.Int64).cum_sum().over("user")
+    pages = pages.with_columns(number=number)
     sessions = pages.sort("page").select(session=pl.concat_str("user", "number", separator="-"))
     columns = [name for name in log.pages.columns if name != "session"]
     columns.insert(columns.index("user") + 1, "session")
@@ -357,8 +357,8 @@ def _last_click(log: QueryLog) -> pl.DataFrame:
         return pl.DataFrame(schema={"page": pl.Int64, "left": UTC})
     end = pl.col("time")
     if "dwell" in log.clicks.columns:
-        read = (pl.col("dwell").fill_null(0).clip(0, _LONGEST) * 1e6).round().cast(pl.Int64)
-        end = end + pl.duration(microseconds=read)
+        dwell = (pl.col("dwell").fill_null(0).clip(0, _MAX_SECONDS) * 1e6).round().cast(pl.Int64)
+        end = end + pl.duration(microseconds=dwell)
     return log.clicks.group_by("page").agg(end.max().alias("left"))
 
 
@@ -372,7 +372,7 @@ def _seconds(timeout: Any) -> float:
         seconds = float(timeout)
     else:
         seconds = 0
-    if not 0 < seconds <= _LONGEST:
+    if not 0 < seconds <= _MAX_SECONDS:
         raise PolicyError(
             f"timeout must be a time such as 30m, up to a year, got {quoted(timeout)}"
         )

@@ -1,4 +1,4 @@
-"""Read query logs: detection of their format, and tables in files and memory."""
+"""Reader of query logs in files and memory, with detection of their format."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from cranfield.base.errors import InputError, PolicyError, check_several, warn
 from cranfield.base.kinds import OneOf, Whole, check_arguments
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
 from cranfield.online.log.formats import (
-    parted,
     read_living_labs,
     read_pyclick,
     read_sessions_as_log,
     read_ubi,
     read_yandex,
+    split_flat_table,
 )
-from cranfield.online.log.linking import Parts, first_records, linked
+from cranfield.online.log.linking import SourceTables, first_records, link_tables
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.log.tables import columns_of, documents, is_blank, is_bulk, opened
+from cranfield.online.log.tables import columns_of, documents, is_blank, is_bulk, open_table
 from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -36,7 +36,7 @@ FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "
 """Formats of logs."""
 
 ON_ANOMALY = ("refuse", "count")
-"""How to treat pages that were recorded twice, and clicks before their page."""
+"""Treatments of pages that were recorded twice, and of clicks before their page."""
 
 
 def read_log(
@@ -53,9 +53,8 @@ def read_log(
 
     A table is a file (CSV, TSV, Parquet, JSON lines), a data frame of any library, a dict of
     columns or a list of dicts; its columns have any of their usual names, however spelt. Blanks
-    around ids and names are removed. Times are
-    ISO 8601, in UTC without a time zone, or numbers since 1970: seconds, or thousandths of them
-    and so on, by their size.
+    around ids and names are removed. Times are ISO 8601, in UTC without a time zone, or numbers
+    since 1970: seconds, milliseconds and so on, by their size.
 
     Parameters
     ----------
@@ -69,13 +68,13 @@ def read_log(
         Table of clicks, with `page`, `rank` or `doc`, and perhaps `time`, `dwell` (seconds) or
         `end`, and `censored`.
     format
-        Format of the log. `"auto"` (default): detected. `"tables"`: the three of them, or a folder
-        with files `pages`, `results` and `clicks`. `"flat"`: one table, a row a shown result, with
-        the columns of pages and results and perhaps `clicks` (how often, or whether), `click_time`
+        Format of the log. `"auto"` (default): detected. `"tables"`: the three tables, or a folder
+        with files `pages`, `results` and `clicks`. `"flat"`: one table with a row per shown result,
+        the columns of pages and results and perhaps `clicks` (number, or truth value), `click_time`
         and `dwell`. `"sessions"`: the XML of the TREC Session track, or
         :class:`~cranfield.sessions.Sessions`. `"ubi"`: queries as JSON lines and, as `clicks`,
         events, or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`. `"living-labs"`: JSON
-        lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as TREC OpenSearch has them.
+        lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as in TREC OpenSearch.
         `"yandex"`: `session time Q query region doc...` and `session time C doc`, separated by
         tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
     on_anomaly
@@ -91,16 +90,16 @@ def read_log(
     Returns
     -------
     QueryLog
-        With its anomalies counted in `anomalies`. Clicks that are on no result or page, and clicks
-        that are logged twice, equal in all values, are excluded with a warning; a dwell of 0 or
+        The log, with numbers of anomalies in `anomalies`. Clicks that are on no result or page, and
+        clicks logged twice, equal in all values, are excluded with a warning; a dwell of 0 or
         less is unknown. A log without any result is a warning, except for a table of pages alone
         that is read with format `"tables"`.
 
     Raises
     ------
     InputError
-        For what cannot be read, naming the file, the line and the reason; and for results or clicks
-        of which none is on a page of the log.
+        If a table cannot be read, with the file, the line and the reason; and if no row of the
+        results or clicks is on a page of the log.
 
     Examples
     --------
@@ -115,8 +114,8 @@ def read_log(
     """
     check_arguments(read_log, locals())
     check_several("click_actions", click_actions)
-    parts = _parts(source, results, clicks, None, format, on_anomaly, click_actions)
-    return linked(parts, on_anomaly, max_queries)
+    tables = _read_tables(source, results, clicks, None, format, on_anomaly, click_actions)
+    return link_tables(tables, on_anomaly, max_queries)
 
 
 def read_files(
@@ -127,31 +126,31 @@ def read_files(
     max_queries: int | None,
     click_actions: Sequence[str] | None,
 ) -> QueryLog:
-    """Read a log from the names of its files, as the command line has them.
+    """Read a log from files of the command line.
 
-    These are one file or folder; or files of pages, results and clicks; or pages and one more
+    They are one file or folder; or files of pages, results and clicks; or pages and one more
     table, detected by its columns, or named by `results=FILE` or `clicks=FILE`.
     """
     named = {}
     for file in files:
-        name, sign, path = file.partition("=")
-        if sign and name in {"results", "clicks"}:
+        name, equals, path = file.partition("=")
+        if equals and name in {"results", "clicks"}:
             named[name] = path
-    plain = [file for file in files if file.partition("=")[0] not in named]
-    if len(plain) not in ({1} if named else {1, 2, 3}) or len(plain) + len(named) < len(files):
+    paths = [file for file in files if file.partition("=")[0] not in named]
+    if len(paths) not in ({1} if named else {1, 2, 3}) or len(paths) + len(named) < len(files):
         raise PolicyError(
             "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
         )
-    if [*plain, *named.values()].count("-") > 1:
+    if [*paths, *named.values()].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    other = plain.pop() if len(plain) == 2 else None
-    tables: dict[str, Any] = dict(zip(("source", "results", "clicks"), plain, strict=False)) | named
+    other = paths.pop() if len(paths) == 2 else None
+    tables: dict[str, Any] = dict(zip(("source", "results", "clicks"), paths, strict=False)) | named
     pages, results, clicks = (tables.get(name) for name in ("source", "results", "clicks"))
-    parts = _parts(pages, results, clicks, other, format, on_anomaly, click_actions)
-    return linked(parts, on_anomaly, max_queries)
+    log_tables = _read_tables(pages, results, clicks, other, format, on_anomaly, click_actions)
+    return link_tables(log_tables, on_anomaly, max_queries)
 
 
-def _parts(
+def _read_tables(
     source: Any,
     results: Any,
     clicks: Any,
@@ -159,10 +158,10 @@ def _parts(
     form: str,
     on_anomaly: str,
     click_actions: Sequence[str] | None,
-) -> Parts:
+) -> SourceTables:
     """Read the tables of a log, in the chosen or the detected format.
 
-    other: a table of results or clicks, to be detected; of other formats than tables it is clicks.
+    other: results or clicks, to be detected; in formats other than tables, clicks.
     """
     clicks = other if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
@@ -171,67 +170,67 @@ def _parts(
         if results is not None or clicks is not None:
             reason = "a folder cannot be combined with tables of results or clicks"
             raise InputError(reason, source=str(folder))
-        source, results, clicks, form = _folder(folder, form)
+        source, results, clicks, form = _read_folder(folder, form)
     if form == "auto":
-        form = _form(source, has_more=results is not None or clicks is not None)
+        form = _detect_format(source, has_more=results is not None or clicks is not None)
     if click_actions is not None and form != "ubi":
         raise PolicyError(f"click_actions=... requires a log of format ubi, got {form}")
     if form == "tables":
-        return _three_tables(source, results, clicks, other)
-    beside = "results" if results is not None else "clicks" if clicks is not None else ""
-    if beside and not (form == "ubi" and results is None):
-        raise InputError(f"a log of format {form} cannot be combined with a table of {beside}")
-    parts = _one_source(source, clicks, form, on_anomaly, click_actions)
-    shown, clicked = parts.results, parts.clicks
-    if shown is not None and shown.frame.is_empty():
-        _warn_of_no_results(shown, warn_without_results)
-    elif is_file and form in _MIXED and clicked is not None and clicked.frame.is_empty():
-        warn(f"{clicked.source}: has no clicks; measures of clicks are 0")
-    return parts
+        return _read_three_tables(source, results, clicks, other)
+    extra_table = "results" if results is not None else "clicks" if clicks is not None else ""
+    if extra_table and not (form == "ubi" and results is None):
+        raise InputError(f"a log of format {form} cannot be combined with a table of {extra_table}")
+    tables = _read_one_source(source, clicks, form, on_anomaly, click_actions)
+    result_table, click_table = tables.results, tables.clicks
+    if result_table is not None and result_table.frame.is_empty():
+        _warn_of_no_results(result_table, warn_without_results)
+    elif is_file and form in _MIXED and click_table is not None and click_table.frame.is_empty():
+        warn(f"{click_table.source}: has no clicks; measures of clicks are 0")
+    return tables
 
 
-def _one_source(
+def _read_one_source(
     source: Any, clicks: Any, form: str, on_anomaly: str, click_actions: Sequence[str] | None
-) -> Parts:
+) -> SourceTables:
     """Read a log that is one source, or UBI queries with their events."""
     if form == "flat":
         refuse = on_anomaly == "refuse"
-        table, anomalies = first_records(opened(source, FLAT), refuse, drop_doubled=False)
-        return parted(table)._replace(anomalies=(*anomalies,))
+        table, anomalies = first_records(open_table(source, FLAT), refuse, drop_doubled=False)
+        return split_flat_table(table)._replace(anomalies=(*anomalies,))
     if form == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
         return read_sessions_as_log(sessions)
-    raw, name = _raw(source, form)
+    raw, name = _read_raw(source, form)
     if form == "ubi":
-        events = None if clicks is None else _raw(clicks, form, empty=True)
+        events = None if clicks is None else _read_raw(clicks, form, empty=True)
         if events is None and is_bulk(raw) and not is_blank(documents(raw, name, events=True)):
             events = raw, name
         return read_ubi((raw, name), events, click_actions or ("click",))
     if form == "living-labs":
-        return parted(read_living_labs(raw, name))
+        return split_flat_table(read_living_labs(raw, name))
     return (read_yandex if form == "yandex" else read_pyclick)(raw, name)
 
 
 _MIXED = frozenset({"sessions", "yandex", "pyclick"})
-"""Formats in which clicks stand among other records, so that a file without any is suspicious."""
+"""Formats that mix clicks with other records, so that a file without clicks is suspicious."""
 
 
-def _three_tables(source: Any, results: Any, clicks: Any, other: Any) -> Parts:
+def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> SourceTables:
     if results is None:
         source = columns_of(source, PAGES)
-        of_results = (one for one in FLAT.columns if one.name in {"rank", "doc"})
-        if all(column.named_in(source.names) for column in of_results):
+        fields = (column for column in FLAT.columns if column.name in {"rank", "doc"})
+        if all(column.named_in(source.names) for column in fields):
             # Shown results with the columns of their pages, such as interleaved lists.
-            parts = parted(opened(source, FLAT), clicks is not None)
+            tables = split_flat_table(open_table(source, FLAT), clicks is not None)
             if clicks is None:
-                return parts
-            if parts.clicks is not None:
+                return tables
+            if tables.clicks is not None:
                 reason = "has a column of clicks and cannot be combined with a table of clicks"
                 raise InputError(reason, source=source.source)
-            return parts._replace(clicks=opened(clicks, CLICKS, empty=True))
+            return tables._replace(clicks=open_table(clicks, CLICKS, empty=True))
     if other is not None:
         columns = columns_of(other, CLICKS)
-        if _holds_results(opened(columns, CLICKS, empty=True)):
+        if _looks_like_results(open_table(columns, CLICKS, empty=True)):
             warn(
                 f"{columns.source}: has all ranks of its pages and no times, and is read as"
                 " results; use results=FILE or clicks=FILE to choose"
@@ -239,47 +238,47 @@ def _three_tables(source: Any, results: Any, clicks: Any, other: Any) -> Parts:
             results, clicks = columns, None
         else:
             clicks = columns
-    pages = opened(source, PAGES)
-    of_pages = None if results is None else opened(results, RESULTS, empty=True)
-    clicked = None if clicks is None else opened(clicks, CLICKS, empty=True)
-    if of_pages is not None and clicked is not None:
-        more = clicked.frame.height > of_pages.frame.height
-        if more and _holds_results(clicked):
+    pages = open_table(source, PAGES)
+    result_table = None if results is None else open_table(results, RESULTS, empty=True)
+    click_table = None if clicks is None else open_table(clicks, CLICKS, empty=True)
+    if result_table is not None and click_table is not None:
+        has_more_rows = click_table.frame.height > result_table.frame.height
+        if has_more_rows and _looks_like_results(click_table):
             raise InputError(
-                f"has more rows than {of_pages.source}, all ranks of its pages and no times, so it"
-                " must be the results; expected pages, results and clicks in this order",
-                source=clicked.source,
+                f"has more rows than {result_table.source}, all ranks of its pages and no times, so"
+                " it must be the results; expected pages, results and clicks in this order",
+                source=click_table.source,
             )
-    if of_pages is not None and of_pages.frame.is_empty():
-        _warn_of_no_results(of_pages)
-    return Parts(pages, of_pages, clicked)
+    if result_table is not None and result_table.frame.is_empty():
+        _warn_of_no_results(result_table)
+    return SourceTables(pages, result_table, click_table)
 
 
-_OF_CLICKS = frozenset({"time", "end", "dwell", "censored", "clicks"})
+_CLICK_COLUMNS = frozenset({"time", "end", "dwell", "censored", "clicks"})
 """Columns that only clicks have."""
 
 
-def _holds_results(clicks: Table) -> bool:
-    """Whether what was read as clicks has each rank of its pages once, down to some rank."""
+def _looks_like_results(clicks: Table) -> bool:
+    """Return whether clicks have each rank of their pages once, down to some rank."""
     names = {*clicks.names}
-    if not {"rank", "doc"} <= names or names & _OF_CLICKS:
+    if not {"rank", "doc"} <= names or names & _CLICK_COLUMNS:
         return False
     rank = pl.col("rank")
     by_page = clicks.frame.group_by("page").agg(
         rank.max().alias("last"), whole=(pl.len() == rank.max()) & (rank.n_unique() == pl.len())
     )
-    # Users who click the first result only also have all ranks from 1.
+    # Clicks on first results alone also have all ranks from 1.
     return bool(by_page["whole"].all() and (by_page["last"] > 1).any())
 
 
 def _warn_of_no_results(results: Table, expected: bool = False) -> None:
-    # A table of pages alone, in memory, has no column of documents.
+    # A table of pages alone, in memory, needs no column of documents.
     if expected or "doc" in results.names:
         problem = "no page has results; expected a column doc, or documents listed"
         warn(f"{results.source}: {problem}")
 
 
-def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
+def _read_raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
     if not isinstance(source, (str, PathLike)):
         raise InputError(f"a log of format {form} must be a file, got {type(source).__name__}")
     file = Source(fspath(source))
@@ -292,18 +291,18 @@ def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
 _EMPTY = "is empty: a log has at least one page"
 
 
-def _folder(folder: Path, form: str) -> tuple[Any, Any, Any, str]:
-    """Return the tables in a folder, as an export writes them, and their format."""
-    if form in {"auto", "ubi"} and (queries := _file(folder, "ubi_queries")) is not None:
-        return queries, None, _file(folder, "ubi_events"), "ubi"
+def _read_folder(folder: Path, form: str) -> tuple[Any, Any, Any, str]:
+    """Return the tables of an exported folder and their format."""
+    if form in {"auto", "ubi"} and (queries := _find_file(folder, "ubi_queries")) is not None:
+        return queries, None, _find_file(folder, "ubi_events"), "ubi"
     if form not in {"auto", "tables"}:
         raise InputError(f"holds no log of format {form}", source=str(folder))
-    return *tables_in(folder), "tables"
+    return *find_tables(folder), "tables"
 
 
-def tables_in(folder: Path) -> tuple[str, str | None, str | None]:
+def find_tables(folder: Path) -> tuple[str, str | None, str | None]:
     """Return the files of pages, results and clicks in a folder."""
-    pages, results, clicks = (_file(folder, name) for name in ("pages", "results", "clicks"))
+    pages, results, clicks = (_find_file(folder, name) for name in ("pages", "results", "clicks"))
     if pages is None:
         reason = "has neither pages.csv (or .parquet, …) nor ubi_queries.jsonl"
         raise InputError(reason, source=str(folder))
@@ -311,32 +310,30 @@ def tables_in(folder: Path) -> tuple[str, str | None, str | None]:
 
 
 _SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
-_ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
+_COMPRESSIONS = ("", ".gz", ".bz2", ".xz", ".zst")
 
 
-def _file(folder: Path, name: str) -> str | None:
-    paths = [folder / f"{name}{suffix}{end}" for suffix in _SUFFIXES for end in _ENDINGS]
+def _find_file(folder: Path, name: str) -> str | None:
+    paths = [folder / f"{name}{suffix}{end}" for suffix in _SUFFIXES for end in _COMPRESSIONS]
     files = [str(path) for path in paths if path.is_file()]
     if len(files) > 1:
         raise InputError(
-            (
-                f"has several files of {name}; keep one:"
-                f" {', '.join(Path(file).name for file in files)}"
-            ),
+            f"has several files of {name}; keep one:"
+            f" {', '.join(Path(file).name for file in files)}",
             source=str(folder),
         )
     return files[0] if files else None
 
 
-_SIGNS = (
+_PATTERNS = (
     ("sessions", re.compile(r"\s*<")),
     ("yandex", re.compile(r"[^\t\n]*\t[^\t\n]*\t[QC]\t")),
     ("pyclick", re.compile(r"[^\t\n]*\t[^\t\n]*:")),
 )
 
 
-def _form(source: Any, has_more: bool) -> str:
-    """Return the format of a log, of a file by its first lines."""
+def _detect_format(source: Any, has_more: bool) -> str:
+    """Detect the format of a log, of files by their first lines."""
     if isinstance(source, Sessions):
         return "sessions"
     table = "tables" if has_more else "flat"
@@ -356,8 +353,8 @@ def _form(source: Any, has_more: bool) -> str:
         return "ubi" if is_ubi else table
     if suffix is not None:
         return table
-    for form, sign in _SIGNS:
-        if sign.match(head):
+    for form, pattern in _PATTERNS:
+        if pattern.match(head):
             return form
     reason = "is not a log of a known format; set format=..." if head.strip() else _EMPTY
     raise InputError(reason, source=file.name)
@@ -370,11 +367,11 @@ _FILE = Path(__file__).parents[2] / "data" / "simulated_log.parquet"
 def simulated_log() -> QueryLog:
     """Return a small simulated log, for examples: some 3,000 pages of 400 users.
 
-    Nobody clicked here. The users are those of a dynamic Bayesian network (Chapelle and Zhang,
-    2009) whose clicks and satisfaction depend on grades. They ask the topics of TREC-COVID, and see
-    the top ten of two of its runs, in the `variant` control those of one, in treatment those of a
-    better one; for a fifth of the users both are interleaved by team draft, and each result has its
-    `team`. It is generated by `studies/make_simulated_log.py`.
+    Clicks are drawn from a dynamic Bayesian network (Chapelle and Zhang, 2009) in which clicks and
+    satisfaction depend on grades. Queries are topics of TREC-COVID, and pages show the top ten of
+    one of its runs in the `variant` control, of a better run in treatment; for a fifth of the users
+    the two runs are interleaved by team draft, and each result has its `team`. The log is generated
+    by `studies/make_simulated_log.py`.
 
     Returns
     -------
@@ -395,7 +392,7 @@ def simulated_log() -> QueryLog:
         .unnest(name)
         for name in ("results", "clicks")
     )
-    # Kept in few digits.
+    # The file has dwell times of few digits.
     clicks = clicks.with_columns(pl.col("dwell").cast(pl.Float64).round(1))
     log = read_log(nested.drop("results", "clicks"), results, clicks)
     return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.anomalies)

@@ -14,13 +14,13 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import counted
 from cranfield.online.log.cells import COUNTED, SCHEMAS, Cell
-from cranfield.online.log.reading import tables_in
+from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, check_parquet_file, refusing
 from cranfield.sources.parquet import quiet_panics
 from cranfield.sources.schemas import Column, Schema
 
-_ANY = (Exception, pl.exceptions.PanicException)
+_ERRORS = (Exception, pl.exceptions.PanicException)
 _UNREADABLE = "cannot be read as a table"
 
 _SCANS: dict[str, Callable[[str], pl.LazyFrame]] = {
@@ -38,7 +38,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("time", "end"), _TIME),
     "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
 }
-"""Types of the columns of databases that are not text."""
+"""Types of the columns in databases that are not text."""
 _TEXT = (
     "text or an integer",
     lambda dtype: dtype.is_integer() or dtype in {nw.String, nw.Categorical, nw.Enum},
@@ -48,14 +48,14 @@ _TEXT = (
 def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, nw.LazyFrame[Any]]:
     """Open a log that need not fit into memory, for measures.
 
-    Each table is gone through once, to check its values. Unlike :func:`read_log`, this does not
-    look for clicks on what was not shown and the like.
+    Each table is scanned once to check its values. Unlike :func:`read_log`, this does not look for
+    anomalies, such as clicks on results that were not shown.
 
     Parameters
     ----------
     pages
         Table of pages, or a folder that holds the three tables: a file (CSV, TSV, Parquet), or a
-        lazy or other frame of any library that narwhals knows, such as a relation of DuckDB. Its
+        lazy or other frame of any library that narwhals supports, such as a relation of DuckDB. Its
         columns may have any of their usual names.
     results, clicks
         Tables of results and clicks, which have ranks.
@@ -63,12 +63,12 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     Returns
     -------
     dict
-        Lazy tables `pages`, `results` and `clicks`, as narwhals has them, by `page`.
+        Lazy tables `pages`, `results` and `clicks` of narwhals, linked by `page`.
 
     Raises
     ------
     InputError
-        For a table that cannot be read, or holds a value of another type than its column.
+        If a table cannot be read, or has a value of an unexpected type.
 
     Examples
     --------
@@ -80,47 +80,47 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     (2, 2)
     """
     if isinstance(pages, (str, PathLike)) and Path(fspath(pages)).is_dir():
-        pages, results, clicks = tables_in(Path(fspath(pages)))
+        pages, results, clicks = find_tables(Path(fspath(pages)))
     sources = {"pages": pages, "results": results, "clicks": clicks}
-    return {name: _opened(data, name) for name, data in sources.items() if data is not None}
+    return {name: _open_table(data, name) for name, data in sources.items() if data is not None}
 
 
-def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
+def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
     schema = SCHEMAS[name]
     is_path = isinstance(data, (str, PathLike))
     source = fspath(data) if is_path else schema.kind
-    with refusing(_UNREADABLE, source, _ANY), quiet_panics():
-        lazy = nw.from_native(_scanned(data, schema) if is_path else data).lazy()
+    with refusing(_UNREADABLE, source, _ERRORS), quiet_panics():
+        lazy = nw.from_native(_scan_file(data, schema) if is_path else data).lazy()
         names = lazy.collect_schema().names()
         refuse_lazy_counts(lazy, name, source)
     places = schema.places(names, source)
     if name != "pages" and "rank" not in places:
         raise InputError("has no rank column", source=source)
-    columns = [one for one in schema.columns if one.name in places and one.name != "end"]
-    # Columns that are not read, and other names of those that are, are dropped.
-    lazy = lazy.select(nw.col(names[places[one.name]]).alias(one.name) for one in columns)
-    native, own = lazy.to_native(), [one.name for one in columns]
-    with refusing(_UNREADABLE, source, _ANY), quiet_panics():
+    columns = [item for item in schema.columns if item.name in places and item.name != "end"]
+    # Unknown columns, and other columns of the same meaning, are dropped.
+    lazy = lazy.select(nw.col(names[places[column.name]]).alias(column.name) for column in columns)
+    native, fields = lazy.to_native(), [column.name for column in columns]
+    with refusing(_UNREADABLE, source, _ERRORS), quiet_panics():
         if isinstance(native, pl.LazyFrame):
             has_lines = is_path and Source(source).suffix != ".parquet"
-            lazy = nw.from_native(_converted(native, columns, source, has_lines)).lazy()
+            lazy = nw.from_native(_convert_columns(native, columns, source, has_lines)).lazy()
         else:
-            check_types(lazy, name, own, source)
-            check_values(lazy, own, source)
-            # Keys of pages that are integers stay so; other names become text.
+            check_types(lazy, name, fields, source)
+            check_values(lazy, fields, source)
+            # Keys of pages that are integers stay so; other fields become text.
             types = lazy.collect_schema()
-            whole = {key for key in ("id", "page") if key in own and types[key].is_integer()}
-            texts = [one for one in own if one not in {*_TYPES, *whole}]
-            lazy = lazy.with_columns(nw.col(one).cast(nw.String) for one in texts)
+            keys = {key for key in ("id", "page") if key in fields and types[key].is_integer()}
+            texts = [key for key in fields if key not in {*_TYPES, *keys}]
+            lazy = lazy.with_columns(nw.col(key).cast(nw.String) for key in texts)
     if name == "results":
         _refuse_repeated(lazy, source)
-    if "dwell" in own:
-        # As everywhere, a dwell of 0 or less is not known.
+    if "dwell" in fields:
+        # As in read_log, a dwell of 0 or less is unknown.
         lazy = lazy.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))
     return lazy.rename({"id": "page"}) if name == "pages" else lazy
 
 
-def _scanned(path: Any, schema: Schema) -> pl.LazyFrame:
+def _scan_file(path: Any, schema: Schema) -> pl.LazyFrame:
     source = Source(fspath(path))
     form = FORMAT_OF_SUFFIX.get(Path(source.path).suffix.lower(), "")
     if form not in _SCANS:
@@ -133,50 +133,50 @@ def _scanned(path: Any, schema: Schema) -> pl.LazyFrame:
 
 
 def _refuse_repeated(results: nw.LazyFrame[Any], source: str) -> None:
-    number = results.group_by("page", "rank").agg(nw.len().alias("rows"))
-    twice = number.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
-    for page, rank, _ in twice.rows():
+    counts = results.group_by("page", "rank").agg(nw.len().alias("rows"))
+    duplicates = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
+    for page, rank, _ in duplicates.rows():
         raise InputError(f"rank {rank} twice on page {quoted(page)}", source=source)
 
 
-def _converted(
+def _convert_columns(
     lazy: pl.LazyFrame, columns: Sequence[Column], source: str, has_lines: bool
 ) -> pl.LazyFrame:
     """Convert columns, after a check that all values can be read; integer keys stay integers."""
-    types, some = lazy.collect_schema(), lazy.head(1000).collect()
-    kinds = {one.name: cast("Cell", one.kind) for one in columns}
-    formats = {name: kind.formats_of(some[name]) for name, kind in kinds.items()}
+    types, sample = lazy.collect_schema(), lazy.head(1000).collect()
+    kinds = {column.name: cast("Cell", column.kind) for column in columns}
+    formats = {name: kind.formats_of(sample[name]) for name, kind in kinds.items()}
     while True:
-        values, unread = {}, {}
+        values, is_invalid = {}, {}
         for name, kind in kinds.items():
             is_whole_key = types[name].is_integer() and name in {"id", "page"}
             value = kind.expression(name, types[name], formats[name])
             values[name] = value = pl.col(name) if is_whole_key else value
             missing = pl.lit(False) if name == "rank" else kind.missing_in(name, types[name])
-            unread[name] = value.is_null() & ~missing
-        tests = lazy.select(test.any().alias(name) for name, test in unread.items())
+            is_invalid[name] = value.is_null() & ~missing
+        tests = lazy.select(test.any().alias(name) for name, test in is_invalid.items())
         failures = tests.collect(engine="streaming").row(0, named=True)
-        wrong = next((one for one in columns if failures[one.name]), None)
-        if wrong is None:
+        bad_column = next((column for column in columns if failures[column.name]), None)
+        if bad_column is None:
             return lazy.select(**values)
-        if formats[wrong.name] is None:
+        if formats[bad_column.name] is None:
             break
         # Some rows below the first ones have other formats.
         formats = dict.fromkeys(formats)
-    bad = lazy.select(wrong.name).with_row_index().filter(unread[wrong.name])
-    row, cell = bad.head(1).collect().row(0)
-    reason = wrong.kind.reason(wrong.called or wrong.name, cell)
+    bad_rows = lazy.select(bad_column.name).with_row_index().filter(is_invalid[bad_column.name])
+    row, cell = bad_rows.head(1).collect().row(0)
+    reason = bad_column.kind.reason(bad_column.called or bad_column.name, cell)
     if has_lines:
         raise InputError(reason, source=source, line=row + 2)
     raise InputError(f"row {row + 1}: {reason}", source=source)
 
 
 def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], source: str) -> None:
-    """Refuse columns whose type is not that of their values."""
+    """Refuse columns of an unexpected type."""
     types = lazy.collect_schema()
     for name in columns:
-        expected, fits = _TYPES.get(name, _TEXT)
-        if name in types and not fits(types[name]):
+        expected, is_valid = _TYPES.get(name, _TEXT)
+        if name in types and not is_valid(types[name]):
             reason = f"expected {expected} in column {name} of {table}, got {types[name]}"
             raise InputError(reason, source=source)
 
@@ -193,11 +193,11 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
         if name == "propensity":
             tests["propensity is 0 or less, or above 1"] = ~((column > 0) & (column <= 1))
     counts = lazy.select(
-        nw.when(test).then(1).otherwise(0).sum().alias(what) for what, test in tests.items()
+        nw.when(test).then(1).otherwise(0).sum().alias(problem) for problem, test in tests.items()
     )
-    for what, number in counts.collect(backend="polars").to_native().row(0, named=True).items():
+    for problem, number in counts.collect(backend="polars").to_native().row(0, named=True).items():
         if number:
-            raise InputError(f"{what} in {counted(int(number), 'row')}", source=source)
+            raise InputError(f"{problem} in {counted(int(number), 'row')}", source=source)
 
 
 def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None:

@@ -1,4 +1,4 @@
-"""Tables of logs: JSON lines, and any other table, as the columns of its schema."""
+"""Readers of tables of logs: JSON lines and other tables, as columns of a schema."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LINE = "(line)"
 
 Types = Mapping[str, Any]
 _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
-_LONE = re.compile(
+_LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 )
 """Half of a surrogate pair, which is not text."""
@@ -43,75 +43,75 @@ _RESPONSE = re.compile(rb'\s*\{\s*"took"\s*:')
 
 
 def is_blank(raw: bytes) -> bool:
-    """Whether a file has no text except a byte order mark."""
+    """Return whether a file has no text except a byte order mark."""
     return not raw.removeprefix(BOM_UTF8).strip()
 
 
 def is_bulk(raw: bytes) -> bool:
-    """Whether this is a bulk file of OpenSearch, with an action line above each document."""
+    """Return whether a file is a bulk file of OpenSearch, with an action above each document."""
     return _ACTION.match(raw.removeprefix(BOM_UTF8)) is not None
 
 
 def documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
-    """Return the documents of a bulk file or of hits of OpenSearch, each in its line.
+    """Return the documents of a bulk file or of hits of OpenSearch, one per line.
 
-    Other files are returned unchanged. Of a bulk file of UBI, `events` are the documents that have
-    an action_name, and queries the others; by default all documents are returned.
+    Other files are returned unchanged. `events`: whether to return the events of a bulk file of
+    UBI, which have an action_name, or its queries; by default both.
     """
     raw = raw.removeprefix(BOM_UTF8)
     if _RESPONSE.match(raw) and isinstance(
-        found := parsed_json(decoded(raw, source), source), dict
+        response := parsed_json(decoded(raw, source), source), dict
     ):
-        inside = found.get("hits")
-        hits = inside.get("hits") if isinstance(inside, dict) else None
+        outer_hits = response.get("hits")
+        hits = outer_hits.get("hits") if isinstance(outer_hits, dict) else None
         if isinstance(hits, list):
             return b"\n".join(json.dumps(hit.get("_source")).encode() for hit in hits)
-    bulk = is_bulk(raw)
-    if not bulk and not _HIT.match(raw):
+    is_bulk_file = is_bulk(raw)
+    if not is_bulk_file and not _HIT.match(raw):
         return raw
     parsed, lines = json_lines(decoded(raw, source), source)
     texts = [b""] * (raw.count(b"\n") + 1)
-    action = False
+    has_action = False
     for record, line in zip(parsed, lines, strict=True):
         if not isinstance(record, dict):
             raise InputError("is not an object", source=source, line=line)
-        if not bulk:
+        if not is_bulk_file:
             texts[line - 1] = json.dumps(record.get("_source")).encode()
-        elif not action:
-            action = len(record) == 1 and not {"index", "create"}.isdisjoint(record)
-            if not action:
+        elif not has_action:
+            has_action = len(record) == 1 and not {"index", "create"}.isdisjoint(record)
+            if not has_action:
                 reason = "expected the action index or create above each document of a bulk file"
                 raise InputError(reason, source=source, line=line)
         else:
-            action = False
+            has_action = False
             if events is None or ("action_name" in record) == events:
                 texts[line - 1] = json.dumps(record).encode()
     return b"\n".join(texts)
 
 
-def records(raw: bytes, source: str, what: str, types: Types | None = None) -> pl.DataFrame:
-    """Read JSON objects, one a line, each with its :data:`LINE`.
+def records(raw: bytes, source: str, record_name: str, types: Types | None = None) -> pl.DataFrame:
+    """Read JSON objects, one per line, with their :data:`LINE`.
 
     types: types of the fields to read, where text holds any plain value; by default all fields, as
     text.
     """
     raw = documents(raw, source)
-    if b"\\u" in raw and (lone := _LONE.search(raw)):
-        line = raw.count(b"\n", 0, lone.start()) + 1
+    if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
+        line = raw.count(b"\n", 0, surrogate.start()) + 1
         raise InputError("is not valid JSON: half of a surrogate pair", source=source, line=line)
     try:
         if types is None:
-            # Without reading: a number where another line has true or false is read as text later.
+            # Inferred only: columns of several types, such as numbers and truth values, are text.
             schema = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
             types = {n: kind if kind.is_nested() else pl.String for n, kind in schema.items()}
         frame = pl.read_ndjson(raw, schema=types)
     except _ERRORS:
-        raise _bad_record(raw, source, what, types) from None
+        raise _record_error(raw, source, record_name, types) from None
     texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]").any())
     nested = [column.name for column in texts if column[0]]
-    # Perhaps an object has a name twice, which is refused: the reader takes the first.
-    twice = any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns)
-    if nested or twice:
+    # An object may have a name twice, which is refused; polars would read the first value.
+    has_duplicates = any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns)
+    if nested or has_duplicates:
         for record, line in zip(*json_lines(decoded(raw, source), source), strict=True):
             for name in nested:
                 if isinstance(value := record.get(name), (list, dict)):
@@ -121,27 +121,27 @@ def records(raw: bytes, source: str, what: str, types: Types | None = None) -> p
     return frame.with_columns(pl.Series(LINE, lines, dtype=pl.Int64))
 
 
-def _bad_record(raw: bytes, source: str, what: str, types: Types | None) -> InputError:
-    """Return the error for the first line up to which the records cannot be read."""
+def _record_error(raw: bytes, source: str, record_name: str, types: Types | None) -> InputError:
+    """Return the error of the first line that cannot be read."""
     parsed, lines = json_lines(decoded(raw, source), source)
     for record, line in zip(parsed, lines, strict=True):
         if not isinstance(record, dict):
             return InputError("is not an object", source=source, line=line)
     texts = raw.split(b"\n")
 
-    def fails(line: int) -> bool:
+    def is_unreadable(line: int) -> bool:
         try:
             pl.read_ndjson(b"\n".join(texts[:line]), schema=types, infer_schema_length=None)
         except _ERRORS:
             return True
         return False
 
-    line = lines[bisect_left(lines[:-1], True, key=fails)]
-    return InputError(f"is not a record of {what}", source=source, line=line)
+    line = lines[bisect_left(lines[:-1], True, key=is_unreadable)]
+    return InputError(f"is not a record of {record_name}", source=source, line=line)
 
 
 def columns_of(data: Any, schema: Schema) -> Columns:
-    """Read the columns of a table, unless they were read, and convert no cell yet."""
+    """Read the columns of a table without converting cells; columns are returned unchanged."""
     if isinstance(data, Columns):
         return data
     is_path = isinstance(data, (str, PathLike))
@@ -150,18 +150,18 @@ def columns_of(data: Any, schema: Schema) -> Columns:
     source = Source.of(data)
     raw, name = source.read(), source.name
     if is_blank(raw):
-        # JSON lines without a line have no header, and may hold no rows.
+        # An empty file of JSON lines has no header, and is a table without rows.
         names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]
         return columns_of_frame(pl.DataFrame(schema=names), name)
     frame = records(raw, name, f"a {schema.kind}")
     if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
-        # A page is a line, and its results are listed.
+        # Each line is a page with a list of results.
         frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
     lines = frame.drop_in_place(LINE).to_list()
     return replace(columns_of_frame(frame, name), lines=lines)
 
 
-def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
+def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log, perhaps one without rows."""
     return columns_of(data, schema).table(schema, empty=empty)
 

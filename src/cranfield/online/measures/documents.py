@@ -1,4 +1,4 @@
-"""Evidence of clicks on documents: clicks over expected clicks, and preferences."""
+"""Relevance evidence from clicks on documents: clicks over expected clicks, and preferences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.online.measures.measuring import Log
-from cranfield.online.measures.page_table import LogTables, collected, tables_of
+from cranfield.online.measures.page_table import LogTables, collect_table, tables_of
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.columns import columns_of_mapping, read_table
 from cranfield.sources.schemas import Column as FileColumn
@@ -61,32 +61,32 @@ class ExpectedClicks(TableResult):
     rates: dict[int, float]
 
     def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, min_impressions: int = 1) -> Qrels:
-        """Return judgments by clicks: the grade is the number of cuts that COEC reaches.
+        """Return judgments whose grades are the numbers of cuts that COEC reaches.
 
         Parameters
         ----------
         cuts
-            Ascending, above 0.
+            Thresholds of COEC, ascending and above 0.
         min_impressions
-            Minimum number of pages that show a document, for it to be judged.
+            Minimum number of pages that show a judged document.
 
         Raises
         ------
         PolicyError
             For cuts that do not ascend from above 0.
         InputError
-            If no document was shown that often.
+            If no document was shown on that many pages.
         """
         check_several("cuts", cuts)
-        limits = numbers(list(cuts), "cuts")
-        if not limits.size or not (limits[0] > 0 and (np.diff(limits) > 0).all()):
+        thresholds = numbers(list(cuts), "cuts")
+        if not thresholds.size or not (thresholds[0] > 0 and (np.diff(thresholds) > 0).all()):
             raise PolicyError(f"cuts must be ascending and above 0, got {list(cuts)}")
         rows = self.rows.filter(
             (pl.col("impressions") >= min_impressions) & pl.col("coec").is_not_null()
         )
         if rows.is_empty():
             raise InputError(f"no document has {counted(min_impressions, 'impression')} or more")
-        grade = np.searchsorted(limits, rows["coec"].to_numpy(), side="right")
+        grade = np.searchsorted(thresholds, rows["coec"].to_numpy(), side="right")
         return read_qrels(rows.select(topic="query", doc="doc").with_columns(grade=grade))
 
     def heading(self) -> list[str]:
@@ -102,14 +102,14 @@ class ExpectedClicks(TableResult):
 def coec(log: Log) -> ExpectedClicks:
     """Compute clicks over expected clicks of each query and document.
 
-    The expected clicks of a document are the sum, over the pages that show it, of the log's own
-    click rate at its rank. This corrects for ranks, if the documents at a rank do not differ by
-    query. A result that is clicked again counts once.
+    The expected clicks of a document are the sum, over the pages that show it, of the click rate of
+    the log at its rank. This corrects for ranks, if the documents at a rank do not differ by query.
+    A result that is clicked again counts once.
 
     Parameters
     ----------
     log
-        As :func:`measure` takes it; results have a `doc`.
+        As for :func:`measure`; results have a `doc`.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def coec(log: Log) -> ExpectedClicks:
 
     Notes
     -----
-    Zhang and Jones (2007). OpenSearch makes its implicit judgments in this way.
+    Zhang and Jones (2007). OpenSearch computes implicit judgments in this way.
 
     Examples
     --------
@@ -130,19 +130,19 @@ def coec(log: Log) -> ExpectedClicks:
     [('q', 'a', 2, 2, 2.0, 1.0), ('q', 'b', 2, 1, 1.0, 1.0)]
     """
     tables, results = _results_with_clicks(log, "COEC")
-    number = results.group_by("query", "doc", "rank").agg(
+    counts = results.group_by("query", "doc", "rank").agg(
         nw.len().alias("impressions"), nw.col("clicked").sum().alias("clicks")
     )
-    # Sums of rates go by rank, so that no engine changes a bit.
-    by_rank = collected(number).sort("query", "doc", "rank")
+    # Rates are summed in order of rank, so that results do not depend on the engine.
+    by_rank = collect_table(counts).sort("query", "doc", "rank")
     return _expected_clicks(by_rank, tables.rank_rates)
 
 
 def coec_of_totals(data: Any) -> ExpectedClicks:
     """Compute clicks over expected clicks from totals of impressions and clicks.
 
-    As :func:`coec`, but a result that is clicked twice on a page counts twice if the table
-    counts it so.
+    Equivalent to :func:`coec`, except that repeated clicks on a result of a page count as often as
+    in the table.
 
     Parameters
     ----------
@@ -203,17 +203,17 @@ def _expected_clicks(by_rank: pl.DataFrame, rates: dict[int, float]) -> Expected
 
 
 def skip_above(log: Log) -> pl.DataFrame:
-    """Return preferences between documents: clicked ones over those skipped above them.
+    """Return preferences of clicked documents over documents that were skipped above them.
 
     Parameters
     ----------
     log
-        As :func:`measure` takes it; results have a `doc`.
+        As for :func:`measure`; results have a `doc`.
 
     Returns
     -------
     DataFrame
-        `query`, `doc`, the document `over` which it was preferred, and on how many `pages`; in
+        `query`, `doc`, the document `over` which it was preferred, and the number of `pages`; in
         order of UTF-8 bytes.
 
     Raises
@@ -242,18 +242,18 @@ def skip_above(log: Log) -> pl.DataFrame:
     pairs = clicked.join(skipped, on="page", how="inner").filter(
         (nw.col("above") < nw.col("rank")) & (nw.col("doc") != nw.col("over"))
     )
-    # A document may stand twice on a page.
-    once = pairs.select("page", "query", "doc", "over").unique()
-    counts = collected(once.group_by("query", "doc", "over").agg(nw.len().alias("pages")))
+    # A document may occur twice on a page.
+    distinct = pairs.select("page", "query", "doc", "over").unique()
+    counts = collect_table(distinct.group_by("query", "doc", "over").agg(nw.len().alias("pages")))
     return counts.with_columns(pl.col("pages").cast(pl.Int64)).sort("query", "doc", "over")
 
 
 def _results_with_clicks(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
-    """Return tables, and the shown results with their query, and whether they were clicked."""
+    """Return tables, and the results with their query and whether they were clicked."""
     tables = tables_of(log)
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
-    if lacking := tables.lacks(needs):
-        raise InputError(f"{purpose} needs {lacking}", source=tables.source)
+    if missing := tables.missing_column(needs):
+        raise InputError(f"{purpose} needs {missing}", source=tables.source)
     clicked = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
     results = tables.tables["results"].select("page", "rank", "doc")
     queries = tables.tables["pages"].select("page", "query")

@@ -1,7 +1,7 @@
-"""The online measures: one function each, from its parameters to the sums of its value.
+"""The online measures, one function each.
 
-A function gets the parameters that its signature declares and returns :class:`Sums` over columns of
-the table of pages, such as `clicked@3`; see :func:`~cranfield.online.measures.page_table.count_of`.
+A function takes the parameters in its signature and returns :class:`Sums` over columns of the table
+of pages, such as `clicked@3`; see :func:`~cranfield.online.measures.page_table.count_of`.
 """
 
 # ruff: noqa: N802
@@ -43,10 +43,8 @@ DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatis
 UNKNOWN = parameter(
     "drop",
     choice("drop", "sat", "not"),
-    (
-        "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
-        " the values that they could change"
-    ),
+    "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
+    " the values that they could change",
 )
 
 
@@ -77,13 +75,13 @@ def _clicks(repeats: str) -> str:
     return "clicked" if repeats == "once" else "clicks"
 
 
-def _is(condition: pl.Expr) -> pl.Expr:
+def _indicator(condition: pl.Expr) -> pl.Expr:
     """Return 1 for true and 0 for false."""
     return condition.cast(pl.Int64)
 
 
 def _seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
-    """Return the seconds between two times; null where the clock goes back."""
+    """Return the seconds between two times; null if the end is before the start."""
     between = (end - start).dt.total_microseconds()
     return pl.when(between >= 0).then(between / SECOND)
 
@@ -101,8 +99,8 @@ def CTR(
     cutoff: int | None = CUTOFF,
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
-    at = "_at" if ranks == "at" and cutoff is not None else ""
-    clicked, results = _upto(_clicks(repeats) + at, cutoff), _upto(f"shown{at}", cutoff)
+    suffix = "_at" if ranks == "at" and cutoff is not None else ""
+    clicked, results = _upto(_clicks(repeats) + suffix, cutoff), _upto(f"shown{suffix}", cutoff)
     if over == "results":
         return Sums(clicked, results)
     return Sums(pl.when(results > 0).then(clicked / results))
@@ -111,7 +109,7 @@ def CTR(
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, "higher")
 def UCTR(cutoff: int | None = CUTOFF) -> Sums:
     """Proportion of the pages with a click."""
-    return Sums(_is(_upto("clicks", cutoff) > 0))
+    return Sums(_indicator(_upto("clicks", cutoff) > 0))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |C_p|", CHAPELLE, "higher", unit="clicks")
@@ -136,8 +134,8 @@ def _first_rank(first: str) -> pl.Expr:
 
 
 def _reciprocal(inverse: pl.Expr, abandoned: str) -> Sums:
-    without = pl.lit(0.0 if abandoned == "zero" else None, pl.Float64)
-    return Sums(pl.when(CLICKS > 0).then(inverse).otherwise(without))
+    default = pl.lit(0.0 if abandoned == "zero" else None, pl.Float64)
+    return Sums(pl.when(CLICKS > 0).then(inverse).otherwise(default))
 
 
 @online_measure(
@@ -169,8 +167,8 @@ def MaxRR(abandoned: str = DROP) -> Sums:
 )
 def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
     """Mean inverse rank of the clicks of a page, of pages with a click."""
-    once = "_once" if repeats == "once" else ""
-    inverse = pl.col(f"inverse_ranks{once}") / UNIT / pl.col(_clicks(repeats))
+    suffix = "_once" if repeats == "once" else ""
+    inverse = pl.col(f"inverse_ranks{suffix}") / UNIT / pl.col(_clicks(repeats))
     return _reciprocal(inverse, abandoned)
 
 
@@ -217,9 +215,9 @@ def _unsure(seconds: float) -> pl.Expr:
 
 
 def _wait(end: pl.Expr, clicks: pl.Expr) -> Sums:
-    """Measure the seconds until a click; censored without such clicks."""
+    """Return sums of the seconds until a click; censored without such clicks."""
     next_page = _seconds(TIME, pl.col("next_time")).fill_null(0.0)
-    return Sums(_seconds(TIME, end), censored=_is(clicks == 0), until=next_page)
+    return Sums(_seconds(TIME, end), censored=_indicator(clicks == 0), until=next_page)
 
 
 @online_measure(
@@ -264,16 +262,16 @@ def _satisfied(seconds: float, unknown: str) -> pl.Expr:
 
 
 def _dissatisfied(seconds: float, unknown: str) -> pl.Expr:
-    # Clicks that were surely no shorter, or of unknown dwell, are not dissatisfied.
+    # Clicks of a sufficient or unknown dwell are not dissatisfied.
     short = CLICKS - _sat(seconds) - _unsure(seconds)
     return short + _unsure(seconds) if unknown == "not" else short
 
 
-def _of_page(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
+def _per_page(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
     return Sums(hits if unknown != "drop" else pl.when(_unsure(seconds) == 0).then(hits))
 
 
-def _of_clicks(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
+def _per_click(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
     if unknown != "drop":
         return Sums(hits, CLICKS)
     return Sums(hits, CLICKS - _unsure(seconds), missing=_unsure(seconds))
@@ -282,25 +280,25 @@ def _of_clicks(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
 @online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c \ge s\}|", FOX, "higher", unit="clicks")
 def SATClicks(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Number of satisfied clicks on a page, by their dwell."""
-    return _of_page(_satisfied(seconds, unknown), seconds, unknown)
+    return _per_page(_satisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, "higher", of="click")
 def SATRate(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Proportion of the clicks that are satisfied, by their dwell."""
-    return _of_clicks(_satisfied(seconds, unknown), seconds, unknown)
+    return _per_click(_satisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c < s\}|", KIM, "lower", unit="clicks")
 def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Number of dissatisfied clicks on a page, by their dwell."""
-    return _of_page(_dissatisfied(seconds, unknown), seconds, unknown)
+    return _per_page(_dissatisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, "lower", of="click")
 def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Proportion of the clicks that are dissatisfied, by their dwell."""
-    return _of_clicks(_dissatisfied(seconds, unknown), seconds, unknown)
+    return _per_click(_dissatisfied(seconds, unknown), seconds, unknown)
 
 
 # Abandoned and reformulated queries.
@@ -309,7 +307,7 @@ def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p = \emptyset]", LOGS, "lower")
 def Abandonment() -> Sums:
     """Proportion of the pages without a click."""
-    return Sums(_is(CLICKS == 0))
+    return Sums(_indicator(CLICKS == 0))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
@@ -319,7 +317,7 @@ def ZeroResults(
     ),
 ) -> Sums:
     """Proportion of the pages without a result."""
-    return Sums(_is(pl.col(by) == 0))
+    return Sums(_indicator(pl.col(by) == 0))
 
 
 @online_measure(
@@ -331,7 +329,7 @@ def GoodAbandonment(
     label: str = parameter("good", text, "the label of a page that answered without a click"),
 ) -> Sums:
     """Proportion of the abandoned pages that are labelled good, of those with a label."""
-    return Sums(pl.when(CLICKS == 0).then(_is(pl.col("label") == label)))
+    return Sums(pl.when(CLICKS == 0).then(_indicator(pl.col("label") == label)))
 
 
 @online_measure(
@@ -343,7 +341,7 @@ def AbandonedLast() -> Sums:
 
     Such pages may be good abandonment, or users who gave up: this is only a proxy.
     """
-    return Sums(_is((CLICKS == 0) & LAST))
+    return Sums(_indicator((CLICKS == 0) & LAST))
 
 
 @online_measure(
@@ -362,14 +360,14 @@ def Reformulation(
     """Proportion of the pages after which the session goes on with another query soon."""
     query, following = pl.col("query"), pl.col("next_query")
     between = (pl.col("next_time") - TIME).dt.total_microseconds()
-    again = (following != query) & (between <= window * SECOND) & (between >= 0)
+    is_reformulated = (following != query) & (between <= window * SECOND) & (between >= 0)
     if shares == "term":
-        terms, others = (
+        terms, next_terms = (
             words.str.to_lowercase().str.extract_all(r"\w+") for words in (query, following)
         )
-        again &= terms.list.set_intersection(others).list.len() > 0
-    # A session's last page has no query after it; a page of no session has no value.
-    return Sums(_is(pl.when(LAST).then(False).otherwise(again)))
+        is_reformulated &= terms.list.set_intersection(next_terms).list.len() > 0
+    # The last page of a session has no later query; pages without a session have no value.
+    return Sums(_indicator(pl.when(LAST).then(False).otherwise(is_reformulated)))
 
 
 # Sessions.
@@ -408,9 +406,9 @@ def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums
     """Proportion of the sessions with a satisfied click."""
     success = _satisfied(seconds, unknown).sum() > 0
     if unknown == "drop":
-        # Without a satisfied click, one of unknown dwell could have been it.
+        # Without a satisfied click, a click of unknown dwell could have been satisfied.
         success = pl.when(success | (_unsure(seconds).sum() == 0)).then(success)
-    return Sums(_is(success))
+    return Sums(_indicator(success))
 
 
 @online_measure(
@@ -426,13 +424,13 @@ def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Number of queries of a session up to its first satisfied click; censored without one."""
     sat = _satisfied(seconds, unknown) > 0
     unsure = (_unsure(seconds) > 0) & pl.lit(unknown == "drop")
-    # Of several that are highest, arg_max need not give the first.
+    # In ties, arg_max does not always return the first.
     first_sat, first_unsure = sat.arg_true().first(), unsure.arg_true().first()
     # An earlier click of unknown dwell could have been the first satisfied one.
     certain = first_unsure.is_null() | (first_sat <= first_unsure)
     return Sums(
         pl.when(certain).then(first_sat + 1).cast(pl.Int64),
-        censored=_is(~(sat | unsure).any()),
+        censored=_indicator(~(sat | unsure).any()),
         until=pl.len().cast(pl.Float64),
     )
 
@@ -475,7 +473,7 @@ class AbsenceTime(OnlineMeasure):
     """Seconds from the end of a session to the next one of the user; censored after the last.
 
     A session ends with its last page or click. The last absence is censored at the end of the log,
-    which is its last page or click. Means of absences that ended are too short: see
+    which is its last page or click. Means of uncensored absences are biased low: see
     :func:`survival`.
     """
 
@@ -504,7 +502,7 @@ class AbsenceTime(OnlineMeasure):
         end_of_log = pl.lit(pages.select(ends).item(), sessions["end"].dtype)
         sums = Sums(
             _seconds(pl.col("end"), pl.col("next")),
-            censored=_is(pl.col("next").is_null()),
+            censored=_indicator(pl.col("next").is_null()),
             until=_seconds(pl.col("end"), end_of_log),
         )
         return sessions.select("user", *others, **sums.expressions())

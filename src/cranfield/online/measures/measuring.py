@@ -33,25 +33,25 @@ from cranfield.tabular import Table
 
 def means_of(totals: Floats, numbers: Floats) -> Floats:
     """Divide sums by numbers; NaN if there is no value."""
-    none = np.full(totals.shape, np.nan)
-    return np.asarray(np.divide(totals, numbers, out=none, where=numbers > 0))
+    missing = np.full(totals.shape, np.nan)
+    return np.asarray(np.divide(totals, numbers, out=missing, where=numbers > 0))
 
 
 @dataclass(frozen=True, eq=False)
 class UnitSums:
     """Sums of measures by unit, such as a user.
 
-    The mean of a measure over pages is the sum of `totals` over the sum of `numbers`. Where users
-    are assigned and pages are counted, that is a ratio of two random sums.
+    The mean of a measure over pages is the sum of `totals` divided by the sum of `numbers`. If
+    users are randomised and pages are counted, it is a ratio of two random sums.
 
     Attributes
     ----------
     kind
         Kind of unit: user, session, query or page.
     units
-        Their ids, in order of UTF-8 bytes.
+        Ids of the units, in order of UTF-8 bytes.
     variant
-        Index of the variant of each unit, shape (units,); -1 where it has none.
+        Index of the variant of each unit, shape (units,); -1 without a variant.
     variants
         The variants, in order.
     names
@@ -59,9 +59,9 @@ class UnitSums:
     totals
         Sum of the values of each measure, shape (units, measures).
     numbers
-        Number of values that there are, shape (units, measures).
+        Number of values of each measure, shape (units, measures).
     pages, unassigned
-        Number of pages of the log, and of those that belong to no unit and are excluded.
+        Number of pages of the log, and of excluded pages without a unit.
     """
 
     kind: str
@@ -96,20 +96,19 @@ class UnitSums:
 class OnlineMeasurements(TableResult):
     """Values of online measures, by unit; returned by :func:`measure`.
 
-    Each column is also an attribute, of shape (units, measures). The mean of values of which some
-    are censored is biased: see :func:`survival`.
+    Each column is also an attribute, of shape (units, measures). The mean of partly censored values
+    is biased: see :func:`survival`.
 
     Attributes
     ----------
     rows
-        The table: a row a unit, in order of UTF-8 bytes, and measure.
+        The table, one row per unit and measure; units in order of UTF-8 bytes.
     by
         Columns that define the units, such as `("query", "variant")`; empty for the whole log.
     measures
         The measures.
     n_without_unit
-        Number of rows that belong to no unit, such as pages without a user; the largest number over
-        the measures.
+        Number of rows without a unit, such as pages without a user; the maximum over the measures.
     source
         Source of the log.
     """
@@ -137,27 +136,27 @@ class OnlineMeasurements(TableResult):
 
     @property
     def units(self) -> pl.DataFrame:
-        """A row a unit, with the columns of `by`."""
+        """One row per unit, with the columns of `by`."""
         return self.rows.select(self.by).gather_every(max(1, len(self.measures)))
 
     @property
     def means(self) -> Floats:
-        """Value of each unit and measure, shape (units, measures); NaN where there is none."""
+        """Value of each unit and measure, shape (units, measures); NaN without a value."""
         return self.value
 
     def __getitem__(self, measure: str | OnlineMeasure) -> Floats:
         """Values of a measure, shape (units,)."""
         parsed = parse_online_measure(measure)
         if parsed not in self.measures:
-            known = ", ".join(map(str, self.measures))
-            raise MeasureError(f"{parsed} was not measured; expected one of: {known}")
+            names = ", ".join(map(str, self.measures))
+            raise MeasureError(f"{parsed} was not measured; expected one of: {names}")
         return np.asarray(self.means[:, self.measures.index(parsed)])
 
     def scores(self, measure: str | OnlineMeasure) -> Scores:
-        """Return the values of a measure as scores, for comparisons: units as topics.
+        """Return the values of a measure as scores for comparisons, with units as topics.
 
         Systems are the variants, if values are by a unit and `variant`; else the log is the only
-        one. A unit without a value has NaN.
+        system. Units without a value have NaN.
 
         Raises
         ------
@@ -170,11 +169,11 @@ class OnlineMeasurements(TableResult):
         >>> pages = pl.DataFrame({"page": [0, 1], "query": "q", "variant": ["a", "b"]})
         >>> clicks = pl.DataFrame({"page": [1], "rank": [2]})
         >>> tables = {"pages": pages, "clicks": clicks}
-        >>> found = cf.online.measure(tables, "UCTR", by=["query", "variant"])
-        >>> found.scores("UCTR").values.tolist()
+        >>> measurements = cf.online.measure(tables, "UCTR", by=["query", "variant"])
+        >>> measurements.scores("UCTR").values.tolist()
         [[0.0, 1.0]]
         """
-        parsed, own = parse_online_measure(measure), self[measure]
+        parsed, unit_values = parse_online_measure(measure), self[measure]
         names = [key for key in self.by if key != "variant"]
         if len(names) != 1:
             raise PolicyError("scores require values by one unit, such as by=['query', 'variant']")
@@ -184,7 +183,7 @@ class OnlineMeasurements(TableResult):
         topics, systems = (units[key].unique().sort() for key in (names[0], "variant"))
         values = np.full((len(topics), len(systems)), np.nan)
         row, column = topics.search_sorted(units[names[0]]), systems.search_sorted(units["variant"])
-        values[row.to_numpy(), column.to_numpy()] = own
+        values[row.to_numpy(), column.to_numpy()] = unit_values
         return Scores(
             values,
             topics=tuple(topics),
@@ -195,14 +194,14 @@ class OnlineMeasurements(TableResult):
         )
 
     def wide(self) -> pl.DataFrame:
-        """Return a row a unit, with a column a measure; null if there is no value."""
+        """Return one row per unit, with one column per measure; null if there is no value."""
         means = zip(map(str, self.measures), self.means.T, strict=True)
         columns = [pl.Series(name, column).fill_nan(None) for name, column in means]
         return pl.DataFrame([*self.units.get_columns(), *columns])
 
     @property
     def notes(self) -> list[str]:
-        """How many values are censored, and how many rows belong to no unit."""
+        """Number of censored values, and of rows without a unit."""
         notes = []
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
         for measure, number, censored in zip(self.measures, *totals, strict=True):
@@ -216,11 +215,11 @@ class OnlineMeasurements(TableResult):
         return notes
 
     def tables(self) -> list[Table]:
-        """Return the table for reading: its first rows, with a column a measure if by units."""
+        """Return the table for display: its first rows, with one column per measure if by units."""
         return [readable(self.wide() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
-        """Return one line: the log and the units."""
+        """Return one line with the log and the units."""
         by = f", by {', '.join(self.by)}" if self.by else ""
         return [f"Online measures of {self.source}{by}"]
 
@@ -256,10 +255,10 @@ def measure(
     ----------
     log
         A query log; or a mapping of `pages`, `results` and `clicks` to tables of any library that
-        narwhals knows, such as lazy frames of polars or relations of DuckDB. Tables have the column
-        `page`; pages have a `query`, results and clicks a `rank`, clicks on what was shown only.
-        The other columns are those of :class:`QueryLog`. What goes over results and clicks is
-        computed where they are, one table at a time, so that they may be larger than memory.
+        narwhals supports, such as lazy frames of polars or relations of DuckDB. Tables have the
+        column `page`; pages have a `query`, results and clicks a `rank`; all clicks are on shown
+        results. The other columns are those of :class:`QueryLog`. Counts of results and clicks are
+        computed by their engine, one table at a time, so that they may be larger than memory.
     measures
         Online measures, such as `CTR@3`; by default all for which the log has the columns.
     by
@@ -280,12 +279,12 @@ def measure(
     MeasureError
         For an unknown measure, or one without values by such a unit.
     InputError
-        For a measure that needs a column which the log does not have.
+        For a measure that needs a column that the log does not have.
 
     Notes
     -----
-    A value is a ratio of two sums: of the total and the number of all rows. Sums go over whole
-    numbers, or over values in their order, so that they are the same from any engine, to the bit.
+    A value is a ratio of two sums: of the total and the number of all rows. Sums are taken over
+    integers, or over sorted values, so that they are the same from any engine, to the bit.
 
     Examples
     --------
@@ -293,16 +292,17 @@ def measure(
     >>> pages = pl.DataFrame({"page": [0, 1], "query": ["a", "b"]})
     >>> results = pl.DataFrame({"page": [0, 0, 1, 1], "rank": [1, 2, 1, 2]})
     >>> clicks = pl.DataFrame({"page": [1], "rank": [2], "order": [1]})
-    >>> found = measure({"pages": pages, "results": results, "clicks": clicks}, ["CTR", "ClickRR"])
-    >>> found["CTR"].item(), found["ClickRR"].item()
+    >>> log = {"pages": pages, "results": results, "clicks": clicks}
+    >>> measurements = measure(log, ["CTR", "ClickRR"])
+    >>> measurements["CTR"].item(), measurements["ClickRR"].item()
     (0.25, 0.25)
     """
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
-    tables, parsed, pages = ready(log, measures, keys, labels)
-    return _measured(tables, parsed, pages, keys)
+    tables, parsed, pages = prepare(log, measures, keys, labels)
+    return _measure_units(tables, parsed, pages, keys)
 
 
-def _measured(
+def _measure_units(
     tables: LogTables, measures: Sequence[OnlineMeasure], pages: pl.DataFrame, keys: Sequence[str]
 ) -> OnlineMeasurements:
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
@@ -315,31 +315,31 @@ def _measured(
             rows = rows.join(numbered, on=list(keys), how="left", maintain_order="left")
             n_without_unit = max(n_without_unit, rows["unit"].null_count())
             rows = rows.drop_nulls("unit")
-        place = rows["unit"].to_numpy() if keys else np.zeros(rows.height, dtype=np.intp)
-        for name, of_units in zip(SUMS, sums[..., k], strict=True):
-            of_units[:] = _summed(place, rows[name].to_numpy(), size)
-    parts = {
-        name: part.ravel().astype(int if name in SUMS[2:] else float)
-        for name, part in zip(SUMS, sums, strict=True)
+        unit_index = rows["unit"].to_numpy() if keys else np.zeros(rows.height, dtype=np.intp)
+        for name, unit_sums in zip(SUMS, sums[..., k], strict=True):
+            unit_sums[:] = _sum_by_index(unit_index, rows[name].to_numpy(), size)
+    sum_columns = {
+        name: column.ravel().astype(int if name in SUMS[2:] else float)
+        for name, column in zip(SUMS, sums, strict=True)
     }
     table = {
         **(units[np.repeat(np.arange(size), len(measures))] if keys else units).to_dict(),
         "measure": pl.Series([*map(str, measures)] * size, dtype=pl.String),
         "value": pl.Series(means_of(*sums[:2]).ravel()).fill_nan(None),
         "of": pl.Series([measure.values_of for measure in measures] * size, dtype=pl.String),
-        **parts,
+        **sum_columns,
     }
     return OnlineMeasurements(
         pl.DataFrame(table), tuple(keys), tuple(measures), n_without_unit, tables.source
     )
 
 
-def _summed(place: NDArray[Any], values: Floats, size: int) -> Floats:
-    """Sum values by place: in order of the values, unless all are whole, whatever their order."""
+def _sum_by_index(index: NDArray[Any], values: Floats, size: int) -> Floats:
+    """Sum values by index; values that are not integers are sorted to make sums reproducible."""
     if (values != np.floor(values)).any():
         order = np.argsort(values)
-        place, values = place[order], values[order]
-    return np.asarray(np.bincount(place, values, size))
+        index, values = index[order], values[order]
+    return np.asarray(np.bincount(index, values, size))
 
 
 def sums_by_unit(
@@ -350,10 +350,10 @@ def sums_by_unit(
     Parameters
     ----------
     log, measures
-        As :func:`measure` takes them.
+        As for :func:`measure`.
     unit
-        `user`, `session`, `query` or `page`. A unit whose pages are not all of one variant has
-        none. Pages without a unit are excluded and counted.
+        `user`, `session`, `query` or `page`. A unit with pages of several variants has no variant.
+        Pages without a unit are excluded and counted.
 
     Examples
     --------
@@ -369,92 +369,92 @@ def sums_by_unit(
     check_choice("unit", unit, BY[1:])
     tables = tables_of(log)
     keys = (unit, *({"variant"} & tables.columns["pages"]))
-    _, parsed, pages = ready(tables, measures, keys)
-    measured = _measured(tables, parsed, pages, (unit,))
-    if not measured.units.height:
+    _, parsed, pages = prepare(tables, measures, keys)
+    sums = _measure_units(tables, parsed, pages, (unit,))
+    if not sums.units.height:
         raise InputError(f"no page has a {unit}", source=tables.source)
     variants: tuple[str, ...] = ()
-    codes = np.full(measured.units.height, -1, dtype=np.intp)
+    codes = np.full(sums.units.height, -1, dtype=np.intp)
     if "variant" in keys:
-        single = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
-        of_unit = pages.group_by(unit).agg(variant=single)
-        names = measured.units.join(of_unit, on=unit, how="left", maintain_order="left")["variant"]
+        variant = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
+        by_unit = pages.group_by(unit).agg(variant=variant)
+        names = sums.units.join(by_unit, on=unit, how="left", maintain_order="left")["variant"]
         variants = tuple(names.drop_nulls().unique().sort())
-        places = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64)
-        codes = places.fill_null(-1).to_numpy().astype(np.intp)
+        variant_codes = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64)
+        codes = variant_codes.fill_null(-1).to_numpy().astype(np.intp)
     return UnitSums(
         unit,
-        tuple(measured.units[unit]),
+        tuple(sums.units[unit]),
         codes,
         variants,
         tuple(map(str, parsed)),
-        measured.total,
-        measured.number,
+        sums.total,
+        sums.number,
         pages.height,
         pages[unit].null_count(),
     )
 
 
-def ready(
+def prepare(
     log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, until: bool = False
 ) -> tuple[LogTables, list[OnlineMeasure], pl.DataFrame]:
-    """Return tables, parsed measures, and pages with the columns of these and keys as text.
+    """Return tables, parsed measures, and pages with the columns of measures, and keys as text.
 
-    With `until`, pages have the columns for durations of censored values, if the log has them.
+    until: whether to add the columns for durations of censored values, if the log has them.
     """
     tables = tables_of(log)
     for key in keys:
         check_choice("by", key, BY)
-        if tables.lacks([("pages", key)]):
+        if tables.missing_column([("pages", key)]):
             raise InputError(f"values by {key} require the {key} of pages", source=tables.source)
         if keys.count(key) > 1:
             raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
-    parsed = _parsed(measures, keys, tables, labels is not None)
+    parsed = _parse_measures(measures, keys, tables, labels is not None)
     columns = {name for measure in parsed for name in measure.columns()} | {*keys} - {"page"}
     if until:
-        more = {name for measure in parsed for name in measure.columns(until=True)}
-        columns |= {name for name in more if not tables.lacks(needs_of([name]))}
+        names_until = {name for measure in parsed for name in measure.columns(until=True)}
+        columns |= {name for name in names_until if not tables.missing_column(needs_of([name]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
-        wanted = [vars(one)["label"] for one in parsed if one.name == "GoodAbandonment"]
-        pages = _labelled(pages, labels, wanted, tables.source)
+        names = [vars(item)["label"] for item in parsed if item.name == "GoodAbandonment"]
+        pages = _add_labels(pages, labels, names, tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
     return tables, parsed, pages.with_columns(pl.col(keys).cast(pl.String))
 
 
-def _parsed(
-    measures: Any, keys: Sequence[str], tables: LogTables, labelled: bool
+def _parse_measures(
+    measures: Any, keys: Sequence[str], tables: LogTables, has_labels: bool
 ) -> list[OnlineMeasure]:
-    """Parse the measures, and refuse those that the log or the unit does not allow."""
-    known = {("pages", "label")} if labelled else set()
-    listed = [measures] if isinstance(measures, (str, OnlineMeasure)) else measures
-    parsed = list(dict.fromkeys(map(parse_online_measure, MEASURES if listed is None else listed)))
+    """Parse measures; refuse requested ones that the log or the unit does not allow."""
+    labels = {("pages", "label")} if has_labels else set()
+    texts = [measures] if isinstance(measures, (str, OnlineMeasure)) else measures
+    parsed = list(dict.fromkeys(map(parse_online_measure, MEASURES if texts is None else texts)))
     if not parsed:
         raise MeasureError("expected at least one online measure, got none")
-    possible = []
-    for one in parsed:
-        fine, lacking = _too_fine(one, keys), tables.lacks(one.needs - known)
-        if not (fine or lacking):
-            possible.append(one)
-        elif measures is not None and fine:
+    selection = []
+    for measure in parsed:
+        unit, missing = _finer_unit(measure, keys), tables.missing_column(measure.needs - labels)
+        if not (unit or missing):
+            selection.append(measure)
+        elif measures is not None and unit:
             raise MeasureError(
-                f"{one} is a measure of {one.level}s and cannot be computed by {fine}"
+                f"{measure} is a measure of {measure.level}s and cannot be computed by {unit}"
             )
         elif measures is not None:
-            hint = ", set by labels=" if ("pages", "label") in one.needs else ""
-            raise InputError(f"{one} needs {lacking}{hint}", source=tables.source)
-    return possible
+            hint = ", set by labels=" if ("pages", "label") in measure.needs else ""
+            raise InputError(f"{measure} needs {missing}{hint}", source=tables.source)
+    return selection
 
 
-def _too_fine(measure: OnlineMeasure, keys: Sequence[str]) -> str:
-    """Return a unit that is smaller than the rows of the measure; empty if none is."""
+def _finer_unit(measure: OnlineMeasure, keys: Sequence[str]) -> str:
+    """Return a key with smaller units than the rows of the measure; empty if there is none."""
     smaller = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
     return next((key for key in keys if key in smaller[measure.level]), "")
 
 
-def _labelled(pages: pl.DataFrame, labels: Any, names: Iterable[str], source: str) -> pl.DataFrame:
-    """Add labels to pages, by their id; each wanted one must be there, in one spelling."""
+def _add_labels(pages: pl.DataFrame, labels: Any, names: list[str], source: str) -> pl.DataFrame:
+    """Add labels to pages by id; each label in `names` must occur, in a single spelling."""
     table = read_table(labels, LABELS)
     key = "id" if "id" in pages.columns else "page"
     ids = pages.select(page=pl.col(key).cast(pl.String))
@@ -464,10 +464,11 @@ def _labelled(pages: pl.DataFrame, labels: Any, names: Iterable[str], source: st
     for page in frame.join(ids, on="page", how="anti")["page"]:
         raise InputError(f"unknown page {quoted(page)}: it is not in {source}", source=table.source)
     label = ids.join(frame, on="page", how="left", maintain_order="left")["label"]
-    known = label.drop_nulls().unique().sort()
+    spellings = label.drop_nulls().unique().sort()
     for name in names:
-        if [one for one in known if one.casefold() == name.casefold()] != [name]:
-            has = "pages have several spellings of" if name in known else "no page has"
-            reason = f"{has} the label {quoted(name)}; labels: {some_of(map(quoted, known), 6)}"
+        if [text for text in spellings if text.casefold() == name.casefold()] != [name]:
+            problem = "pages have several spellings of" if name in spellings else "no page has"
+            label_list = some_of(map(quoted, spellings), 6)
+            reason = f"{problem} the label {quoted(name)}; labels: {label_list}"
             raise InputError(reason, source=source)
     return pages.with_columns(label)

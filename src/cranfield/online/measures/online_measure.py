@@ -1,4 +1,4 @@
-"""Online measures: formulas over pages, sessions or users, and their text form."""
+"""Base class of online measures: formulas over pages, sessions or users, and their text form."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ SUMS = ("total", "number", "values", "censored", "without")
 """Columns of the rows of a measure: two sums and numbers of values, additive over rows."""
 
 
-_NONE = pl.lit(0.0)
+_ZERO = pl.lit(0.0)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Expressions over the rows of a measure: its value is the sum of totals over that of numbers.
+    """Expressions over the rows of a measure, whose value is sum(total) / sum(number).
 
-    number: 1 for each row that has a total, by default. censored: how many values are only known to
-    be at least `until`. missing: how many values are unknown, if values are not those of the rows.
+    number: by default 1 for each row with a total. censored: number of values of which only the
+    lower bound `until` is known. missing: number of unknown values, if values are not rows.
     """
 
     total: pl.Expr
     number: pl.Expr | None = None
-    censored: pl.Expr = _NONE
-    missing: pl.Expr = _NONE
-    until: pl.Expr = _NONE
+    censored: pl.Expr = _ZERO
+    missing: pl.Expr = _ZERO
+    until: pl.Expr = _ZERO
 
     def expressions(self) -> dict[str, pl.Expr]:
         number = self.total.is_not_null() if self.number is None else self.number
@@ -42,14 +42,14 @@ class Sums:
 
 
 class OnlineMeasure(Spec):
-    """A measure of what users did, with its parameters.
+    """A measure of user behaviour, with its parameters.
 
-    Its text form is its identity: :func:`parse_online_measure` reads it back, and `measure @ 3`
-    sets the last rank that counts.
+    Its text form is its identity: :func:`parse_online_measure` parses it, and `measure @ 3` sets
+    the last rank to consider.
 
-    A measure is a ratio of two sums over rows, which are pages, sessions or users: a mean has a
-    number of 1 in each row that has a value. What its formulas mention, such as `clicked@3`, is
-    computed for it.
+    A measure is a ratio of two sums over rows, which are pages, sessions or users: a mean has the
+    number 1 in each row with a value. Columns in its formulas, such as `clicked@3`, are computed as
+    required.
 
     Examples
     --------
@@ -61,17 +61,17 @@ class OnlineMeasure(Spec):
     error = MeasureError
     name: ClassVar[str] = ""
     formula: ClassVar[str] = ""  # In LaTeX
-    source: ClassVar[str] = ""  # The publication that defines it
+    source: ClassVar[str] = ""  # Publication that defines the measure
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    unit: ClassVar[str] = ""  # Of the values, such as seconds; empty for a proportion
+    unit: ClassVar[str] = ""  # Unit of the values, such as seconds; empty for a proportion
     better: ClassVar[str] = ""  # `higher` or `lower`; empty if neither is
-    level: ClassVar[str] = "page"  # What a row is: a `page`, a `session` or a `user`
-    of: ClassVar[str] = ""  # What has values, if not the rows: a `click` or an `absence`
-    lasts: ClassVar[bool] = False  # Whether it is a time, or another number that may be censored
+    level: ClassVar[str] = "page"  # Kind of rows: `page`, `session` or `user`
+    of: ClassVar[str] = ""  # Kind of objects with values, if not rows: `click` or `absence`
+    lasts: ClassVar[bool] = False  # Whether values are times, or other numbers that may be censored
 
     @property
     def values_of(self) -> str:
-        """Kind of object that has values, in the singular."""
+        """Kind of objects with values, in the singular."""
         return self.of or self.level
 
     def sums(self) -> Sums:
@@ -79,25 +79,25 @@ class OnlineMeasure(Spec):
         raise NotImplementedError
 
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-        """Return a row a page, session or user: its keys and its :class:`Sums`.
+        """Return one row per page, session or user: its keys and its :class:`Sums`.
 
-        A session is of a user or variant if all its pages are.
+        A session belongs to a user or variant if all its pages do.
         """
         sums = self.sums().expressions()
         if not {*sums["until"].meta.root_names()} <= {*pages.columns}:
-            sums["until"] = _NONE
+            sums["until"] = _ZERO
         if self.level == "page":
             return pages.select(*keys, **sums)
-        single = [
+        shared_keys = [
             pl.when(pl.col(key).n_unique() == 1).then(pl.col(key).first()).alias(key)
             for key in keys
             if key != self.level
         ]
-        inside = pages.filter(pl.col(self.level).is_not_null())
-        return inside.group_by(self.level, maintain_order=True).agg(*single, **sums)
+        rows = pages.filter(pl.col(self.level).is_not_null())
+        return rows.group_by(self.level, maintain_order=True).agg(*shared_keys, **sums)
 
     def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-        """Return a row a page, session, user or absence: its keys, :data:`SUMS` and `until`."""
+        """Return one row per page, session, user or absence: keys, :data:`SUMS` and `until`."""
         number, censored = pl.col("number").fill_null(0), pl.col("censored").fill_null(0)
         has_value = (number > 0) & pl.col("total").is_not_null()
         total, number = (
@@ -117,38 +117,38 @@ class OnlineMeasure(Spec):
         )
 
     def columns(self, *, until: bool = False) -> set[str]:
-        """Return the columns of pages that its formulas mention; with `until`, that one, too."""
+        """Return the columns of pages in its formulas; with `until`, those of `Sums.until`, too."""
         sums = self.sums().expressions()
-        mentioned = (expression for name, expression in sums.items() if until or name != "until")
-        names = {name for expression in mentioned for name in expression.meta.root_names()}
+        expressions = (expression for name, expression in sums.items() if until or name != "until")
+        names = {name for expression in expressions for name in expression.meta.root_names()}
         return names | ({self.level} - {"page"})
 
     @property
     def needs(self) -> set[tuple[str, str]]:
-        """The columns of the log that it needs, each with its table."""
+        """The required columns of the log, each with its table."""
         return needs_of(self.columns())
 
-    def __matmul__(self, at: Any) -> OnlineMeasure:
+    def __matmul__(self, cutoff: Any) -> OnlineMeasure:
         if "cutoff" not in self.parameters:
             raise MeasureError(f"{self.name} cannot have a cutoff")
-        return self._with({"cutoff": at})
+        return self._with({"cutoff": cutoff})
 
     def __str__(self) -> str:
-        at = getattr(self, "cutoff", None)
-        return self.called() + self.shown("cutoff") + ("" if at is None else f"@{at}")
+        cutoff = getattr(self, "cutoff", None)
+        return self.called() + self.shown("cutoff") + ("" if cutoff is None else f"@{cutoff}")
 
 
 def online_measure(
     formula: str, source: str, better: str = "", **attributes: Any
 ) -> Callable[[Callable[..., Sums]], type[OnlineMeasure]]:
-    """Declare a measure by a function from its parameters to its sums.
+    """Declare a measure by a function that computes its sums from its parameters.
 
     The measure has the name and docstring of the function, and the parameters of its signature.
     Without a unit it is a proportion, from 0 to 1 unless another `range` is declared.
     """
-    own = {"formula": formula, "source": source, "better": better, **attributes}
-    if "unit" not in own:
-        own.setdefault("range", (0.0, 1.0))
+    members = {"formula": formula, "source": source, "better": better, **attributes}
+    if "unit" not in members:
+        members.setdefault("range", (0.0, 1.0))
 
     def declare(function: Callable[..., Sums]) -> type[OnlineMeasure]:
         defaults = {name: param.default for name, param in signature(function).parameters.items()}
@@ -157,8 +157,8 @@ def online_measure(
             return function(**{name: getattr(self, name) for name in defaults})
 
         texts = {"name": function.__name__, "__doc__": function.__doc__, "sums": sums}
-        place = {"__module__": function.__module__}
-        return type(function.__name__, (OnlineMeasure,), {**own, **place, **texts, **defaults})
+        texts["__module__"] = function.__module__
+        return type(function.__name__, (OnlineMeasure,), {**members, **texts, **defaults})
 
     return declare
 
@@ -175,12 +175,12 @@ _AT = re.compile(r"(.*)@\s*(\S+?)\s*", re.DOTALL)
 
 
 def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
-    """Read an online measure from its text form.
+    """Parse an online measure from its text form.
 
     Raises
     ------
     MeasureError
-        For a wrong name, parameter or value; naming the nearest right ones.
+        For an unknown name, parameter or value, with suggestions.
 
     Examples
     --------
@@ -191,11 +191,11 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
         ...
     cranfield.MeasureError: unknown online measure 'CTRR'; did you mean CTR or UCTR or QCTR?
     """
-    if not isinstance(text, str) or not (at := _AT.fullmatch(text)):
+    if not isinstance(text, str) or not (match := _AT.fullmatch(text)):
         return MEASURES.parse(text)
-    if not at[2].isdecimal() or len(at[2]) > 9:
+    if not match[2].isdecimal() or len(match[2]) > 9:
         raise MeasureError(f"{quoted(text)}: the cutoff after @ must be an integer")
-    return MEASURES.parse(at[1]) @ int(at[2])
+    return MEASURES.parse(match[1]) @ int(match[2])
 
 
 def catalogue() -> pl.DataFrame:
@@ -224,11 +224,11 @@ def catalogue() -> pl.DataFrame:
 
 
 def _needs_in_words(measure: OnlineMeasure) -> str:
-    """Write what a measure needs besides pages, their queries, and the rank of a row."""
+    """Describe the columns that a measure needs besides page, query and rank."""
     parts = []
     for table in ("results", "clicks", "pages"):
-        own = {name for where, name in measure.needs if where == table}
-        names = sorted(own - {"page", "rank", "query"})
-        if names or (own and table != "pages"):
+        columns = {name for table_name, name in measure.needs if table_name == table}
+        names = sorted(columns - {"page", "rank", "query"})
+        if names or (columns and table != "pages"):
             parts.append(f"{table} with {' and '.join(names)}" if names else table)
     return ", ".join(parts)

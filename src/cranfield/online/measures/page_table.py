@@ -1,8 +1,8 @@
-"""The table of pages: counts on each page.
+"""The table of pages, with counts of results and clicks on each page.
 
-Each is a value of every row and how the rows of a page become one. Sums are of whole numbers, so
-that no engine, order or number of threads changes a bit: times are in microseconds, and other
-numbers are in units of :data:`UNIT`.
+A count is an expression over rows and its reduction by page. Sums are taken over integers, so that
+they do not depend on the engine, the order or the number of threads: times are in microseconds, and
+fractions in units of 1 / :data:`UNIT`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.online.log.query_log import NOT_TOLD, QueryLog
+from cranfield.online.log.query_log import MISSING_TABLES, QueryLog
 from cranfield.online.log.scanning import check_types, check_values, refuse_lazy_counts
 
-NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
+REQUIRED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
 """Required columns by table, in order."""
 
-LONGEST = 1e9
-"""Longest dwell in seconds; longer ones, and those not above 0, are unknown."""
+MAX_DWELL = 1e9
+"""Maximum dwell in seconds; longer dwells, and dwells of 0 or less, are unknown."""
 
 
 @dataclass(frozen=True)
 class LogTables:
-    """Tables of pages, results and clicks, those that the log has, by `page`.
+    """The tables of pages, results and clicks that a log has, linked by `page`.
 
-    Clicks have an `order`: that of time where it is known.
+    Clicks have an `order`, that of time if it is known.
     """
 
     tables: Mapping[str, nw.LazyFrame[Any]]
@@ -42,11 +42,11 @@ class LogTables:
         schemas = {name: table.collect_schema() for name, table in self.tables.items()}
         return {name: frozenset(schema.names()) for name, schema in schemas.items()}
 
-    def lacks(self, needs: Iterable[tuple[str, str]]) -> str:
-        """Name the first required column that is missing; empty if none is."""
+    def missing_column(self, needs: Iterable[tuple[str, str]]) -> str:
+        """Name the first required column that is missing; empty if none."""
         for table, column in sorted(needs):
             if table not in self.tables:
-                return NOT_TOLD[table]
+                return MISSING_TABLES[table]
             if column not in self.columns[table]:
                 return f"the {column} of {table}"
         return ""
@@ -56,7 +56,7 @@ class LogTables:
         """Proportion of the results at each rank that were clicked."""
         clicked = self.tables["clicks"].select("page", "rank").unique()
         impressions, hits = (
-            collected(table.group_by("rank").agg(nw.len().alias("number")))
+            collect_table(table.group_by("rank").agg(nw.len().alias("number")))
             for table in (self.tables["results"], clicked)
         )
         counts = impressions.join(hits, on="rank", how="left", suffix="_clicked").sort("rank")
@@ -64,14 +64,14 @@ class LogTables:
         return dict(zip(counts["rank"].to_list(), rate.to_list(), strict=True))
 
 
-def collected(table: nw.LazyFrame[Any]) -> pl.DataFrame:
+def collect_table(table: nw.LazyFrame[Any]) -> pl.DataFrame:
     """Compute a table, by the streaming engine of polars if it is a polars table."""
     native = table.to_native()
     if isinstance(native, pl.LazyFrame):
         frame = native.collect(engine="streaming")
     else:
         frame = table.collect(backend="polars").to_native()
-    # Sums of whole numbers may come as decimals, and times in the zone of the database.
+    # Sums of integers may be decimals, and times may be in the time zone of the database.
     return frame.with_columns(
         pl.col(pl.Decimal).cast(pl.Int64),
         *(
@@ -85,7 +85,7 @@ def collected(table: nw.LazyFrame[Any]) -> pl.DataFrame:
 
 
 def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
-    """Return the tables of a log, or of a mapping to tables of any library that narwhals knows."""
+    """Return the tables of a log, or of a mapping to tables of any library of narwhals."""
     if isinstance(log, LogTables):
         return log
     frames: Mapping[str, Any]
@@ -96,41 +96,41 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
         )
         results = log.results if log.results.height else None
         frames = {"pages": pages, "results": results, "clicks": clicks if log.has_clicks else None}
-        tables = {name: nw.from_native(frames[name]).lazy() for name in _with_values(frames)}
-        return _complete(tables, log.source)
+        tables = {name: nw.from_native(frames[name]).lazy() for name in _names_with_values(frames)}
+        return _complete_clicks(tables, log.source)
     if not isinstance(log, Mapping):
         raise InputError(f"expected a log or a mapping to its tables, got {type(log).__name__}")
     source = "tables"
     for name in log:
-        if name not in NEEDED:
+        if name not in REQUIRED:
             expected = "expected one of: pages, results, clicks"
             raise InputError(f"unknown table {quoted(name)} of a log; {expected}", source=source)
-    names = _with_values(log)
+    names = _names_with_values(log)
     if "pages" not in names:
         raise InputError("a log must have a table of pages", source=source)
-    tables = {name: _checked(log[name], name, source) for name in names}
+    tables = {name: _check_table(log[name], name, source) for name in names}
     keys = {name: table.collect_schema()["page"] for name, table in tables.items()}
     kinds = {name: "an integer" if k.is_integer() else str(k) for name, k in keys.items()}
     for name, kind in kinds.items():
         if kind != kinds["pages"]:
             reason = f"the page of pages is {kinds['pages']}, and that of {name} is {kind}"
             raise InputError(reason, source=source)
-    return _complete(tables, source)
+    return _complete_clicks(tables, source)
 
 
-def _with_values(frames: Mapping[str, Any]) -> list[str]:
-    return [name for name in NEEDED if frames.get(name) is not None]
+def _names_with_values(frames: Mapping[str, Any]) -> list[str]:
+    return [name for name in REQUIRED if frames.get(name) is not None]
 
 
-def _checked(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
-    """Refuse missing columns, those of a wrong type, and ranks below 1."""
+def _check_table(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
+    """Refuse missing columns, columns of an unexpected type, and ranks below 1."""
     try:
         table: nw.LazyFrame[Any] = nw.from_native(data).lazy()
     except TypeError:
         reason = f"{name}: expected a table, got {type(data).__name__}"
         raise InputError(reason, source=source) from None
     names = table.collect_schema().names()
-    for column in NEEDED[name]:
+    for column in REQUIRED[name]:
         if column not in names:
             raise InputError(f"{name} have no column {column}", source=source)
     refuse_lazy_counts(table, name, source)
@@ -140,8 +140,8 @@ def _checked(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
     return table
 
 
-def _complete(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTables:
-    """Give clicks their order, and mark censored dwell times."""
+def _complete_clicks(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTables:
+    """Add the order of clicks, and mark censored dwell times."""
     if (clicks := tables.get("clicks")) is not None:
         columns = clicks.collect_schema().names()
         if "order" not in columns and "time" in columns:
@@ -151,21 +151,21 @@ def _complete(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTables:
                 nw.col("censored").fill_null(False) if "censored" in columns else nw.lit(False)
             )
             dwell = nw.col("dwell").cast(nw.Float64)
-            dwell = nw.when((dwell > 0) & (dwell <= LONGEST)).then(dwell)
+            dwell = nw.when((dwell > 0) & (dwell <= MAX_DWELL)).then(dwell)
             clicks = clicks.with_columns(dwell.alias("dwell"), censored.alias("censored"))
         tables["clicks"] = clicks
     return LogTables(tables, source)
 
 
 UNIT = 2.0**50
-"""Parts of a whole that sums of fractions are made of."""
+"""Fractions are summed as integers in units of 1 / UNIT."""
 
 SECOND = 1e6
-"""Microseconds."""
+"""Microseconds per second."""
 
 
 class Count(NamedTuple):
-    """A number of each page: an expression over rows of a table, reduced by page."""
+    """Definition of a count: an expression over rows of a table, and its reduction by page."""
 
     table: str  # `results`, `clicks`, or `clicked` results, each once
     row: nw.Expr
@@ -177,7 +177,7 @@ def _indicator(condition: nw.Expr) -> nw.Expr:
     return nw.when(condition).then(1).otherwise(0)
 
 
-def _whole(value: nw.Expr) -> nw.Expr:
+def _rounded(value: nw.Expr) -> nw.Expr:
     return (value + 0.5).floor().cast(nw.Int64)
 
 
@@ -187,29 +187,29 @@ ANY_RANK = 2.0**31
 def count_of(column: str) -> Count | None:
     """Return the definition of a column of the table of pages; None for columns of other kinds.
 
-    A column called `clicked@3` is `clicked` with the number 3; without one, any rank.
+    The column `clicked@3` is `clicked` with the number 3; without a number, for all ranks.
     """
-    name, _, at = column.partition("@")
-    number = float(at) if at else ANY_RANK
+    name, _, number_text = column.partition("@")
+    number = float(number_text) if number_text else ANY_RANK
     rank, order, time = nw.col("rank"), nw.col("order"), nw.col("time")
     dwell, censored = nw.col("dwell"), nw.col("censored")
-    upto, only = _indicator(rank <= number), _indicator(rank == number)
-    inverse = _whole(UNIT / rank)
+    is_upto, is_at = _indicator(rank <= number), _indicator(rank == number)
+    inverse = _rounded(UNIT / rank)
     first = nw.when(order == order.min().over("page")).then(rank)
-    ended = nw.when(~censored).then(_whole(dwell * SECOND)).otherwise(0)
-    sat = number <= dwell
-    # The dwell is unknown, or only known to be at least so long.
-    unsure = dwell.is_null() | (censored & (number > dwell))
+    duration = nw.when(~censored).then(_rounded(dwell * SECOND)).otherwise(0)
+    is_sat = number <= dwell
+    # The dwell is unknown, or censored below the number.
+    is_unsure = dwell.is_null() | (censored & (number > dwell))
     has_dwell, times = ~dwell.is_null(), ("time", "dwell")
     counts = {
-        "shown": Count("results", upto),
-        "shown_at": Count("results", only),
-        # Its row is the click rate at the rank: see _by_page.
+        "shown": Count("results", is_upto),
+        "shown_at": Count("results", is_at),
+        # _by_page replaces the rank by its click rate.
         "expected": Count("results", rank),
-        "clicks": Count("clicks", upto),
-        "clicks_at": Count("clicks", only),
-        "clicked": Count("clicked", upto),
-        "clicked_at": Count("clicked", only),
+        "clicks": Count("clicks", is_upto),
+        "clicks_at": Count("clicks", is_at),
+        "clicked": Count("clicked", is_upto),
+        "clicked_at": Count("clicked", is_at),
         "highest": Count("clicks", rank, (), "min"),
         "lowest": Count("clicks", rank, (), "max"),
         "inverse_ranks": Count("clicks", inverse),
@@ -217,35 +217,35 @@ def count_of(column: str) -> Count | None:
         "first_rank": Count("clicks", first, ("order",), "min"),
         "first_click": Count("clicks", time, ("time",), "min"),
         "last_click": Count("clicks", time, ("time",), "max"),
-        "dwell": Count("clicks", ended, ("dwell",)),
+        "dwell": Count("clicks", duration, ("dwell",)),
         "dwells": Count("clicks", _indicator(has_dwell & ~censored), ("dwell",)),
         "dwells_censored": Count("clicks", _indicator(has_dwell & censored), ("dwell",)),
-        "sat": Count("clicks", _indicator(sat), ("dwell",)),
-        "unsure": Count("clicks", _indicator(unsure), ("dwell",)),
-        "first_sat": Count("clicks", nw.when(sat).then(time), times, "min"),
-        "first_unsure": Count("clicks", nw.when(unsure).then(time), times, "min"),
+        "sat": Count("clicks", _indicator(is_sat), ("dwell",)),
+        "unsure": Count("clicks", _indicator(is_unsure), ("dwell",)),
+        "first_sat": Count("clicks", nw.when(is_sat).then(time), times, "min"),
+        "first_unsure": Count("clicks", nw.when(is_unsure).then(time), times, "min"),
     }
     return counts.get(name)
 
 
-_GOES_ON = pl.col("session").eq(pl.col("session").shift(-1)).fill_null(False)
-_IN_SESSION = {
-    "next_query": pl.when(_GOES_ON).then(pl.col("query").shift(-1)),
-    "next_time": pl.when(_GOES_ON).then(pl.col("time").shift(-1)),
-    "last_in_session": ~_GOES_ON,
+_CONTINUES = pl.col("session").eq(pl.col("session").shift(-1)).fill_null(False)
+_SESSION_COLUMNS = {
+    "next_query": pl.when(_CONTINUES).then(pl.col("query").shift(-1)),
+    "next_time": pl.when(_CONTINUES).then(pl.col("time").shift(-1)),
+    "last_in_session": ~_CONTINUES,
 }
-"""Of pages in order of session, and of time in each."""
+"""Columns of pages that are sorted by session and time."""
 
 
 def needs_of(columns: Iterable[str]) -> set[tuple[str, str]]:
-    """Return the columns of the log, with their table, that columns of pages are made from."""
+    """Return the columns of the log, with their table, that columns of pages require."""
     needs: set[tuple[str, str]] = set()
     for column in columns:
         count = count_of(column)
         if count is None:
-            of_session = column in _IN_SESSION
-            own = _IN_SESSION[column].meta.root_names() if of_session else (column,)
-            needs |= {("pages", name) for name in own}
+            is_session_column = column in _SESSION_COLUMNS
+            names = _SESSION_COLUMNS[column].meta.root_names() if is_session_column else (column,)
+            needs |= {("pages", name) for name in names}
             continue
         table = "clicks" if count.table == "clicked" else count.table
         needs |= {(table, name) for name in ("page", "rank", *count.needs)}
@@ -255,9 +255,9 @@ def needs_of(columns: Iterable[str]) -> set[tuple[str, str]]:
 
 
 def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
-    """Return the requested columns of pages, a row a page, in order of time and `page`.
+    """Return the requested columns of pages, one row per page, in order of time and `page`.
 
-    Counts are computed where the log is; the other columns here.
+    Counts are computed by the engine of the log, the other columns by polars.
     """
     requested = dict.fromkeys(columns)
     counts: dict[str, dict[str, Count]] = {}
@@ -266,26 +266,27 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
             counts.setdefault(count.table, {})[column] = count
     available = tables.columns["pages"]
     order = ["time", "page"] if "time" in available else ["page"]
-    own = {name for table, name in needs_of(requested) if table == "pages"} & available
-    pages = collected(tables.tables["pages"].select(*dict.fromkeys((*order, *sorted(own)))))
-    if (wrong := pages["page"].is_duplicated() | pages["page"].is_null()).any():
-        page = quoted(pages["page"].filter(wrong)[0])
+    fields = {name for table, name in needs_of(requested) if table == "pages"} & available
+    names = dict.fromkeys((*order, *sorted(fields)))
+    pages = collect_table(tables.tables["pages"].select(*names))
+    if (is_invalid := pages["page"].is_duplicated() | pages["page"].is_null()).any():
+        page = quoted(pages["page"].filter(is_invalid)[0])
         reason = f"pages must have different ids, got {page} twice or a missing id"
         raise InputError(reason, source=tables.source)
-    for table, of_table in counts.items():
-        by_page = _by_page(tables, table, of_table)
-        # The key of a page may be narrower in one table than in another.
+    for table, table_counts in counts.items():
+        by_page = _by_page(tables, table, table_counts)
+        # The integer type of page ids may differ between tables.
         by_page = by_page.with_columns(pl.col("page").cast(pages["page"].dtype))
         if by_page.height and not by_page["page"].is_in(pages["page"].implode()).any():
             rows = "clicks" if table == "clicked" else table
             raise InputError(f"expected {rows} on pages of the log, got none", source=tables.source)
-        zero = [name for name, count in of_table.items() if count.reduce == "sum"]
-        pages = pages.join(by_page, on="page", how="left").with_columns(pl.col(zero).fill_null(0))
+        sums = [name for name, count in table_counts.items() if count.reduce == "sum"]
+        pages = pages.join(by_page, on="page", how="left").with_columns(pl.col(sums).fill_null(0))
     pages = pages.sort(order, nulls_last=False)
-    inside = pl.col("session").is_not_null()
+    in_session = pl.col("session").is_not_null()
     values = [
-        pl.when(inside).then(value).alias(name)
-        for name, value in _IN_SESSION.items()
+        pl.when(in_session).then(value).alias(name)
+        for name, value in _SESSION_COLUMNS.items()
         if name in requested
     ]
     if not values:
@@ -306,4 +307,4 @@ def _by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -> pl.D
             list(rates), units, default=0, return_dtype=nw.Int64
         )
     reduced = (getattr(nw.col(name), count.reduce)() for name, count in counts.items())
-    return collected(rows.select("page", **values).group_by("page").agg(*reduced))
+    return collect_table(rows.select("page", **values).group_by("page").agg(*reduced))

@@ -1,1 +1,1 @@
-"""Off-policy estimates: what another ranking would have been worth to the users of a log."""
+"""Off-policy estimates of the value of a ranking from the log of another one."""

@@ -30,7 +30,7 @@ from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.off_policy.policy_value import check_clip, ranks_of, unit_codes
 from cranfield.online.off_policy.value import (
-    SAME,
+    TOLERANCE,
     PolicyValue,
     WeightSummary,
     check_interval,
@@ -39,18 +39,18 @@ from cranfield.online.off_policy.value import (
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
 
-STEPS = 100
-"""Most Newton steps; a handful is usual."""
+MAX_STEPS = 100
+"""Maximum number of Newton steps; usually a few are enough."""
 
-SMALLEST = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
-"""Lower bounds for the number of documents without a click in a cell, down to almost 0."""
+FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
+"""Decreasing lower bounds for the number of documents without a click in a cell."""
 
 
 class Harvest(NamedTuple):
     """Click rates of documents that were shown at two ranks, summed by query.
 
-    A row is a query, a rank and the other rank: `clicked` is the sum of the click rates of the
-    documents at the rank, and `not_clicked` the sum of 1 minus the rate.
+    Each row is a query, a rank and another rank: `clicked` is the sum of the click rates of the
+    documents at the rank, and `not_clicked` the sum of 1 minus the rates.
     """
 
     query: Indices
@@ -61,10 +61,10 @@ class Harvest(NamedTuple):
     pairs: int
 
 
-def harvest(shown: pl.DataFrame) -> Harvest:
-    """Collect documents that a query shows at two ranks: `query`, `doc`, `rank`, `clicked`."""
-    # In order, so that sums are the same to the bit each time.
-    cells = shown.group_by("query", "doc", "rank", maintain_order=True).agg(
+def harvest(results: pl.DataFrame) -> Harvest:
+    """Collect the documents that a query shows at two ranks, from query, doc, rank and clicked."""
+    # The order is fixed, so that sums are reproducible to the bit.
+    cells = results.group_by("query", "doc", "rank", maintain_order=True).agg(
         pl.col("clicked").mean()
     )
     others = cells.select("query", "doc", other="rank")
@@ -81,57 +81,57 @@ def harvest(shown: pl.DataFrame) -> Harvest:
 def all_pairs(harvested: Harvest, depth: int) -> tuple[Floats, Floats]:
     r"""Estimate examination by rank, relative to rank 1, and errors of the logarithms.
 
-    Clicks at rank k of documents seen at k and k' have probability :math:`x_k r_{kk'}` with r the
-    same at both, and the likelihood of all pairs is maximised (Agarwal et al., 2019, AllPairs). In
-    logarithms it is concave: Newton's method. Errors are those of a sandwich over queries. NaN for
-    ranks that no pairs link with rank 1, 0 for those without a click in any pair.
+    Clicks at rank k of documents shown at k and k' have probability :math:`x_k r_{kk'}` with r the
+    same at both, and the likelihood of all pairs is maximised (Agarwal et al., 2019, AllPairs) by
+    Newton's method, as it is concave in logarithms. Errors are sandwich estimates over queries. NaN
+    for ranks that no pairs link with rank 1, 0 for ranks without a click in any pair.
     """
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
     clicks = np.bincount(harvested.rank, weights=harvested.clicked, minlength=depth + 1)
-    seen = np.bincount(harvested.rank, minlength=depth + 1) > 0
-    value[seen[1:] & (clicks[1:] == 0)] = 0.0
-    linked = _linked(harvested, clicks > 0, depth)
+    has_pairs = np.bincount(harvested.rank, minlength=depth + 1) > 0
+    value[has_pairs[1:] & (clicks[1:] == 0)] = 0.0
+    is_linked = _linked_ranks(harvested, clicks > 0, depth)
     value[0], error[0] = 1.0, 0.0
-    used = linked[harvested.rank] & linked[harvested.other]
-    if not used.any():
+    mask = is_linked[harvested.rank] & is_linked[harvested.other]
+    if not mask.any():
         return value, error
-    ranks = np.flatnonzero(linked)
+    ranks = np.flatnonzero(is_linked)
     ranks = ranks[ranks > 1]
     low, high = (
         np.minimum(harvested.rank, harvested.other),
         np.maximum(harvested.rank, harvested.other),
     )
     pair = low * (depth + 1) + high
-    of_pair = np.bincount(pair, weights=harvested.clicked * used, minlength=(depth + 1) ** 2)
-    # A pair without any click says that its documents are never clicked.
-    used &= of_pair[pair] > 0
-    pairs, column = np.unique(pair[used], return_inverse=True)
-    cell, row = np.unique(pair[used] * (depth + 1) + harvested.rank[used], return_inverse=True)
+    totals = np.bincount(pair, weights=harvested.clicked * mask, minlength=(depth + 1) ** 2)
+    # A pair of ranks without any click carries no information: r = 0 explains it.
+    mask &= totals[pair] > 0
+    pairs, column = np.unique(pair[mask], return_inverse=True)
+    cell, row = np.unique(pair[mask] * (depth + 1) + harvested.rank[mask], return_inverse=True)
     design = np.zeros((cell.size, ranks.size + pairs.size))
-    of_rank = np.full(depth + 1, -1)
-    of_rank[ranks] = np.arange(ranks.size)
-    place = of_rank[harvested.rank[used]]
-    design[row[place >= 0], place[place >= 0]] = 1
+    column_of_rank = np.full(depth + 1, -1)
+    column_of_rank[ranks] = np.arange(ranks.size)
+    rank_column = column_of_rank[harvested.rank[mask]]
+    design[row[rank_column >= 0], rank_column[rank_column >= 0]] = 1
     design[row, ranks.size + column] = 1
-    counts = harvested.clicked[used], harvested.not_clicked[used]
-    c, n = (np.bincount(row, weights=part).astype(np.float64) for part in counts)
+    counts = harvested.clicked[mask], harvested.not_clicked[mask]
+    c, n = (np.bincount(row, weights=count).astype(np.float64) for count in counts)
     beta = _newton(design, c, n, ranks.size)
-    n = np.maximum(n, SMALLEST[-1])
-    odds, slope = _terms(design @ beta)
+    n = np.maximum(n, FLOORS[-1])
+    odds, slope = _odds_and_slope(design @ beta)
     queries = int(harvested.query.max()) + 1
     score = np.zeros((queries, cell.size))
-    excess = harvested.clicked[used] - harvested.not_clicked[used] * odds[row]
-    np.add.at(score, (harvested.query[used], row), excess)
+    excess = harvested.clicked[mask] - harvested.not_clicked[mask] * odds[row]
+    np.add.at(score, (harvested.query[mask], row), excess)
     inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
-    terms = score @ design @ inverse
+    influence = score @ design @ inverse
     value[ranks - 1] = np.exp(beta[: ranks.size])
     if queries > 1:
-        variance = queries / (queries - 1) * np.square(terms).sum(axis=0)
+        variance = queries / (queries - 1) * np.square(influence).sum(axis=0)
         error[ranks - 1] = np.sqrt(variance[: ranks.size])
     return value, error
 
 
-def _terms(z: Floats) -> tuple[Floats, Floats]:
+def _odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
     """Return the odds e^z / (1 - e^z) and their derivative."""
     odds = np.exp(z) / -np.expm1(z)
     return odds, odds * (1 + odds)
@@ -140,43 +140,43 @@ def _terms(z: Floats) -> tuple[Floats, Floats]:
 def _newton(design: Floats, c: Floats, n: Floats, ranks: int) -> Floats:
     """Maximise the sum of c z + n log(1 - e^z), where z = design beta is at most 0.
 
-    A cell that is always clicked has its maximum at z = 0, which is approached with ever smaller n.
+    A cell that is always clicked has its maximum at z = 0, which is approached with decreasing n.
     """
     beta = np.zeros(design.shape[1])
     pairs = design[:, ranks:]
     beta[ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
-    for smallest in SMALLEST if n.min() < SMALLEST[0] else SMALLEST[-1:]:
-        beta = _maximised(beta, design, c, np.maximum(n, smallest))
+    for floor in FLOORS if n.min() < FLOORS[0] else FLOORS[-1:]:
+        beta = _maximise(beta, design, c, np.maximum(n, floor))
     return beta
 
 
-def _maximised(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
-    def worth(beta: Floats) -> float:
+def _maximise(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
+    def objective(beta: Floats) -> float:
         z = design @ beta
         return float(c @ z + n @ np.log(-np.expm1(z))) if (z < 0).all() else -np.inf
 
-    now = worth(beta)
-    for _ in range(STEPS):
-        odds, slope = _terms(design @ beta)
+    value = objective(beta)
+    for _ in range(MAX_STEPS):
+        odds, slope = _odds_and_slope(design @ beta)
         curvature = design.T @ (design * (n * slope)[:, None])
         step = np.linalg.lstsq(curvature, design.T @ (c - n * odds), rcond=None)[0]
         size = 1.0
-        while (after := worth(beta + size * step)) < now and size > 1e-12:
+        while (new_value := objective(beta + size * step)) < value and size > 1e-12:
             size /= 2
-        if after <= now:
+        if new_value <= value:
             break
-        beta, now = beta + size * step, after
+        beta, value = beta + size * step, new_value
     return beta
 
 
-def _linked(harvested: Harvest, clicked: Bools, depth: int) -> Bools:
-    """Return the ranks with clicks that pairs link with rank 1, directly or through others."""
-    linked = np.zeros(depth + 1, dtype=bool)
-    linked[1] = clicked[1]
+def _linked_ranks(harvested: Harvest, clicked: Bools, depth: int) -> Bools:
+    """Return the ranks with clicks that pairs link with rank 1, directly or indirectly."""
+    is_linked = np.zeros(depth + 1, dtype=bool)
+    is_linked[1] = clicked[1]
     for _ in range(depth):
-        linked[harvested.other[linked[harvested.rank]]] = True
-        linked &= clicked
-    return linked
+        is_linked[harvested.other[is_linked[harvested.rank]]] = True
+        is_linked &= clicked
+    return is_linked
 
 
 METHODS = ("swaps", "AllPairs", "EM")
@@ -190,16 +190,16 @@ class RankPropensities(TableResult):
     Attributes
     ----------
     rows
-        The table, a row a rank.
+        The table, one row per rank.
     method
         Method of estimation.
     pairs
-        Pairs that it rests on: of two documents for `swaps`, of a document and two ranks for
-        `AllPairs`; 0 for `EM`.
+        Number of pairs used: of two documents for `swaps`, of ranks of a document for `AllPairs`; 0
+        for `EM`.
     queries
-        Queries of the log.
+        Number of queries of the log.
     confidence
-        Of the intervals, each by itself.
+        Confidence level of each interval.
     notes
         Remarks on the data.
     """
@@ -222,8 +222,8 @@ class RankPropensities(TableResult):
     notes: tuple[str, ...]
 
     def heading(self) -> list[str]:
-        rests = f", {counted(self.pairs, 'pair')}" if self.pairs else ""
-        return [f"{self.method}, {counted(self.rows['propensity'].count(), 'rank')}{rests}"]
+        pair_text = f", {counted(self.pairs, 'pair')}" if self.pairs else ""
+        return [f"{self.method}, {counted(self.rows['propensity'].count(), 'rank')}{pair_text}"]
 
 
 def rank_propensities(
@@ -231,39 +231,38 @@ def rank_propensities(
 ) -> RankPropensities:
     r"""Estimate the probability to examine each rank, relative to rank 1, from clicks.
 
-    A click is assumed to need the examination of the rank, with probability :math:`x_k`, and an
-    attractive document, independently of each other (the position-based model).
+    A click requires examination of the rank, with probability :math:`x_k`, and an attractive
+    document, independently of each other (the position-based model).
 
-    **swaps**: for pairs of documents that a query showed at ranks 1 and k in both orders, the
-    clicks at k by those at 1, where both orders weigh the same. That is an experiment if a coin
-    decided on the order (Joachims, Swaminathan and Schnabel, 2017, section 6).
-    **AllPairs**: intervention harvesting, without an experiment: what different rankers, or the
-    same one in time, showed at different ranks; maximum likelihood over all pairs of ranks (Agarwal
-    et al., 2019). It assumes that users and their needs do not differ between the rankers.
-    **EM**: examination of the position-based model as :func:`train` fits it, with its priors.
+    **swaps**: for pairs of documents that a query showed at ranks 1 and k in both orders, the ratio
+    of clicks at k to clicks at 1, with equal weights of both orders. It is an experiment if the
+    order was random (Joachims, Swaminathan and Schnabel, 2017, section 6).
+    **AllPairs**: intervention harvesting, without an experiment, from documents that several
+    rankers, or versions of one, showed at different ranks; maximum likelihood over all pairs of
+    ranks (Agarwal et al., 2019). It assumes that users and their needs do not differ between them.
+    **EM**: examination of the position-based model as fitted by :func:`train`, with its priors.
 
     Parameters
     ----------
     log
-        Pages with all their results and clicks; several clicks on a result are one.
+        Pages with all their results and clicks; several clicks on a result count once.
     method
         `swaps`, `AllPairs` or `EM`.
     depth
-        Ranks, from 2.
+        Number of ranks, at least 2.
     confidence
-        Confidence level of the intervals: by queries as the sample (for `swaps` by Student's t,
-        from a ratio of sums; for `AllPairs` a sandwich), of logarithms. `EM` has none.
+        Confidence level of the intervals, computed from logarithms over queries (for `swaps` by
+        Student's t for a ratio of sums, for `AllPairs` by a sandwich). `EM` has no intervals.
 
     Raises
     ------
     InputError
-        For a log without results, or in which nothing was seen at two ranks.
+        For a log without results, or without documents at two ranks.
 
     Examples
     --------
     >>> import cranfield as cf
-    >>> found = rank_propensities(cf.online.simulated_log(), depth=5)
-    >>> found
+    >>> rank_propensities(cf.online.simulated_log(), depth=5)
     RankPropensities(AllPairs, 5 ranks, ... pairs)
     """
     check_choice("method", method, METHODS)
@@ -279,26 +278,26 @@ def rank_propensities(
         value[frame["rank"].to_numpy() - 1] = frame["value"].to_numpy() / frame["value"][0]
         notes.append("EM has no confidence intervals")
     else:
-        shown = log.results_with_clicks.filter(pl.col("rank") <= depth)
-        shown = shown.with_columns(
-            query=log.pages["query"].gather(shown["page"]),
+        results = log.results_with_clicks.filter(pl.col("rank") <= depth)
+        results = results.with_columns(
+            query=log.pages["query"].gather(results["page"]),
             clicked=(pl.col("clicks") > 0).cast(pl.Float64),
         )
         if method == "swaps":
-            value, error, pairs = _swaps(shown, depth)
+            value, error, pairs = _swaps(results, depth)
         else:
-            found = harvest(shown)
-            pairs = found.pairs
-            value, error = all_pairs(found, depth)
+            pairs_by_query = harvest(results)
+            pairs = pairs_by_query.pairs
+            value, error = all_pairs(pairs_by_query, depth)
         if not pairs:
             raise InputError(
                 f"{method} requires documents shown at several ranks, got none", source=log.source
             )
-    same = (error <= SAME) & (np.arange(depth) > 0)
-    if same.any():
-        ranks = ", ".join(map(str, np.flatnonzero(same) + 1))
+    is_constant = (error <= TOLERANCE) & (np.arange(depth) > 0)
+    if is_constant.any():
+        ranks = ", ".join(map(str, np.flatnonzero(is_constant) + 1))
         notes.append(f"rank {ranks}: the same in all queries: no interval can be computed")
-        error = np.where(same, np.nan, error)
+        error = np.where(is_constant, np.nan, error)
     low = high = np.full(depth, np.nan)
     if queries > 1:
         logarithm = np.log(np.where(value > 0, value, np.nan))
@@ -314,18 +313,18 @@ def rank_propensities(
     return RankPropensities(rows, method, pairs, queries, float(confidence), tuple(notes))
 
 
-def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
-    """Clicks at rank k by those at rank 1, errors of the logarithms, and the number of swaps."""
+def _swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
+    """Return clicks at rank k over clicks at rank 1, errors of logarithms, and number of swaps."""
     columns = ["page", "query", "doc", "clicked"]
-    top = shown.filter(pl.col("rank") == 1).select(columns)
-    below = shown.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
-    rows = top.join(below, on="page", maintain_order="left_right").with_columns(
-        one=pl.min_horizontal("doc", "other"), two=pl.max_horizontal("doc", "other")
+    top = results.filter(pl.col("rank") == 1).select(columns)
+    lower = results.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
+    rows = top.join(lower, on="page", maintain_order="left_right").with_columns(
+        first=pl.min_horizontal("doc", "other"), second=pl.max_horizontal("doc", "other")
     )
-    orders = rows.group_by("query", "rank", "one", "two", "doc", maintain_order=True).agg(
+    orders = rows.group_by("query", "rank", "first", "second", "doc", maintain_order=True).agg(
         pl.col("clicked", "below").mean(), times=pl.len()
     )
-    swap = ["query", "rank", "one", "two"]
+    swap = ["query", "rank", "first", "second"]
     swapped = orders.with_columns(
         orders=pl.len().over(swap), times=pl.col("times").min().over(swap)
     ).filter(pl.col("orders") == 2)
@@ -334,8 +333,8 @@ def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
     sums = swapped.group_by("query", "rank").agg(
         (pl.col("clicked", "below") * pl.col("times")).sum()
     )
-    for (rank,), part in sums.sort("rank", "query").group_by("rank", maintain_order=True):
-        clicks = part.select("below", "clicked").to_numpy()
+    for (rank,), rows_of_rank in sums.sort("rank", "query").group_by("rank", maintain_order=True):
+        clicks = rows_of_rank.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
             at_rank, at_top = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
             means = two_means(at_rank, at_top, np.arange(len(clicks)), len(clicks))
@@ -360,38 +359,38 @@ def run_value(
     r"""Estimate a measure of a ranker from clicks on the pages of other rankers.
 
     A click at rank r means that the document is relevant and that r was examined, with probability
-    :math:`x_r`. Weighted by its inverse, clicks are unbiased:
+    :math:`x_r`. Weighted by the inverse, clicks are unbiased:
 
     .. math:: \frac1n \sum_{\text{pages}} \sum_{\text{clicked } d} \frac{w(k_d)}{x_{r_d}}
 
-    where w is what a relevant document at the new rank :math:`k_d` adds to the measure. Documents
-    that are not on a page add nothing, so that rankers that bring new ones are underestimated: the
-    proportion of the measure's weight on such documents is `unseen`.
+    where w is the contribution of a relevant document at the new rank :math:`k_d` to the measure.
+    Documents that are not on a page add nothing, so that rankers with new documents are
+    underestimated: the proportion of the measure's weight on such documents is `unseen`.
 
     Source: Joachims, Swaminathan and Schnabel (2017), equation 5; Wang et al. (2016).
 
     Parameters
     ----------
     log
-        Pages with their results and clicks; several clicks on a result are one.
+        Pages with their results and clicks; several clicks on a result count once.
     run
         The ranker, with queries as topics.
     measure
-        One that is a sum over documents, such as DCG@10, P@5 or RBP.
+        Measure that is a sum over documents, such as DCG@10, P@5 or RBP.
     examination
         Probability to examine a rank: a result of :func:`rank_propensities`, numbers by rank from
         1, or a mapping; by default the `propensity` of the log's results.
     clip
-        The largest weight 1 / x; larger ones are cut.
+        Maximum weight 1 / x; larger weights are clipped.
     unit, confidence, resamples, seed
         As for :func:`policy_value`.
 
     Returns
     -------
     PolicyValue
-        Of the run, of the pages as they were shown, and of the difference. The
-        result of :func:`rank_propensities` is relative to rank 1 and can be above 1; values are
-        then relative too, and only their ratio has a meaning.
+        Values of the run and of the shown pages, and their difference. The result of
+        :func:`rank_propensities` is relative to rank 1 and can be above 1; values are then relative
+        too, and only their ratio is meaningful.
 
     Raises
     ------
@@ -406,76 +405,76 @@ def run_value(
     >>> import polars as pl
     >>> from cranfield.online import rank_propensities
     >>> log = cf.online.simulated_log()
-    >>> shown = log.results.join(log.pages.with_row_index("page").cast({"page": int}), on="page")
-    >>> often = shown.group_by("query", "doc").agg(score=pl.len())
-    >>> run = cf.read_run(often.rename({"query": "topic"}))
+    >>> results = log.results.join(log.pages.with_row_index("page").cast({"page": int}), on="page")
+    >>> counts = results.group_by("query", "doc").agg(score=pl.len())
+    >>> run = cf.read_run(counts.rename({"query": "topic"}))
     >>> run_value(log, run, "DCG@5", rank_propensities(log), unit="user")
     PolicyValue(DCG@5 by IPS of clicks: ..., 3,209 lists by user, 400 of them)
     """
     interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
-    law = parse_measure(measure) if isinstance(measure, str) else measure
-    if law.info.inputs or not law.linear:
-        raise MeasureError(f"expected a measure that is a sum over documents, got {law}")
+    parsed = parse_measure(measure) if isinstance(measure, str) else measure
+    if parsed.info.inputs or not parsed.linear:
+        raise MeasureError(f"expected a measure that is a sum over documents, got {parsed}")
     log.require("results", purpose="the value of a run")
     ranks = ranks_of(run).rename({"position": "new", "action": "doc"})
-    shown, warnings = _examined(log, examination)
-    shown = shown.with_columns(query=log.pages["query"].gather(shown["page"]))
-    shown = shown.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
-    deepest = max(int(shown["rank"].max() or 1), int(ranks["new"].max() or 1))  # type: ignore[arg-type]
-    of_rank = _worths(law, deepest)
-    was, new = (of_rank[shown[name].fill_null(0).to_numpy()] for name in ("rank", "new"))
-    clicked = (shown["clicks"] > 0).to_numpy()
-    known = shown["probability"].is_not_null().to_numpy()
-    weight = 1 / shown["probability"].fill_null(1.0).to_numpy()
-    used = (weight if clip is None else np.minimum(weight, clip)) * (clicked & known)
-    page = shown["page"].to_numpy()
+    results, warnings = _add_examination(log, examination)
+    results = results.with_columns(query=log.pages["query"].gather(results["page"]))
+    results = results.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
+    depth = max(int(results["rank"].max() or 1), int(ranks["new"].max() or 1))  # type: ignore[arg-type]
+    rank_weights = _rank_weights(parsed, depth)
+    old, new = (rank_weights[results[name].fill_null(0).to_numpy()] for name in ("rank", "new"))
+    clicked = (results["clicks"] > 0).to_numpy()
+    is_known = results["probability"].is_not_null().to_numpy()
+    weight = 1 / results["probability"].fill_null(1.0).to_numpy()
+    ips = (weight if clip is None else np.minimum(weight, clip)) * (clicked & is_known)
+    page = results["page"].to_numpy()
     number = log.pages.height
     totals = np.stack(
-        [np.bincount(page, weights=used * part, minlength=number) for part in (new, was)], axis=1
+        [np.bincount(page, weights=ips * gain, minlength=number) for gain in (new, old)], axis=1
     )
     code, units = unit_codes(log.pages, unit, log.source)
     means = two_means(totals, np.ones((number, 2)), code, units, interval)
-    whole = ranks.with_columns(worth=of_rank[ranks["new"].to_numpy()])
-    per_query = whole.group_by("query").agg(pl.col("worth").sum())
+    weighted = ranks.with_columns(gain=rank_weights[ranks["new"].to_numpy()])
+    per_query = weighted.group_by("query").agg(pl.col("gain").sum())
     queries = log.pages.select("query")
-    could = queries.join(per_query, on="query", how="left", maintain_order="left")["worth"]
-    total = float(could.sum())
+    query_weights = queries.join(per_query, on="query", how="left", maintain_order="left")["gain"]
+    total = float(query_weights.sum())
     unseen = 1 - float(new.sum()) / total if total else float("nan")
-    if lacking := could.null_count():
+    if n_unranked := query_weights.null_count():
         warnings.append(
-            f"{counted(lacking, 'page')} of queries without a ranking in the run count as 0"
+            f"{counted(n_unranked, 'page')} of queries without a ranking in the run count as 0"
         )
-    if lost := int((clicked & ~known).sum()):
-        warnings.append(f"{counted(lost, 'click')} at ranks of unknown examination excluded")
+    if n_lost := int((clicked & ~is_known).sum()):
+        warnings.append(f"{counted(n_lost, 'click')} at ranks of unknown examination excluded")
     if unseen > 1e-9:
         warnings.append(
-            f"{100 * unseen:.1f}% of the weight of {law} is on documents that pages do not show and"
-            " counts as 0"
+            f"{100 * unseen:.1f}% of the weight of {parsed} is on documents that pages do not show"
+            " and counts as 0"
         )
     warnings += means.notes(units, unit)
-    counting = weight[clicked & known & (new > 0)]
-    weights = WeightSummary.of(counting, clip) if counting.size else None
+    counted_weights = weight[clicked & is_known & (new > 0)]
+    weights = WeightSummary.of(counted_weights, clip) if counted_weights.size else None
     warnings += weights.warnings() if weights else ["no click has a weight above 0"]
-    sizes, name = (number, units, unit), f"{law} by IPS of clicks"
+    sizes, name = (number, units, unit), f"{parsed} by IPS of clicks"
     return PolicyValue(name, means, *sizes, weights, unseen, interval, tuple(warnings))
 
 
-def _worths(law: Measure, deepest: int) -> Floats:
-    """Contribution of a relevant document at each rank; 0 at rank 0, which is nowhere."""
-    ranks = np.arange(1, deepest + 1)
-    if law.cutoff is not None:
-        ranks = ranks[: law.cutoff]
+def _rank_weights(measure: Measure, depth: int) -> Floats:
+    """Return the contribution of a relevant document at each rank; 0 at rank 0 (not ranked)."""
+    ranks = np.arange(1, depth + 1)
+    if measure.cutoff is not None:
+        ranks = ranks[: measure.cutoff]
     judged = judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
-    values = np.zeros(deepest + 1)
-    values[ranks] = contributions(law, judged, ranks, np.ones(ranks.size, dtype=np.int64))
+    values = np.zeros(depth + 1)
+    values[ranks] = contributions(measure, judged, ranks, np.ones(ranks.size, dtype=np.int64))
     return values
 
 
-def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]:
-    """Return the shown results with their `probability` of examination, and notes on these."""
-    # A relative propensity of 0 means that no pair has a click there: it is unknown.
-    relative = isinstance(examination, RankPropensities)
+def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]:
+    """Return results with their `probability` of examination, and notes."""
+    # A relative propensity of 0 means that no pair has a click at the rank: it is unknown.
+    is_relative = isinstance(examination, RankPropensities)
     if examination is None:
         log.require("results", "propensity", purpose="the value of a run without examination")
         probability = pl.col("propensity")
@@ -486,30 +485,29 @@ def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]
             by_rank = dict(examination)
         else:
             by_rank = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
-        whole = all(isinstance(rank, Integral) for rank in by_rank)
-        if not whole or not all(isinstance(x, Real) for x in by_rank.values()):
+        has_ranks = all(isinstance(rank, Integral) for rank in by_rank)
+        if not has_ranks or not all(isinstance(x, Real) for x in by_rank.values()):
             raise PolicyError("examination must be a number for each rank")
-        known = {
-            rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not relative)
+        values = {
+            rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not is_relative)
         }
-        probability = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
-    shown = log.results_with_clicks.with_columns(probability=probability)
-    highest = np.inf if relative else 1
-    bad = shown.filter(~pl.col("probability").is_between(0, highest, closed="right"))
-    for rank, value in bad.head(1).select("rank", "probability").rows():
+        probability = pl.col("rank").replace_strict(values, default=None, return_dtype=pl.Float64)
+    results = log.results_with_clicks.with_columns(probability=probability)
+    bound = np.inf if is_relative else 1
+    invalid = results.filter(~pl.col("probability").is_between(0, bound, closed="right"))
+    for rank, value in invalid.head(1).select("rank", "probability").rows():
         raise InputError(
             "expected examination probabilities above 0 and at most 1, got"
             f" {value:g} at rank {rank}",
             source=log.source if examination is None else "examination",
         )
     notes = []
-    above = (
-        shown.filter(pl.col("probability") > 1).select("rank", "probability").unique().sort("rank")
-    )
+    above = results.filter(pl.col("probability") > 1).select("rank", "probability")
+    above = above.unique().sort("rank")
     if above.height:
-        listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
+        text = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
         notes.append(
-            f"examination is estimated above that of rank 1: {listed} (relative, by"
+            f"examination is estimated above that of rank 1: {text} (relative, by"
             f" {examination.method}); see the confidence intervals of these propensities"
         )
-    return shown, notes
+    return results, notes

@@ -16,14 +16,14 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.rows import ratio
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_interval
-from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.registry import MAX_RESAMPLES
 
-DRAWN = 2**21
-"""Numbers that are drawn at a time; results of a seed depend on it."""
+BLOCK_DRAWS = 2**21
+"""Number of values drawn at a time; results of a seed depend on it."""
 
 
-SAME = 1e-12
-"""Relative error below which values vary by rounding only."""
+TOLERANCE = 1e-12
+"""Relative error below which values differ by rounding only."""
 
 
 Interval = tuple[float, int, int]
@@ -35,7 +35,7 @@ STUDENT: Interval = (0.95, 0, 0)
 def check_interval(confidence: float, resamples: int, seed: int) -> Interval:
     """Return the options of intervals; refuse invalid ones."""
     check_share("confidence", confidence)
-    check_whole("resamples", resamples, 0, MOST_RESAMPLES)
+    check_whole("resamples", resamples, 0, MAX_RESAMPLES)
     check_whole("the seed", seed, 0)
     return confidence, resamples, seed
 
@@ -52,7 +52,7 @@ class Means(NamedTuple):
     high: Floats
 
     def notes(self, units: int, unit: str) -> list[str]:
-        """Return why the policy, the log, or their difference has no interval."""
+        """Return notes on missing intervals of the policy, the log, or their difference."""
         if units < 2:
             return [f"one {unit} only: no interval can be computed"]
         names = np.array(VALUES)[np.isnan(self.low) & ~np.isnan(self.estimate)]
@@ -69,31 +69,31 @@ def two_means(
 ) -> Means:
     r"""Compare two ratios of sums, :math:`R = \sum_u t_u / \sum_u n_u`.
 
-    By the delta method their variance is that of a sum over units of
-    :math:`(t_u - R n_u) / \sum n`, which is that of a mean where each unit has n = 1.
+    By the delta method, the variance is that of a sum over units of
+    :math:`(t_u - R n_u) / \sum n`, as for a mean if each unit has n = 1.
     """
     columns = np.concatenate([totals, numbers], axis=1).T
-    sums = np.stack([np.bincount(code, weights=part, minlength=units) for part in columns])
+    sums = np.stack([np.bincount(code, weights=values, minlength=units) for values in columns])
     estimate = _with_difference(_ratio(sums.sum(axis=1)))
     if units < 2:
         return Means(estimate, *np.full((3, 3), np.nan))
-    below = sums[2:].sum(axis=1, keepdims=True)
+    denominators = sums[2:].sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = _with_difference((sums[:2] - estimate[:2, None] * sums[2:]) / below)
+        terms = _with_difference((sums[:2] - estimate[:2, None] * sums[2:]) / denominators)
     error = np.sqrt(units / (units - 1) * (terms**2).sum(axis=1))
     confidence, resamples, seed = interval
     if resamples:
-        drawn = np.empty((resamples, 3))
-        even = np.full(units, 1 / units)
-        for part, rows in enumerate(row_slices(resamples, units, DRAWN)):
-            times = stream(seed, part).multinomial(units, even, size=rows.stop - rows.start)
-            drawn[rows] = _with_difference(_ratio(sums @ times.T.astype(np.float64))).T
+        samples = np.empty((resamples, 3))
+        uniform = np.full(units, 1 / units)
+        for block, rows in enumerate(row_slices(resamples, units, BLOCK_DRAWS)):
+            times = stream(seed, block).multinomial(units, uniform, size=rows.stop - rows.start)
+            samples[rows] = _with_difference(_ratio(sums @ times.T.astype(np.float64))).T
         tail = (1 - confidence) / 2
-        low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
+        low, high = np.nanquantile(samples, [tail, 1 - tail], axis=0)
     else:
         low, high = t_interval(estimate, error, units - 1, confidence)
-    same = error <= SAME * np.abs(estimate)
-    return Means(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
+    is_constant = error <= TOLERANCE * np.abs(estimate)
+    return Means(estimate, error, *(np.where(is_constant, np.nan, bound) for bound in (low, high)))
 
 
 def _ratio(sums: NDArray[Any]) -> Floats:
@@ -101,23 +101,23 @@ def _ratio(sums: NDArray[Any]) -> Floats:
         return np.asarray(sums[:2] / sums[2:])
 
 
-def _with_difference(two: Floats) -> Floats:
-    return np.concatenate([two, two[:1] - two[1:]])
+def _with_difference(values: Floats) -> Floats:
+    return np.concatenate([values, values[:1] - values[1:]])
 
 
 FEW = 100
 """Effective sample size below which intervals are unreliable."""
 
-ALONE = 0.05
-"""Proportion of all weight above which one draw has too much influence."""
+MAX_SHARE = 0.05
+"""Proportion of the sum of weights above which one draw has too much influence."""
 
 FAR = 3.0
-"""Standard errors by which the mean weight may differ from 1."""
+"""Number of standard errors by which the mean weight may differ from 1."""
 
 
 @dataclass(frozen=True)
 class WeightSummary:
-    """Summary of weights as they were used.
+    """Summary of weights, after clipping.
 
     Attributes
     ----------
@@ -128,9 +128,9 @@ class WeightSummary:
     mean, largest
         Mean and largest weight; the expected mean is 1 if weights are not clipped.
     heaviest
-        Proportion of the sum of all weights that is due to the largest 1% of them.
+        Proportion of the sum of weights in the largest 1% of weights.
     clip, clipped
-        Largest weight, None for no limit, and the proportion of weights that were clipped.
+        Maximum weight, None for no limit, and the proportion of clipped weights.
     """
 
     number: int
@@ -143,28 +143,28 @@ class WeightSummary:
 
     @classmethod
     def of(cls, weights: Floats, clip: float | None) -> WeightSummary:
-        """Summarise weights that are not clipped yet."""
-        used = weights if clip is None else np.minimum(weights, clip)
-        if not used.size or not np.isfinite(used).all():
+        """Clip and summarise weights."""
+        clipped = weights if clip is None else np.minimum(weights, clip)
+        if not clipped.size or not np.isfinite(clipped).all():
             raise PolicyError("weights must be finite numbers, at least one")
         with np.errstate(over="ignore"):
-            total, squares = used.sum(), np.square(used).sum()
-            fits = np.isfinite(np.square(total) + squares)
-        if not fits:
+            total, squares = clipped.sum(), np.square(clipped).sum()
+            is_finite = np.isfinite(np.square(total) + squares)
+        if not is_finite:
             raise PolicyError("weights must have a finite sum of squares")
-        size = int(np.ceil(0.01 * used.size))
-        top = np.partition(used, -size)[-size:].sum()
-        parts = ratio(np.square(total), squares), used.mean(), used.max(), ratio(top, total)
+        size = int(np.ceil(0.01 * clipped.size))
+        top = np.partition(clipped, -size)[-size:].sum()
+        parts = ratio(np.square(total), squares), clipped.mean(), clipped.max(), ratio(top, total)
         if clip is None:
-            return cls(used.size, *map(float, parts))
-        return cls(used.size, *map(float, (*parts, clip, (weights > clip).mean())))
+            return cls(clipped.size, *map(float, parts))
+        return cls(clipped.size, *map(float, (*parts, clip, (weights > clip).mean())))
 
     def __str__(self) -> str:
-        cut = "" if self.clip is None else f", {100 * self.clipped:.2f}% clipped at {self.clip:g}"
+        note = "" if self.clip is None else f", {100 * self.clipped:.2f}% clipped at {self.clip:g}"
         return (
             f"effective sample size {self.effective:,.1f} of {self.number:,}; weights:"
             f" mean {self.mean:.4f}, largest {self.largest:.4g}, the largest 1% of them"
-            f" sum to {100 * self.heaviest:.1f}% of the total{cut}"
+            f" sum to {100 * self.heaviest:.1f}% of the total{note}"
         )
 
     def warnings(self) -> list[str]:
@@ -174,9 +174,9 @@ class WeightSummary:
             warnings.append(
                 f"effective sample size {self.effective:.1f}: confidence intervals are unreliable"
             )
-        if self.largest > ALONE * self.mean * self.number:
-            share = 100 * self.largest / (self.mean * self.number) if self.mean else 0.0
-            warnings.append(f"one weight is {share:.0f}% of the sum of weights")
+        if self.largest > MAX_SHARE * self.mean * self.number:
+            percentage = 100 * self.largest / (self.mean * self.number) if self.mean else 0.0
+            warnings.append(f"one weight is {percentage:.0f}% of the sum of weights")
         if self.clipped:
             warnings.append(
                 f"{100 * self.clipped:.2f}% of weights are clipped, which biases the estimate"
@@ -193,14 +193,13 @@ class PolicyValue(Result):
     estimator
         The estimator.
     means
-        The columns of the table, as arrays: of the policy, the log, and their difference.
+        Columns of the table as arrays: policy, log, and difference.
     estimate, standard_error, low, high
-        Of the policy: the mean over lists of the sum of rewards, with its confidence interval.
+        Value of the policy: mean over lists of the sum of rewards, with its confidence interval.
     lists, units, unit
-        Number of lists that were averaged, number of independent units that they belong to, and
-        name of the unit.
+        Number of lists, number of their independent units, and name of the unit.
     weights
-        Summary of the weights; None without any.
+        Summary of the weights; None without weights.
     unseen
         Proportion of the policy's results that the log never shows at their rank; NaN if
         unknown.
@@ -241,7 +240,7 @@ class PolicyValue(Result):
 
     @property
     def relative(self) -> float:
-        """The estimate divided by the value of the logged lists; NaN if that is 0."""
+        """The estimate divided by the value of the logged lists; NaN if the latter is 0."""
         return self.estimate / self.logged if self.logged else float("nan")
 
     @property
@@ -260,14 +259,14 @@ class PolicyValue(Result):
         return [f"note: {warning}" for warning in self.warnings]
 
     def heading(self) -> list[str]:
-        of = counted(self.lists, "list")
+        lists = counted(self.lists, "list")
         if self.unit != "list":
-            of += f" by {self.unit}, {self.units:,} of them"
+            lists += f" by {self.unit}, {self.units:,} of them"
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
         return [
-            f"{self.estimator}: {self.estimate:.6g}, {of}",
+            f"{self.estimator}: {self.estimate:.6g}, {lists}",
             *weights,
             f"low, high: {confidence:g} confidence intervals, {method}, by {self.unit}",
         ]

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, draws, overlaid
 from cranfield.scales.orders import covers, levels
-from cranfield.scales.runs import all_runs, check_size, more_than
+from cranfield.scales.runs import all_runs, check_size, exceeds
 
 SWEEPS = 24
 """Times that the layers are gone through."""
@@ -210,7 +210,7 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
     [('00', '01', 'replacement'), ('01', '10', 'swap'), ('10', '11', 'replacement')]
     """
     check_size(length, grades)
-    if more_than(MOST_DRAWN, length, grades):
+    if exceeds(MOST_DRAWN, length, grades):
         raise PolicyError(
             f"there are {grades + 1}^{length} runs of length {length}; a diagram of more than"
             f" {MOST_DRAWN} cannot be read"

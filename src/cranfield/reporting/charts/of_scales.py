@@ -17,7 +17,7 @@ from cranfield.measures.base import Measure
 from cranfield.reporting.charts.inputs import Named, named
 from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, draws, themed, tips
 from cranfield.scales.images.values import Image, image
-from cranfield.scales.runs import all_runs, check_size, more_than, score_runs
+from cranfield.scales.runs import all_runs, check_size, exceeds, score_runs
 
 FEW_RUNS = 2**12
 """Runs up to which all of them are drawn."""
@@ -98,9 +98,9 @@ def _spread(image_of_runs: Image) -> Ints:
     at random, from few to many relevant documents, fill the rest.
     """
     length, top = image_of_runs.length, image_of_runs.grades
-    if not more_than(FEW_RUNS, length, top):
+    if not exceeds(FEW_RUNS, length, top):
         return all_runs(length, top)
-    start = next((k for k in range(10, 0, -1) if not more_than(1024, k, top)), 1)
+    start = next((k for k in range(10, 0, -1) if not exceeds(1024, k, top)), 1)
     starts = all_runs(start, top)
     ends = [np.full((len(starts), length - start), grade) for grade in (0, top)]
     runs = [np.hstack([starts, end]) for end in ends]
@@ -315,7 +315,7 @@ def spacing_chart(
 
 def spaced_runs(image_of_runs: Image) -> pl.DataFrame:
     """List the values of an image, ascending, each with the list of its runs, written as grades."""
-    if more_than(MOST_SPACED, image_of_runs.length, image_of_runs.grades):
+    if exceeds(MOST_SPACED, image_of_runs.length, image_of_runs.grades):
         raise PolicyError(
             f"there are {image_of_runs.grades + 1}^{image_of_runs.length} runs of length"
             f" {image_of_runs.length}; up to {MOST_SPACED:,} are drawn one by one, and more by"

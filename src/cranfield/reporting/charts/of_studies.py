@@ -16,7 +16,7 @@ from cranfield.meta.collection_studies.pooling import Pooling
 from cranfield.meta.measure_studies.discriminative import DiscriminativePower
 from cranfield.meta.scale_study import ScaleStudy
 from cranfield.meta.test_studies.splits import SplitStudy
-from cranfield.meta.topic_studies.sample_study import Stability, limits
+from cranfield.meta.topic_studies.sample_study import Stability, quantile_bounds
 from cranfield.reporting.charts.inputs import first_or
 from cranfield.reporting.charts.theme import (
     COLOURS,
@@ -404,7 +404,10 @@ def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
     if study.significant:
         # The table has the means only.
         samples = (study.samples.filter(topics=size)[again].to_numpy() for size in table["topics"])
-        ends = [limits(sample[:, None] / study.significant, study.confidence) for sample in samples]
+        ends = [
+            quantile_bounds(sample[:, None] / study.significant, study.confidence)
+            for sample in samples
+        ]
         low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in ends])) for k in (0, 1))
     table = table.with_columns(low.alias(f"{again} low"), high.alias(f"{again} high"))
     return pl.concat(

@@ -5,15 +5,15 @@ Inverse logarithms of different roots are linearly independent over the rational
 conjecture holds: it makes the logarithms of the primes algebraically independent; the ln r are
 then linear forms in independent variables, no two of them proportional, and the functions 1/ln r
 have different poles. No proof without the conjecture is known and no counterexample: a relation
-with coefficients as small as those of grades would be seen by the numbers of this module, which
+with coefficients as small as those of grades would be detected by the numbers of this module, which
 are computed to any precision. So two combinations are equal if, and only if, their coefficients
-are; which of two others is larger is computed with as many digits as needed. Whatever relies on the
-independence raises an error, and does not guess, when two sums that should differ agree to
+are; which of two others is larger is computed with as many digits as needed. Functions that rely on
+the independence raise an error, instead of guessing, if two sums that should differ agree to
 thousands of digits.
 
-Whatever else a measure depends on is described before anything is computed. `beyond_grades` is
-about runs of one length, all of whose documents are judged: images and scales. `beyond_length` adds
-what is undone when shorter rankings are padded, as :func:`cranfield.scales.interval_scaled` does.
+Other dependencies of a measure are reported before anything is computed: `beyond_grades` for runs
+of one length whose documents are all judged (images and scales); `beyond_length` also for shorter
+rankings that are padded, as by :func:`cranfield.scales.interval_scaled`.
 
 There are two kinds of forms. The value of an *additive* measure is a sum over ranks of a weight
 that only the grade at the rank decides (P, DCG, RBP). The value of a *stateful* one is a sum as
@@ -21,10 +21,9 @@ well, but the contribution of a rank depends on a small state of what came befor
 relevant documents so far; ERR: the probability that the user still reads). Nothing in a form is a
 float.
 
-Forms come from the laws of the measures themselves, through which fractions pass as floats do:
-`exactly` makes the measure whose parameters are fractions. Where a definition has a parameter that
-is not an integer, such as p = 0.8, p = 1/3 or a gain of 0.1, it means that number, not the binary
-float beside it.
+Forms use the formulas of the measures themselves, which accept fractions as well as floats:
+`exactly` returns the measure with fractions as parameters. A parameter such as p = 0.8, p = 1/3 or
+a gain of 0.1 means that number, not the nearest binary float.
 """
 
 from __future__ import annotations
@@ -57,17 +56,17 @@ ONE = Fraction(1)
 
 @lru_cache(maxsize=4096)
 def root(x: Fraction) -> tuple[Fraction, int]:
-    """Write x > 1 as r^k with the largest k: r and k."""
+    """Return r and the largest k with x = r^k, for x > 1."""
     for power in range(x.numerator.bit_length(), 1, -1):
-        above, below = _whole_root(x.numerator, power), _whole_root(x.denominator, power)
-        if above is not None and below is not None:
-            return Fraction(above, below), power
+        numerator, denominator = _whole_root(x.numerator, power), _whole_root(x.denominator, power)
+        if numerator is not None and denominator is not None:
+            return Fraction(numerator, denominator), power
     return x, 1
 
 
 def _whole_root(n: int, power: int) -> int | None:
-    near = round(n ** (1 / power))
-    return next((m for m in (near - 1, near, near + 1) if m > 0 and m**power == n), None)
+    guess = round(n ** (1 / power))
+    return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**power == n), None)
 
 
 @lru_cache(maxsize=8192)
@@ -91,12 +90,12 @@ Terms = tuple[tuple[Fraction, Fraction], ...]
 """The sum of coefficient / ln(base), given as (base, coefficient); the base 1 stands for 1."""
 
 MOST_DIGITS = 2**16
-"""Binary digits to which two numbers are compared."""
+"""Maximum number of binary digits to which two numbers are compared."""
 
 
 def terms(coefficients: Mapping[Fraction, Fraction] | Iterable[tuple[Fraction, Fraction]]) -> Terms:
     """Return the canonical form of a combination: sorted by base, without zeros."""
-    return tuple(sorted((base, one) for base, one in dict(coefficients).items() if one))
+    return tuple(sorted((base, c) for base, c in dict(coefficients).items() if c))
 
 
 def rational(number: Fraction | int) -> Terms:
@@ -107,17 +106,17 @@ UNITY = rational(1)
 """The combination that is 1."""
 
 
-def added(parts: Iterable[tuple[Fraction, Fraction]]) -> Terms:
+def add_terms(pairs: Iterable[tuple[Fraction, Fraction]]) -> Terms:
     """Add up coefficients by base."""
-    out: dict[Fraction, Fraction] = {}
-    for base, coefficient in parts:
-        out[base] = out.get(base, ZERO) + coefficient
-    return terms(out)
+    totals: dict[Fraction, Fraction] = {}
+    for base, coefficient in pairs:
+        totals[base] = totals.get(base, ZERO) + coefficient
+    return terms(totals)
 
 
-def minus(one: Terms, other: Terms, times: Fraction = ONE) -> Terms:
-    """Subtract a multiple."""
-    return added([*one, *((base, -times * coefficient) for base, coefficient in other)])
+def subtract(first: Terms, second: Terms, factor: Fraction = ONE) -> Terms:
+    """Subtract a multiple of the second combination."""
+    return add_terms([*first, *((base, -factor * c) for base, c in second)])
 
 
 def precisions() -> Iterator[int]:
@@ -129,31 +128,31 @@ def precisions() -> Iterator[int]:
     raise PolicyError("two values agree to so many digits that they cannot be distinguished")
 
 
-def near(combination: Terms, digits: int = 64) -> Fraction:
-    """Return a number of the same sign, equal to a combination but for 2^-digits of it."""
+def evaluate(combination: Terms, digits: int = 64) -> Fraction:
+    """Approximate a combination, of the same sign, with a relative error of 2^-digits."""
     if not combination:
         return Fraction(0)
-    below = lcm(*(one.denominator for _, one in combination))
-    whole = [(base, int(one * below)) for base, one in combination]
-    error = sum(abs(one) for _, one in whole)
+    denominator = lcm(*(coefficient.denominator for _, coefficient in combination))
+    integers = [(base, int(coefficient * denominator)) for base, coefficient in combination]
+    error = sum(abs(coefficient) for _, coefficient in integers)
     for bits in precisions():
-        found = sum(one * scaled(base, bits) for base, one in whole)
-        if abs(found) > error << digits:
+        total = sum(coefficient * scaled(base, bits) for base, coefficient in integers)
+        if abs(total) > error << digits:
             break
-    return Fraction(found, below << bits)
+    return Fraction(total, denominator << bits)
 
 
-def quotient(above: Terms, below: Terms) -> Fraction | Irrational:
+def quotient(dividend: Terms, divisor: Terms) -> Fraction | Irrational:
     """Divide combinations, with 0 where the divisor is 0: the convention of the field."""
-    if not below or not above:
+    if not divisor or not dividend:
         return Fraction(0)
-    first = below[0][1]
-    share = above[0][1] / first
-    if not minus(above, below, share):
-        return share
+    unit = divisor[0][1]
+    ratio = dividend[0][1] / unit
+    if not subtract(dividend, divisor, ratio):
+        return ratio
     return Irrational(
-        tuple((base, one / first) for base, one in above),
-        tuple((base, one / first) for base, one in below),
+        tuple((base, coefficient / unit) for base, coefficient in dividend),
+        tuple((base, coefficient / unit) for base, coefficient in divisor),
     )
 
 
@@ -162,28 +161,28 @@ def quotient(above: Terms, below: Terms) -> Fraction | Irrational:
 class Irrational:
     """A quotient of two combinations that is not a rational number; made by :func:`quotient`.
 
-    Those of one divisor can be compared and subtracted, with each other and with fractions.
-    The first coefficient of `below` is 1.
+    Numbers with the same divisor can be compared and subtracted, also with fractions. The first
+    coefficient of `divisor` is 1.
     """
 
-    above: Terms
-    below: Terms
+    dividend: Terms
+    divisor: Terms
 
     def __float__(self) -> float:
-        return float(near(self.above) / near(self.below))
+        return float(evaluate(self.dividend) / evaluate(self.divisor))
 
     def __str__(self) -> str:
         return f"{float(self):.6g}"
 
     def __sub__(self, other: Number) -> Fraction | Irrational:
         if isinstance(other, Irrational):
-            if other.below != self.below:
+            if other.divisor != self.divisor:
                 raise PolicyError("numbers with different divisors cannot be subtracted exactly")
-            return quotient(minus(self.above, other.above), self.below)
-        return quotient(minus(self.above, self.below, Fraction(other)), self.below)
+            return quotient(subtract(self.dividend, other.dividend), self.divisor)
+        return quotient(subtract(self.dividend, self.divisor, Fraction(other)), self.divisor)
 
     def __neg__(self) -> Irrational:
-        return Irrational(tuple((base, -one) for base, one in self.above), self.below)
+        return Irrational(tuple((base, -c) for base, c in self.dividend), self.divisor)
 
     def __rsub__(self, other: Fraction) -> Fraction | Irrational:
         return -(self - other)
@@ -200,7 +199,7 @@ class Irrational:
         difference = self - other
         if isinstance(difference, Fraction):
             return difference < 0
-        return (near(difference.above, 1) < 0) != (near(difference.below, 1) < 0)
+        return (evaluate(difference.dividend, 1) < 0) != (evaluate(difference.divisor, 1) < 0)
 
 
 Number = Fraction | float | Irrational
@@ -216,19 +215,19 @@ INPUTS = {
     "queries": "the queries of a session",
     "clicks": "clicks of users",
 }
-"""What `inputs` of a measure stand for."""
+"""Descriptions of the `inputs` of measures."""
 
 HINT = "use a measure of the grades by rank, such as nDCG@10"
 
 
-def of_documents(measure: Measure) -> Measure:
-    """Return the measure that looks at documents: the one inside, of what users can expect."""
+def inner_measure(measure: Measure) -> Measure:
+    """Return the user model inside an expectation; other measures unchanged."""
     return measure.inner if isinstance(measure, Expectation) else measure
 
 
 def lowest_relevant(measure: Measure) -> int:
-    """Lowest grade that counts as relevant."""
-    return int(getattr(of_documents(measure), "rel", 1))
+    """Return the lowest grade that counts as relevant."""
+    return int(getattr(inner_measure(measure), "rel", 1))
 
 
 def beyond_grades(measure: Measure) -> str:
@@ -236,8 +235,8 @@ def beyond_grades(measure: Measure) -> str:
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:
-        return " and ".join(INPUTS.get(one, one) for one in measure.info.inputs)
-    inner = of_documents(measure)
+        return " and ".join(INPUTS.get(name, name) for name in measure.info.inputs)
+    inner = inner_measure(measure)
     by_length = isinstance(measure, Expectation) and measure.unit is not None
     if by_length or (isinstance(inner, UserModel) and inner.reads_lengths):
         return INPUTS["lengths"]
@@ -254,16 +253,16 @@ def beyond_length(measure: Measure) -> str:
 
 def check_grades_decide(measure: Measure) -> None:
     """Refuse a measure whose value the grades of a run do not decide."""
-    why = beyond_grades(measure)
-    if why:
+    reason = beyond_grades(measure)
+    if reason:
         raise MeasureError(
-            f"{measure} depends on more than the grades by rank ({why}), so its scale"
+            f"{measure} depends on more than the grades by rank ({reason}), so its scale"
             f" and its image are unknown; {HINT}"
         )
 
 
-def reads_many_ranks(measure: Measure) -> int | None:
-    """Ranks that are laid out to score a run of a user model without sums of its own."""
+def count_ranks_read(measure: Measure) -> int | None:
+    """Return the number of ranks that a user model reads of a run; None if it has closed sums."""
     model = measure.model if isinstance(measure, Expectation) else measure
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
         return None
@@ -271,10 +270,10 @@ def reads_many_ranks(measure: Measure) -> int | None:
 
 
 Row = tuple[Fraction, ...]
-"""A number for each grade from 0, or for each rank."""
+"""Numbers for the grades from 0, or for the ranks."""
 
 
-def rising(weights: Sequence[Fraction]) -> bool:
+def is_rising(weights: Sequence[Fraction]) -> bool:
     return all(lower <= upper for lower, upper in pairwise(weights))
 
 
@@ -284,19 +283,18 @@ class Additive:
 
     Weights are rational multiples of 1/ln r, with a number r, a *base*, for each rank; 1 for
     rational weights. Bases are not powers, so that equal ones, and only equal ones, have weights in
-    rational proportion. `coefficients` has the factor of each grade for
-    each rank.
+    rational proportion. `coefficients` has the factor of each grade for each rank.
     """
 
     bases: tuple[Fraction, ...]
     coefficients: tuple[Row, ...]
 
     @classmethod
-    def weighed(cls, gains: Row, weights: Sequence[tuple[Fraction, Fraction]], length: int) -> Self:
-        """Gains by grade, at each rank times a weight: a base, and the factor of 1/ln(base)."""
-        every = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
-        rows = (tuple(gain * factor for gain in gains) for _, factor in every)
-        return cls(tuple(base for base, _ in every), tuple(rows))
+    def weigh(cls, gains: Row, weights: Sequence[tuple[Fraction, Fraction]], length: int) -> Self:
+        """Multiply gains by grade with weights by rank: a base, and the factor of 1/ln(base)."""
+        padded = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
+        rows = (tuple(gain * factor for gain in gains) for _, factor in padded)
+        return cls(tuple(base for base, _ in padded), tuple(rows))
 
     @property
     def length(self) -> int:
@@ -307,22 +305,22 @@ class Additive:
         return len(self.coefficients[0]) - 1
 
     def weights(self) -> Floats:
-        """As floats; shape (length, grades + 1)."""
+        """Return the weights as floats; shape (length, grades + 1)."""
         factors = np.array([approximate(base) for base in self.bases])
         return np.asarray(np.array(self.coefficients, dtype=np.float64) * factors[:, None])
 
     def stateful(self) -> Stateful | None:
-        """Return the same as a form with a single state, if the weights are rational multiples."""
-        used = {base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)}
-        if len(used) > 1:
+        """Return the sum as a stateful form, if its weights have a common base."""
+        bases = {base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)}
+        if len(bases) > 1:
             return None
-        alike = (ONE,) * (self.grades + 1)
-        return cascade_form(self.length, self.grades, self.coefficients, (alike,) * self.length)
+        ones = (ONE,) * (self.grades + 1)
+        return cascade_form(self.length, self.grades, self.coefficients, (ones,) * self.length)
 
     @property
     def rises(self) -> bool:
-        """True if a better grade at the first rank never has a lower weight."""
-        return rising(self.coefficients[0])
+        """True if a higher grade at the first rank never has a lower weight."""
+        return is_rising(self.coefficients[0])
 
 
 @dataclass(frozen=True)
@@ -330,7 +328,7 @@ class Stateful:
     """A sum over `length` ranks of contributions that depend on a state.
 
     `step` takes a rank, from 1, a state and a grade; it returns the contribution and the state that
-    follows, or None if the grade is ruled out. Forms with the same `key` have the same steps.
+    follows, or None if the grade is impossible. Forms with the same `key` have the same steps.
     """
 
     length: int
@@ -339,58 +337,58 @@ class Stateful:
     start: Hashable = field(compare=False)
     step: Callable[[int, Any, int], tuple[Fraction, Hashable] | None] = field(compare=False)
     rises: bool = field(default=False, compare=False)
-    """Whether a better grade at the first rank is known never to add less."""
+    """Whether a higher grade at the first rank is known never to add less."""
 
 
 def cascade_form(
-    length: int, grades: int, worth: Sequence[Row], going_on: Sequence[Row]
+    length: int, grades: int, worth: Sequence[Row], continuation: Sequence[Row]
 ) -> Stateful:
-    """Return the form of users who reach a rank or not; the state is the probability to reach it.
+    """Return the form of a cascade of users; the state is the probability of reaching the rank.
 
-    For each rank that counts, `worth` has what each grade adds for users who reach it, and
-    `going_on` their probability to continue.
+    For each rank that counts, `worth` has the contribution of each grade for users who reach the
+    rank, and `continuation` their probability to continue.
     """
 
     def step(rank: int, state: Fraction, grade: int) -> tuple[Fraction, Fraction]:
         if rank > len(worth):
             return ZERO, ONE
-        return state * worth[rank - 1][grade], state * going_on[rank - 1][grade]
+        return state * worth[rank - 1][grade], state * continuation[rank - 1][grade]
 
-    key = (tuple(worth), tuple(going_on))
-    return Stateful(length, grades, key, ONE, step, rising(worth[0]))
+    key = (tuple(worth), tuple(continuation))
+    return Stateful(length, grades, key, ONE, step, is_rising(worth[0]))
 
 
 def with_at_most(form: Stateful, limit: int, rel: int) -> Stateful:
     """Return a form on the runs with at most `limit` documents of grade `rel` or above."""
 
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable] | None:
-        inner, seen = state
-        seen += grade >= rel
-        found = form.step(rank, inner, grade) if seen <= limit else None
-        return found and (found[0], (found[1], seen))
+        inner_state, n_relevant = state
+        n_relevant += grade >= rel
+        outcome = form.step(rank, inner_state, grade) if n_relevant <= limit else None
+        return outcome and (outcome[0], (outcome[1], n_relevant))
 
     return Stateful(form.length, form.grades, (form.key, limit, rel), (form.start, 0), step)
 
 
 @dataclass(frozen=True)
 class Form:
-    """The form of a measure's values: value = constant + factor (sum of the shape) / below.
+    """The form of a measure's values: value = constant + factor (sum of the shape) / divisor.
 
     The divisor is positive and the same for all runs, such as RB, or the ideal DCG as a sum of
-    inverse logarithms; nothing where the measure is 0 for every run, as for a topic without
-    relevant documents. The factor, above 0, is neither a fraction nor an inverse logarithm, such as
-    one over the sum of endless weights. Ranks depend on neither of them.
+    inverse logarithms; empty if the measure is 0 for every run, as for a topic without relevant
+    documents. The factor, above 0, is neither a fraction nor an inverse logarithm, such as one over
+    an infinite sum of weights. Ranks depend on neither of them.
     """
 
     shape: Additive | Stateful
-    below: Terms = UNITY
+    divisor: Terms = UNITY
     constant: Fraction = ZERO
     factor: float = 1.0
 
     @property
     def unit(self) -> float:
-        """One over the divisor, and 0 for none."""
-        return float(quotient(UNITY, self.below)) * self.factor
+        """The factor over the divisor; 0 if the divisor is empty."""
+        return float(quotient(UNITY, self.divisor)) * self.factor
 
     @property
     def offset(self) -> float:
@@ -398,7 +396,7 @@ class Form:
 
 
 def exactly(measure: Any) -> Any:
-    """The same measure with fractions for numbers: its laws make fractions of fractions."""
+    """Return a copy of the measure with fractions as parameters, so that its formulas are exact."""
     exact = copy(measure)
     for name, value in vars(measure).items():
         if isinstance(value, float):
@@ -408,7 +406,7 @@ def exactly(measure: Any) -> Any:
     return exact
 
 
-def upto(highest: int) -> Any:
+def fractions_upto(highest: int) -> Any:
     return np.array([Fraction(number) for number in range(highest + 1)], dtype=object)
 
 
@@ -417,7 +415,7 @@ def row_of(values: Any) -> Row:
 
 
 class Setting(NamedTuple):
-    """The runs that a form is for, and the judgments of their topic."""
+    """Length and grades of the runs of a form, and the judgments of their topic."""
 
     length: int
     grades: int
@@ -429,14 +427,14 @@ class Setting(NamedTuple):
     def stateful(self, key: Hashable, start: Hashable, step: Any) -> Stateful:
         return Stateful(self.length, self.grades, key, start, step)
 
-    def relevant(self, measure: Any) -> tuple[bool, ...]:
+    def is_relevant(self, measure: Any) -> tuple[bool, ...]:
         return tuple(grade >= max(measure.rel, 0) for grade in range(self.grades + 1))
 
     def recall_base(self, measure: Any) -> int:
         return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
 
-    def highest(self, measure: Any) -> int:
-        """The highest grade of the measure's scale, which no grade may exceed."""
+    def highest_grade(self, measure: Any) -> int:
+        """Return the highest grade of the measure's scale, which no grade may exceed."""
         if measure.max_grade == "topic":
             raise MeasureError(f"{measure}: its scale depends on the grades of the topic")
         highest = int(measure.max_grade or self.grades)
@@ -447,18 +445,18 @@ class Setting(NamedTuple):
         return highest
 
     def gains(self, gain: Gain, highest: int | None = None) -> Row:
-        """Gain of each grade up to the highest, of runs by default."""
-        return row_of(gain.exactly().of(upto(highest or self.grades)))
+        """Return the gain of each grade up to the highest, of runs by default."""
+        return row_of(gain.exactly().of(fractions_upto(highest or self.grades)))
 
     def unit_gains(self, measure: Any) -> Row:
-        """Gains from 0 to 1."""
-        top = self.highest(measure) if measure.gains.kind == "graded" else 1
-        return row_of(exactly(measure).unit_gain(upto(self.grades), top))
+        """Return the gain of each grade, from 0 to 1."""
+        highest = self.highest_grade(measure) if measure.gains.kind == "graded" else 1
+        return row_of(exactly(measure).unit_gain(fractions_upto(self.grades), highest))
 
-    def stops(self, measure: Any) -> Row:
-        worth = self.gains(measure.gains, self.highest(measure))
+    def stop_rates(self, measure: Any) -> Row:
+        worth = self.gains(measure.gains, self.highest_grade(measure))
         return tuple(satisfying(gain, max(worth)) for gain in worth)
 
-    def best(self, gains: Sequence[Fraction]) -> list[Fraction]:
-        """Positive gains of the topic's documents, falling: the ideal ranking."""
+    def ideal_gains(self, gains: Sequence[Fraction]) -> list[Fraction]:
+        """Return the positive gains of the topic's documents in descending order."""
         return sorted((gains[grade] for grade in self.judgments if gains[grade] > 0), reverse=True)

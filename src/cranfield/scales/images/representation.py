@@ -1,6 +1,6 @@
 """Representations of an image: sums, a table, windows.
 
-Sums of parts (`sums.py`) and windows of values (`windows.py`) hold what is too large for a table.
+Sums of parts (`sums.py`) and windows of values (`windows.py`) represent images too large for it.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from cranfield.scales.forms.stateful import Bag, Exact, Walk
 from cranfield.scales.runs import score_runs
 
 CHUNK = 2**17
-"""Numbers of the inner side that are searched at a time: they fit into a core's cache."""
+"""Numbers of the inner side that are searched at a time, so that they fit into a core's cache."""
 TASK = 2**19
 """Pairs of a query and a number of the outer side that are looked up at a time."""
 
 MOST_NEAR = 2**20
-"""Pairs that floats cannot decide, for one call."""
+"""Maximum number of pairs that floats cannot decide, for one call."""
 
 
-class Near(NamedTuple):
-    """Pairs (a, b) whose sum is so close to x that floats cannot tell: indices of x, of a, of b."""
+class NearPairs(NamedTuple):
+    """Indices of x, a and b where floats cannot decide whether a + b is below x."""
 
     query: Ints
     outer: Ints
     inner: Ints
 
 
-class Counted(NamedTuple):
-    """Pairs, or their weight, that are surely below each x, and those that floats cannot decide."""
+class PairCounts(NamedTuple):
+    """Number, or weight, of pairs surely below each x, and pairs that floats cannot decide."""
 
     below: Ints
-    near: Near
+    near: NearPairs
 
 
 def flat_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """Write out ranges: for each number of each range, which range and the number.
+    """Concatenate ranges: for each number the index of its range, and the number.
 
     >>> [part.tolist() for part in flat_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
-    which = np.repeat(np.arange(count.size), count)
+    range_index = np.repeat(np.arange(count.size), count)
     shift = start - (np.cumsum(count) - count)
-    return which, np.arange(which.size) + shift[which]
+    return range_index, np.arange(range_index.size) + shift[range_index]
 
 
 def count_pairs(
@@ -63,60 +63,60 @@ def count_pairs(
     *,
     weights: tuple[Ints, Ints] | None = None,
     jobs: int | None = None,
-) -> Counted:
+) -> PairCounts:
     """Count the pairs of an outer and an inner number whose sum is below x, for many x.
 
     Both sides ascend. Pairs within the slack of x are not counted, but returned. With weights of
     the inner and of the outer numbers a pair counts as their product.
 
-    For every outer number a binary search among the inner ones does it. Searching a large array
-    costs a cache miss a step; so the inner side is taken in pieces that fit into the cache, each
-    with all the queries and outer numbers that lead into it. A piece begins in the middle of a
-    gap that is wider than the slack, so that whatever is near x lies in the same piece.
+    Each outer number is searched among the inner ones. Searching a large array costs a cache miss
+    per step; so the inner side is split into pieces that fit into the cache, each with all the
+    queries and outer numbers that lead into it. A piece begins in the middle of a gap that is wider
+    than the slack, so that all sums near x lie in the same piece.
     """
-    starts = _pieces(inner, 4 * slack)
+    starts = _find_pieces(inner, 4 * slack)
     edges = np.concatenate([[-np.inf], (inner[starts[1:] - 1] + inner[starts[1:]]) / 2, [np.inf]])
     ends = np.append(starts[1:], inner.size)
     # Outer numbers up to this one lead into a piece, or a later one, for each query.
-    upto = np.searchsorted(outer, x[:, None] - edges[None, :], side="right").astype(np.int64)
+    outer_ends = np.searchsorted(outer, x[:, None] - edges[None, :], side="right").astype(np.int64)
     cumulative = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
 
-    def task(where: tuple[int, int, int]) -> tuple[int, Ints, Near]:
-        piece, first, last = where
-        begin = upto[first:last, piece + 1]
-        count = upto[first:last, piece] - begin
-        query, other = flat_ranges(begin, count)
-        keys = x[first:last][query] - outer[other]
+    def task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
+        piece, first, last = bounds
+        begin = outer_ends[first:last, piece + 1]
+        count = outer_ends[first:last, piece] - begin
+        query, outer_index = flat_ranges(begin, count)
+        keys = x[first:last][query] - outer[outer_index]
         part = inner[starts[piece] : ends[piece]]
-        place = np.searchsorted(part, keys - slack)
+        position = np.searchsorted(part, keys - slack)
         padded = np.append(part, np.inf)
-        close = np.flatnonzero(padded[place] <= keys + slack)
-        many = np.searchsorted(part, keys[close] + slack, side="right") - place[close]
-        if many.sum() > MOST_NEAR:
+        close = np.flatnonzero(padded[position] <= keys + slack)
+        counts = np.searchsorted(part, keys[close] + slack, side="right") - position[close]
+        if counts.sum() > MOST_NEAR:
             raise too_near()
-        which, inside = flat_ranges(place[close] + starts[piece], many)
-        close = close[which]
-        place += starts[piece]
-        terms = place
+        pair, inside = flat_ranges(position[close] + starts[piece], counts)
+        close = close[pair]
+        position += starts[piece]
+        terms = position
         if weights is not None and cumulative is not None:
-            terms = cumulative[place] * weights[1][other]
+            terms = cumulative[position] * weights[1][outer_index]
         running = np.concatenate([[0], np.cumsum(terms)])
         border = np.concatenate([[0], np.cumsum(count)])
         below = running[border[1:]] - running[border[:-1]]
-        return first, below, Near(query[close] + first, other[close], inside)
+        return first, below, NearPairs(query[close] + first, outer_index[close], inside)
 
     total = np.zeros(x.size, dtype=np.int64)
-    undecided = []
-    close = 0
-    for first, below, near in one_by_one(task, _tasks(upto), jobs):
+    near_pairs = []
+    n_close = 0
+    for first, below, near in one_by_one(task, _yield_tasks(outer_ends), jobs):
         total[first : first + below.size] += below
-        undecided.append(near)
-        close += near.query.size
-        if close > MOST_NEAR:
+        near_pairs.append(near)
+        n_close += near.query.size
+        if n_close > MOST_NEAR:
             raise too_near()
     empty = np.zeros(0, dtype=np.int64)
-    joined = [np.concatenate([empty, *parts]) for parts in zip(*undecided, strict=True)]
-    return Counted(total, Near(*joined) if joined else Near(empty, empty, empty))
+    joined = [np.concatenate([empty, *parts]) for parts in zip(*near_pairs, strict=True)]
+    return PairCounts(total, NearPairs(*joined) if joined else NearPairs(empty, empty, empty))
 
 
 def too_near() -> PolicyError:
@@ -126,29 +126,29 @@ def too_near() -> PolicyError:
     )
 
 
-def _pieces(inner: Floats, gap: float) -> Ints:
-    """Return where pieces start: at the widest gap near each multiple of the piece's size."""
+def _find_pieces(inner: Floats, gap: float) -> Ints:
+    """Return the starts of pieces: at the widest gap near each multiple of their size."""
     nominal = np.arange(CHUNK, inner.size - 64, CHUNK)
-    around = nominal[:, None] + np.arange(-32, 32)[None, :]
-    gaps = inner[around] - inner[around - 1]
-    best = gaps.argmax(axis=1)
+    window = nominal[:, None] + np.arange(-32, 32)[None, :]
+    gaps = inner[window] - inner[window - 1]
+    widest = gaps.argmax(axis=1)
     rows = np.arange(nominal.size)
-    wide = gaps[rows, best] > gap
-    return np.concatenate([[0], around[rows, best][wide]]).astype(np.int64)
+    is_wide = gaps[rows, widest] > gap
+    return np.concatenate([[0], window[rows, widest][is_wide]]).astype(np.int64)
 
 
-def _tasks(upto: Ints) -> Iterator[tuple[int, int, int]]:
-    for piece in range(upto.shape[1] - 1):
-        running = np.cumsum(upto[:, piece] - upto[:, piece + 1])
+def _yield_tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
+    for piece in range(outer_ends.shape[1] - 1):
+        running = np.cumsum(outer_ends[:, piece] - outer_ends[:, piece + 1])
         cuts = np.searchsorted(running, np.arange(TASK, int(running[-1]), TASK))
         cuts = np.unique(np.concatenate([[0], cuts, [running.size]]))
         yield from ((piece, int(a), int(b)) for a, b in pairwise(cuts))
 
 
 MOST_VALUES = 2**22
-"""Values that are listed."""
+"""Maximum number of listed values."""
 LARGEST = 2**62
-"""Ranks and numbers of runs are int64."""
+"""Upper bound of ranks and numbers of runs, which are int64."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Gaps:
         Whether all gaps between neighbouring values are equal, decided exactly where the image is
         exact.
     smallest, largest
-        The extreme gaps; None where there are too many values to tell, and for a single value.
+        The extreme gaps; None if there are too many values, or one.
     lowest, highest
         The extreme values.
     unused
@@ -187,16 +187,16 @@ def check_runs(total: int) -> None:
 
 
 BLOCK = 2**16
-"""Runs that are scored at a time."""
+"""Number of runs that are scored at a time."""
 MERGED = 2.0**-40
-"""Values of a measure without a form are one value within this relative distance."""
+"""Relative distance within which values of a measure without a form count as one."""
 
 
-class Listed:
-    """A table of values; subclasses say which, and what rank a run has.
+class ListedImage:
+    """A table of values; subclasses define the values and the ranks of runs.
 
-    Values are those that the grades alone decide. With a tolerance they count as one within that
-    relative distance.
+    Values are those that the grades alone decide. With a tolerance those within that relative
+    distance count as one.
     """
 
     tolerance = 0.0
@@ -210,23 +210,23 @@ class Listed:
 
     @cached_property
     def before(self) -> Exact:
-        """Number of runs before each value, and after them the number of all."""
+        """Number of runs below each value, followed by the number of all runs."""
         raise NotImplementedError
 
     def ranks(self, runs: Ints) -> Ints:
-        """Number of distinct values up to that of each run."""
+        """Return the number of distinct values up to that of each run."""
         raise NotImplementedError
 
     def listing(self) -> Floats:
-        """All values, ascending; only for up to MOST_VALUES."""
+        """Return all values, ascending; only for up to MOST_VALUES."""
         return self.values
 
     def gaps(self) -> Gaps:
-        low, high = float(self.values[0]), float(self.values[-1])
+        lowest, highest = float(self.values[0]), float(self.values[-1])
         if self.size == 1:
-            return Gaps(True, None, None, low, high)
-        equal, smallest, largest = self.extreme_gaps()
-        return Gaps(equal, smallest, largest, low, high)
+            return Gaps(True, None, None, lowest, highest)
+        is_equal, smallest, largest = self.extreme_gaps()
+        return Gaps(is_equal, smallest, largest, lowest, highest)
 
     def extreme_gaps(self) -> tuple[bool, float, float]:
         """Return whether all gaps are equal, within the tolerance, and the extreme gaps."""
@@ -236,26 +236,26 @@ class Listed:
         return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
     def require(self, runs: int, *, by_runs: bool) -> None:
-        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
+        """Raise an error if so many runs cannot be ranked among values, or among runs."""
         if by_runs:
             check_runs(self.runs)
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
-        """Number of runs with a lower value, and with the same value, as each run."""
-        at = self.ranks(runs) - 1
+        """Return the number of runs with a value below that of each run, and equal to it."""
+        indices = self.ranks(runs) - 1
         check_runs(self.runs)
-        return self.before[at].astype(np.int64), np.diff(self.before)[at].astype(np.int64)
+        return self.before[indices].astype(np.int64), np.diff(self.before)[indices].astype(np.int64)
 
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
-        """Rank of the value within reach of each float, and how many there are."""
-        wide = np.maximum(reach, self.tolerance * np.abs(values))
-        first = np.searchsorted(self.values, values - wide)
-        last = np.searchsorted(self.values, values + wide, side="right")
+        """Return the rank of the value within reach of each float, and the number of them."""
+        widths = np.maximum(reach, self.tolerance * np.abs(values))
+        first = np.searchsorted(self.values, values - widths)
+        last = np.searchsorted(self.values, values + widths, side="right")
         return first + 1, last - first
 
 
-class Constant(Listed):
-    """The image of a measure that has the same value for every run; before its offset it is 0."""
+class ConstantImage(ListedImage):
+    """The image of a measure with the same value for every run, which is 0 before the offset."""
 
     size = 1
 
@@ -263,7 +263,7 @@ class Constant(Listed):
         self.runs, self.values = runs, np.zeros(1)
 
     def require(self, runs: int, *, by_runs: bool) -> None:
-        """Nothing is out of reach, however many runs there are."""
+        """Do nothing: any number of runs can be ranked."""
 
     def ranks(self, runs: Ints) -> Ints:
         return np.ones(len(runs), dtype=np.int64)
@@ -272,26 +272,26 @@ class Constant(Listed):
         return np.zeros(len(runs), dtype=np.int64), np.full(len(runs), self.runs)
 
 
-class Table(Listed):
-    """An exact image: a table of whole numbers, and how runs lead to them."""
+class TableImage(ListedImage):
+    """An exact image: a table of integers, and the walk of runs to them."""
 
     def __init__(self, walk: Walk, bag: Bag) -> None:
         self.walk, self.keys = walk, bag.values
-        self.size, self.runs = bag.values.size, walk.number()
+        self.size, self.runs = bag.values.size, walk.count_runs()
 
     @cached_property
     def values(self) -> Floats:
-        above, below = self.walk.unit.numerator, self.walk.unit.denominator
+        numerator, denominator = self.walk.unit.numerator, self.walk.unit.denominator
         if self.keys.dtype == object:
-            return np.asarray(self.keys * above / below, dtype=np.float64)
-        return self.keys.astype(np.float64) * (above / below)
+            return np.asarray(self.keys * numerator / denominator, dtype=np.float64)
+        return self.keys.astype(np.float64) * (numerator / denominator)
 
     @cached_property
     def before(self) -> Exact:
         bags = self.walk.end(by_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
-            bags = self.walk.last(bags, rank)
-        zero = np.zeros(1, dtype=self.walk.many)
+            bags = self.walk.values_from(bags, rank)
+        zero = np.zeros(1, dtype=self.walk.run_dtype)
         return np.concatenate([zero, np.cumsum(bags[0].runs)])
 
     def extreme_gaps(self) -> tuple[bool, float, float]:
@@ -303,7 +303,7 @@ class Table(Listed):
         return np.searchsorted(self.keys, self.walk.run(runs)) + 1
 
 
-class Enumerated(Listed):
+class EnumeratedImage(ListedImage):
     """The image of a measure without a form: the scores of all runs, merged where close."""
 
     tolerance = MERGED

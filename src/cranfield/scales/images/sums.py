@@ -2,13 +2,13 @@
 
 The parts (`forms/stateful.py`) are joined to two sides, a long sorted *inner* and a
 shorter *outer* one; the rank of x is the number of pairs with a sum up to x. Floats decide nearly
-all pairs. The few whose sum lies within the floats' error of x are decided exactly: a pair of the
-same sums as x is x; any other differs from x, and integers of as many digits as it takes tell in
+all pairs. The few whose sum lies within the floats' error of x are decided exactly: a pair with the
+sums of x equals x; any other differs from x, and integers of as many digits as needed decide in
 which direction.
 
-Runs of length 1000 have some 2^960 values of DCG. The rank of one of them is a number that nobody
-needs to the last digit; its share of the image, rank by size, is what an interval-scaled measure
-is: a distribution function (`scales/distribution.py`), known within a stated error.
+Runs of length 1000 have some 2^960 values of DCG, whose exact ranks are not computed. The
+interval-scaled measure is the relative rank, rank / size: a distribution function
+(`scales/distribution.py`), known within a stated error.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2**23
 MARGIN = 1 + 2.0**-20
-"""Irrational weights have to outweigh by this much, so that floats can tell."""
+"""Factor by which gaps of irrational weights must exceed ranges, so that floats decide."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lexicographic:
-    """Parts of which each one's smallest gap is above the range of all later ones together.
+    """Parts whose smallest gap exceeds the range of all later parts together.
 
-    Sums then compare like words, by the first part in which they differ: a rank is a number in a
-    mixed radix. RBP is such a sum for p < 1 / (grades + 1), and p = 1/2 with binary gains; a
+    Sums then compare lexicographically, by the first part in which they differ: a rank is a number
+    in a mixed radix. RBP is such a sum for p < 1 / (grades + 1), and p = 1/2 with binary gains; a
     single part always is.
     """
 
     parts: tuple[Part, ...]
     order: tuple[int, ...]
-    """Parts by falling weight."""
+    """Indices of parts by descending weight."""
     limit: int | None
     counts_runs: bool
-    """Whether runs can be counted, too: not when there is a limit and a sum of a part does not tell
-    the number of relevant documents."""
+    """Whether runs can be counted, too: with a limit only if sums of parts determine the number of
+    relevant documents."""
 
     @classmethod
     def of(cls, parts: Sequence[Part], limit: int | None) -> Lexicographic | None:
-        """Arrange the parts, if that can be done."""
+        """Order the parts lexicographically; None if impossible."""
         cells = max(part.keys.size for part in parts) * ((limit or 0) + 1)
         if cells > MOST_CELLS:
             return None
@@ -82,57 +82,59 @@ class Lexicographic:
             else float(np.diff(part.values).min())
             for part in active
         ]
-        behind = [0, *accumulate(reversed(spans))][-2::-1]
+        later_ranges = [0, *accumulate(reversed(spans))][-2::-1]
         margin = 1 if exact else MARGIN
-        fits = all(gap > rest * margin for gap, rest in zip(gaps, behind, strict=True))
-        single = limit is None or all(part.key.size == part.keys.size for part in parts)
-        return cls(tuple(parts), tuple(order), limit, single) if fits else None
+        fits = all(gap > reach * margin for gap, reach in zip(gaps, later_ranges, strict=True))
+        is_determined = limit is None or all(part.key.size == part.keys.size for part in parts)
+        return cls(tuple(parts), tuple(order), limit, is_determined) if fits else None
 
     def below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
-        """Weight of the sums below each query, and of those that equal it."""
+        """Return the weight of the sums below each query, and of those that equal it."""
         room = np.full(len(digits), self.limit or 0)
         total = np.zeros(len(digits), dtype=object)
-        same = np.ones(len(digits), dtype=object)
+        equal = np.ones(len(digits), dtype=object)
         for index, (before, weight) in zip(self.order, self._tables(by_runs), strict=True):
             column = digits[:, index]
-            # What agrees so far may have been reached in several ways.
-            total = total + same * before[column, room]
-            same = same * weight[column]
+            # Several sums may agree so far.
+            total = total + equal * before[column, room]
+            equal = equal * weight[column]
             if self.limit is not None:
-                room = room - self.parts[index].least[column]
-        return total.astype(np.int64), same.astype(np.int64)
+                room = room - self.parts[index].min_relevant[column]
+        return total.astype(np.int64), equal.astype(np.int64)
 
     def _tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
-        """For each part the weight of all that is lower in it, by index and room that is left."""
+        """Return for each part the weight of lower sums, by index and room, and of each sum."""
         rooms = np.arange((self.limit or 0) + 1)
-        rest = np.ones(rooms.size, dtype=object)
+        tail = np.ones(rooms.size, dtype=object)
         tables = []
         for index in reversed(self.order):
             part = self.parts[index]
             weight = np.ones(part.keys.size, dtype=object)
             if by_runs:
                 weight = part.key_runs.astype(object)
-            needs = part.least if self.limit is not None else np.zeros(part.keys.size, np.int64)
-            left = rooms[None, :] - needs[:, None]
-            ways = np.where(left >= 0, rest[np.maximum(left, 0)], 0) * weight[:, None]
-            upto = np.cumsum(ways, axis=0)
-            tables.append((upto - ways, weight))
-            rest = upto[-1]
+            needs = (
+                part.min_relevant if self.limit is not None else np.zeros(part.keys.size, np.int64)
+            )
+            remaining = rooms[None, :] - needs[:, None]
+            ways = np.where(remaining >= 0, tail[np.maximum(remaining, 0)], 0) * weight[:, None]
+            cumulated = np.cumsum(ways, axis=0)
+            tables.append((cumulated - ways, weight))
+            tail = cumulated[-1]
         return tables[::-1]
 
 
 SHORTEST = 2**12
-"""Sums of the inner side, if there are so many."""
+"""Minimum number of sums of the inner side, if there are as many."""
 QUERIES = 2**12
-"""Runs for which the time to make the inner side is meant to be worth while."""
+"""Number of runs for which the size of the inner side is optimised."""
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
     """All sums of some parts, ascending.
 
-    A sum is made of an entry of each part. Its `code` is the number that the entries spell, of
-    which there are `shape`; `keys` tell for each part the sum that an entry stands for.
+    A sum consists of an entry of each part. Its `code` is the flat index of the entries in an array
+    of shape `shape`; `keys` has for each part the sum of each entry.
     """
 
     parts: tuple[int, ...]
@@ -141,24 +143,24 @@ class Side:
     shape: tuple[int, ...]
     keys: tuple[Ints, ...]
     count: Ints
-    """For each sum the relevant documents that it needs."""
+    """Minimum number of relevant documents of each sum."""
     weight: Ints
-    """For each sum its number of runs."""
+    """Number of runs of each sum."""
 
     def digits(self, at: Ints) -> list[Ints]:
-        """For each part the index of the sum that some of the sums are made of."""
+        """Return for each part the indices of its sums in the sums at some indices."""
         if not self.parts:
             return []
         entries = np.unravel_index(self.code[at], self.shape)
         return [keys[entry] for keys, entry in zip(self.keys, entries, strict=True)]
 
-    def where(self, kept: NDArray[np.bool_]) -> Side:
+    def select(self, mask: NDArray[np.bool_]) -> Side:
         return replace(
             self,
-            values=self.values[kept],
-            code=self.code[kept],
-            count=self.count[kept],
-            weight=self.weight[kept],
+            values=self.values[mask],
+            code=self.code[mask],
+            count=self.count[mask],
+            weight=self.weight[mask],
         )
 
 
@@ -169,7 +171,7 @@ class Sides(NamedTuple):
     outer: Side
 
     def digits(self, inner: Ints, outer: Ints) -> Ints:
-        """Index of the sum of each part, for pairs of an inner and an outer sum."""
+        """Return the index of the sum of each part, for pairs of an inner and an outer sum."""
         columns = dict(zip(self.inner.parts, self.inner.digits(inner), strict=True))
         columns.update(zip(self.outer.parts, self.outer.digits(outer), strict=True))
         return np.stack([columns[part] for part in range(len(columns))], axis=1)
@@ -180,13 +182,13 @@ class Sides(NamedTuple):
         if limit is None:
             yield self
             return
-        left = np.minimum(limit - outer.count, int(inner.count.max()))
-        for room in np.unique(left[left >= 0]):
-            yield Sides(inner.where(inner.count <= room), outer.where(left == room))
+        rooms = np.minimum(limit - outer.count, int(inner.count.max()))
+        for room in np.unique(rooms[rooms >= 0]):
+            yield Sides(inner.select(inner.count <= room), outer.select(rooms == room))
 
 
 class Split(NamedTuple):
-    """Which parts make the inner side, and which the outer, with `searches` sums."""
+    """Indices of the parts of the inner and the outer side; the outer one has `searches` sums."""
 
     inner: list[int]
     outer: list[int]
@@ -194,48 +196,50 @@ class Split(NamedTuple):
 
 
 def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Split:
-    """Decide which parts make which side; refuse an outer side that would be too long.
+    """Assign parts to sides; raise an error if the outer side is too long.
 
-    With `by_runs` sums are weighted by their number of runs; `memory` is what the inner side may
-    take, roughly, in bytes.
+    With `by_runs` sums are weighted by their number of runs; `memory` is the approximate maximum
+    size of the inner side in bytes.
     """
     by_count = by_runs and limit is not None
     lengths = [part.key.size if by_count else part.keys.size for part in parts]
-    # Bytes that an entry of the inner side takes while it is made, and to spare.
-    each = 60 + 36 * by_runs + 36 * (limit is not None)
-    room = max(SHORTEST, memory // each)
-    best = min(room, max(SHORTEST, int((min(prod(lengths), 2**80) * QUERIES) ** 0.5)))
+    # Peak memory of an entry of the inner side, with a margin.
+    entry_bytes = 60 + 36 * by_runs + 36 * (limit is not None)
+    room = max(SHORTEST, memory // entry_bytes)
+    target = min(room, max(SHORTEST, int((min(prod(lengths), 2**80) * QUERIES) ** 0.5)))
     inner: list[int] = []
     size = 1
     for index in sorted(range(len(parts)), key=lambda part: -lengths[part]):
-        if size * lengths[index] <= best or not inner:
+        if size * lengths[index] <= target or not inner:
             inner.append(index)
             size *= lengths[index]
     outer = [index for index in range(len(parts)) if index not in inner]
     searches = prod(lengths[index] for index in outer)
     if searches > room:
-        raise out_of_reach(prod(lengths))
+        raise too_many_values(prod(lengths))
     return Split(inner, outer, searches)
 
 
 @lru_cache(maxsize=1)
 def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
-    """Join parts to an inner and an outer side; as :func:`split_sides`."""
+    """Join parts to an inner and an outer side; parameters as in :func:`split_sides`."""
     inner, outer, _ = split_sides(parts, limit, by_runs, memory)
-    make = partial(_side, parts, with_counts=limit is not None, by_runs=by_runs)
+    make = partial(_make_side, parts, with_counts=limit is not None, by_runs=by_runs)
     return Sides(make(inner), make(outer))
 
 
-def _side(parts: tuple[Part, ...], chosen: list[int], *, with_counts: bool, by_runs: bool) -> Side:
+def _make_side(
+    parts: tuple[Part, ...], indices: list[int], *, with_counts: bool, by_runs: bool
+) -> Side:
     values, count, weight = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
     shape, keys = [], []
-    for index in chosen:
+    for index in indices:
         part = parts[index]
         if by_runs and with_counts:
             key, counts, runs = part.key, part.count, part.runs
         else:
             key = np.arange(part.keys.size)
-            counts = part.least
+            counts = part.min_relevant
             runs = part.key_runs
         values = (values[:, None] + part.values[key][None, :]).ravel()
         if with_counts:
@@ -247,10 +251,10 @@ def _side(parts: tuple[Part, ...], chosen: list[int], *, with_counts: bool, by_r
     order = np.argsort(values)
     count = count[order] if with_counts else np.broadcast_to(count, order.shape)
     weight = weight[order] if by_runs else np.broadcast_to(weight, order.shape)
-    return Side(tuple(chosen), values[order], order, tuple(shape), tuple(keys), count, weight)
+    return Side(tuple(indices), values[order], order, tuple(shape), tuple(keys), count, weight)
 
 
-def out_of_reach(size: int) -> PolicyError:
+def too_many_values(size: int) -> PolicyError:
     return PolicyError(
         f"the image has about 2^{size.bit_length() - 1} values, too many to rank them exactly;"
         " up to about 2^45 is feasible: shorter runs, or fewer grades"
@@ -259,11 +263,11 @@ def out_of_reach(size: int) -> PolicyError:
 
 UNIT = 2.0**-52
 COUNTED = 2**44
-"""Values of an image up to which ranks are counted; 2^40 take a minute."""
+"""Maximum number of values whose ranks are counted; 2^40 take a minute."""
 MOST_LOOKUPS = 2**37
-"""Searches for one call; some hours."""
+"""Maximum number of searches of a call; some hours."""
 MOST_COMPARED = 2**16
-"""Gaps that may be the smallest, to be compared beyond the precision of floats."""
+"""Maximum number of candidates for the smallest gap, compared beyond floats."""
 
 
 class Sums:
@@ -274,7 +278,7 @@ class Sums:
     def __init__(
         self, parts: Sequence[Part], limit: int | None, memory: int, jobs: int | None
     ) -> None:
-        # Parts with a single sum only shift the others; they are kept for the runs they count.
+        # Parts with a single sum only shift the others, but count runs.
         self.parts = tuple(parts)
         self.limit = limit
         self.memory = memory
@@ -282,7 +286,7 @@ class Sums:
         self.size = total_sums(self.parts, limit)
         self.runs = total_runs(self.parts, limit)
         self.chain = Lexicographic.of(self.parts, limit)
-        # Where ranks are not, there are shares.
+        # Otherwise relative ranks are approximated.
         self.countable = limit is not None or self.chain is not None or self.size <= COUNTED
 
     @cached_property
@@ -292,25 +296,25 @@ class Sums:
         return (4 * len(self.parts) + 32) * UNIT * largest
 
     def digits(self, runs: Ints) -> Ints:
-        """Index of the sum of each part, for each run; shape (runs, parts)."""
+        """Return the index of the sum of each part, for each run; shape (runs, parts)."""
         return np.stack([part.index(runs) for part in self.parts], axis=1)
 
     def floats(self, digits: Ints) -> Floats:
-        """Values of sums as floats."""
+        """Return the values of sums as floats."""
         columns = zip(self.parts, digits.T, strict=True)
         return np.asarray(sum(part.values[column] for part, column in columns), dtype=np.float64)
 
     @cached_property
     def distribution(self) -> SumDistribution:
-        """The distribution of the values; it takes some seconds to find."""
-        # SciPy's transforms are loaded when they are needed.
+        """The distribution of the values; computing it takes some seconds."""
+        # Imported here, as SciPy's transforms load slowly.
         from cranfield.scales.distribution import distribution_of_sums
 
         parts = [part.values for part in self.parts if part.values.size > 1]
         return distribution_of_sums(parts, memory=self.memory, jobs=self.jobs)
 
     def relative_ranks(self, runs: Ints) -> Floats:
-        """Share of the values up to that of each run, within the error of their distribution."""
+        """Return the proportion of values up to that of each run, within the error."""
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
         return self.distribution.cdf(self.floats(self.digits(runs)) - shift)
 
@@ -335,37 +339,37 @@ class Sums:
 
     def _check_size(self) -> None:
         if self.size >= LARGEST:
-            raise out_of_reach(self.size)
+            raise too_many_values(self.size)
 
     def _ranks(self, digits: Ints) -> Ints:
         self._check_size()
         return self._below(digits, by_runs=False)[0] + 1
 
     def _below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
-        """Weight of the sums below each query, and of those that equal it."""
-        unique, where = np.unique(digits, axis=0, return_inverse=True)
-        where = where.ravel()
+        """Return the weight of the sums below each query, and of those that equal it."""
+        unique, inverse = np.unique(digits, axis=0, return_inverse=True)
+        inverse = inverse.ravel()
         if self.chain and self._by_chain(by_runs):
-            below, same = self.chain.below(unique, by_runs=by_runs)
-            return below[where], same[where]
+            below, equal = self.chain.below(unique, by_runs=by_runs)
+            return below[inverse], equal[inverse]
         below = np.zeros(len(unique), dtype=np.int64)
-        same = np.zeros(len(unique), dtype=np.int64)
+        equal = np.zeros(len(unique), dtype=np.int64)
         x = self.floats(unique)
         for pair in self._sides(by_runs).within(self.limit):
-            large, small = pair
-            self._check_lookups(small.values.size, x.size)
-            weights = (large.weight, small.weight) if by_runs else None
+            inner, outer = pair
+            self._check_lookups(outer.values.size, x.size)
+            weights = (inner.weight, outer.weight) if by_runs else None
             pairs = count_pairs(
-                large.values, small.values, x, self.slack, weights=weights, jobs=self.jobs
+                inner.values, outer.values, x, self.slack, weights=weights, jobs=self.jobs
             )
             below += pairs.below
             near = pairs.near
             sums = pair.digits(near.inner, near.outer)
             sign = self._compare(sums, unique[near.query])
-            weight = small.weight[near.outer] * large.weight[near.inner]
+            weight = outer.weight[near.outer] * inner.weight[near.inner]
             np.add.at(below, near.query[sign < 0], weight[sign < 0])
-            np.add.at(same, near.query[sign == 0], weight[sign == 0])
-        return below[where], same[where]
+            np.add.at(equal, near.query[sign == 0], weight[sign == 0])
+        return below[inverse], equal[inverse]
 
     def _sides(self, by_runs: bool) -> Sides:
         return sides(self.parts, self.limit, by_runs, self.memory)
@@ -379,29 +383,29 @@ class Sums:
             )
 
     def _compare(self, a: Ints, b: Ints) -> Ints:
-        """Sign of the difference of pairs of sums, exactly."""
+        """Return the sign of the difference of pairs of sums, exactly."""
         sign = np.zeros(len(a), dtype=np.int64)
-        open_ = np.flatnonzero((a != b).any(axis=1))
-        for bits in precisions() if open_.size else ():
-            difference, error = self._difference(a[open_], b[open_], bits)
-            decided = np.abs(difference) > error
-            sign[open_[decided]] = np.where(difference[decided] > 0, 1, -1)
-            open_ = open_[~decided]
-            if not open_.size:
+        undecided = np.flatnonzero((a != b).any(axis=1))
+        for bits in precisions() if undecided.size else ():
+            difference, error = self._subtract_sums(a[undecided], b[undecided], bits)
+            is_decided = np.abs(difference) > error
+            sign[undecided[is_decided]] = np.where(difference[is_decided] > 0, 1, -1)
+            undecided = undecided[~is_decided]
+            if not undecided.size:
                 break
         return sign
 
     @cached_property
-    def _below_all(self) -> int:
+    def _common_denominator(self) -> int:
         return lcm(*(part.unit.denominator for part in self.parts))
 
-    def _difference(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
-        """Difference of sums times 2^bits times a common denominator, and a bound of its error."""
+    def _subtract_sums(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
+        """Return differences of sums times 2^bits and a common denominator, and error bounds."""
         total = np.zeros(len(a), dtype=object)
         error = np.zeros(len(a), dtype=object)
-        for part, at_a, at_b in zip(self.parts, a.T, b.T, strict=True):
-            step = part.keys[at_a].astype(object) - part.keys[at_b].astype(object)
-            step = step * int(part.unit * self._below_all)
+        for part, entries_a, entries_b in zip(self.parts, a.T, b.T, strict=True):
+            step = part.keys[entries_a].astype(object) - part.keys[entries_b].astype(object)
+            step = step * int(part.unit * self._common_denominator)
             total = total + step * scaled(part.base, bits)
             error = error + np.abs(step)
         return total, error
@@ -409,95 +413,99 @@ class Sums:
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
         self._check_size()
         reach = reach + self.slack
-        wide = float(reach.max())
+        widest = float(reach.max())
         matches = np.zeros(values.size, dtype=np.int64)
         digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
         for pair in self._sides(False).within(self.limit):
-            large, small = pair
-            self._check_lookups(small.values.size, values.size)
-            near = count_pairs(large.values, small.values, values, wide, jobs=self.jobs).near
-            sums = small.values[near.outer] + large.values[near.inner]
-            close = np.abs(sums - values[near.query]) <= reach[near.query]
-            query = near.query[close]
+            inner, outer = pair
+            self._check_lookups(outer.values.size, values.size)
+            near = count_pairs(inner.values, outer.values, values, widest, jobs=self.jobs).near
+            sums = outer.values[near.outer] + inner.values[near.inner]
+            is_close = np.abs(sums - values[near.query]) <= reach[near.query]
+            query = near.query[is_close]
             np.add.at(matches, query, 1)
-            digits[query] = pair.digits(near.inner[close], near.outer[close])
+            digits[query] = pair.digits(near.inner[is_close], near.outer[is_close])
         ranks = np.zeros(values.size, dtype=np.int64)
-        single = matches == 1
-        if single.any():
-            ranks[single] = self._ranks(digits[single])
+        is_unique = matches == 1
+        if is_unique.any():
+            ranks[is_unique] = self._ranks(digits[is_unique])
         return ranks, matches
 
     def listing(self) -> Floats:
-        return self._listed()[0]
+        return self._list_values()[0]
 
-    def _listed(self) -> tuple[Floats, Ints]:
-        """All values, and the sums of parts that they are made of."""
+    def _list_values(self) -> tuple[Floats, Ints]:
+        """Return all values, and the indices of their sums of parts."""
         inner, outer = self._sides(False)
         a, b = np.divmod(np.arange(outer.values.size * inner.values.size), inner.values.size)
         if self.limit is not None:
-            kept = outer.count[a] + inner.count[b] <= self.limit
-            a, b = a[kept], b[kept]
+            is_allowed = outer.count[a] + inner.count[b] <= self.limit
+            a, b = a[is_allowed], b[is_allowed]
         values = outer.values[a] + inner.values[b]
         order = np.argsort(values, kind="stable")
         return values[order], Sides(inner, outer).digits(b[order], a[order])
 
     def gaps(self) -> Gaps:
-        ends = self._extremes([part.values for part in self.parts])
+        ends = self._find_extremes([part.values for part in self.parts])
         lowest, highest = map(float, ends)
         active = [part for part in self.parts if part.keys.size > 1]
         if self.size == 1:
             return Gaps(True, None, None, lowest, highest)
-        # Steps of two bases have no common measure: then the gaps cannot all be equal.
+        # Steps of two bases have no common unit, so that the gaps cannot all be equal.
         if len({part.base for part in active}) == 1:
-            step = self._step(active)
-            whole = [
+            step = self._find_step(active)
+            multiples = [
                 (part.keys - part.keys[0]).astype(object) * part.unit / step for part in active
             ]
-            low, high = self._extremes(whole, active)
-            if high - low + 1 == self.size:
+            lowest_multiple, highest_multiple = self._find_extremes(multiples, active)
+            if highest_multiple - lowest_multiple + 1 == self.size:
                 gap = float(step) * approximate(active[0].base)
                 return Gaps(True, gap, gap, lowest, highest)
         if self.size > MOST_VALUES:
             return Gaps(False, None, None, lowest, highest)
-        return Gaps(*self._listed_gaps(), lowest, highest)
+        return Gaps(*self._list_gaps(), lowest, highest)
 
     @staticmethod
-    def _step(parts: Sequence[Part]) -> Fraction:
-        """The largest step that all differences of sums of one base are multiples of."""
-        below = lcm(*(part.unit.denominator for part in parts))
-        whole = [gcd(*map(int, np.diff(part.keys))) * int(part.unit * below) for part in parts]
-        return Fraction(gcd(*whole), below)
+    def _find_step(parts: Sequence[Part]) -> Fraction:
+        """Return the largest common divisor of all differences of sums of one base."""
+        denominator = lcm(*(part.unit.denominator for part in parts))
+        divisors = [
+            gcd(*map(int, np.diff(part.keys))) * int(part.unit * denominator) for part in parts
+        ]
+        return Fraction(gcd(*divisors), denominator)
 
-    def _listed_gaps(self) -> tuple[bool, float, float]:
-        values, digits = self._listed()
+    def _list_gaps(self) -> tuple[bool, float, float]:
+        values, digits = self._list_values()
         steps = np.diff(values)
-        # Floats that are close may stand in the wrong order, and their distance is noise.
+        # Close floats may be in the wrong order, and their distance is noise.
         close = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)
         close = close[np.argsort(steps[close], kind="stable")[:MOST_COMPARED]]
         members = np.union1d(close, close + 1)
-        heights, _ = self._difference(digits[members], digits[np.zeros_like(members)], 512)
-        smallest = int(np.diff(np.sort(heights)).min()) / (self._below_all << 512)
-        # A limit of 0 may leave fewer steps than the parts have.
-        equal = False
+        heights, _ = self._subtract_sums(digits[members], digits[np.zeros_like(members)], 512)
+        smallest = int(np.diff(np.sort(heights)).min()) / (self._common_denominator << 512)
+        # With a limit of 0 there may be fewer steps than the parts have.
+        is_equal = False
         if self.limit == 0 and float(np.ptp(steps)) <= 4 * self.slack:
-            every, _ = self._difference(digits[1:], digits[:-1], 512)
-            equal = bool((every == every[0]).all())
-        return equal, smallest, float(steps.max())
+            differences, _ = self._subtract_sums(digits[1:], digits[:-1], 512)
+            is_equal = bool((differences == differences[0]).all())
+        return is_equal, smallest, float(steps.max())
 
-    def _extremes(self, values: Sequence[Exact], parts: Sequence[Part] = ()) -> tuple[Any, Any]:
-        """Lowest and highest sum of one value of each part, within the limit."""
+    def _find_extremes(
+        self, values: Sequence[Exact], parts: Sequence[Part] = ()
+    ) -> tuple[Any, Any]:
+        """Return the lowest and highest sum of one value of each part, within the limit."""
         if self.limit is None:
             return sum(sums.min() for sums in values), sum(sums.max() for sums in values)
         ends = []
         for sign in (-1, 1):
-            # The largest sum with up to so many relevant documents.
-            best: list[Any] = [0] * (self.limit + 1)
+            # Largest sum by maximum number of relevant documents.
+            highest: list[Any] = [0] * (self.limit + 1)
             for sums, part in zip(values, parts or self.parts, strict=True):
-                counts = np.unique(part.least[part.least <= self.limit]).tolist()
-                most = {count: (sign * sums[part.least == count]).max() for count in counts}
-                best = [
-                    max(best[room - count] + most[count] for count in counts if count <= room)
+                counts = np.unique(part.min_relevant[part.min_relevant <= self.limit]).tolist()
+                tops = {count: (sign * sums[part.min_relevant == count]).max() for count in counts}
+                highest = [
+                    max(highest[room - count] + tops[count] for count in counts if count <= room)
                     for room in range(self.limit + 1)
                 ]
-            ends.append(sign * best[-1])
+            ends.append(sign * highest[-1])
         return ends[0], ends[1]

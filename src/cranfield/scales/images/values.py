@@ -27,19 +27,19 @@ from cranfield.scales.forms.form import (
     Additive,
     Stateful,
     check_grades_decide,
+    count_ranks_read,
     lowest_relevant,
-    reads_many_ranks,
     with_at_most,
 )
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import TooManySumsError, Walk, split
 from cranfield.scales.images.representation import (
     MOST_VALUES,
-    Constant,
-    Enumerated,
+    ConstantImage,
+    EnumeratedImage,
     Gaps,
-    Listed,
-    Table,
+    ListedImage,
+    TableImage,
 )
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.windows import Windows, last_bags
@@ -49,12 +49,12 @@ from cranfield.scales.runs import (
     check_size,
     checked_runs,
     depends_on_recall_base,
-    more_than,
+    exceeds,
     pool,
 )
 
-Representation = Listed | Sums | Windows
-"""A table of values, or what counts them; the methods of a table are those of all."""
+Representation = ListedImage | Sums | Windows
+"""A table of values, or an object that counts them, with the methods of a table."""
 
 TIES = ("unique", "mid", "min", "max")
 TOLERANCE = 2.0**-44
@@ -72,9 +72,9 @@ class Image:
     judgments
         Grades of the topic's judged documents.
     at_most
-        Relevant documents that a run may have; None for all runs.
+        Maximum number of relevant documents of a run; None without a limit.
     unit, offset
-        What the values that the grades alone decide are multiplied by, and what is added then.
+        Factor and summand that turn the values which grades alone decide into scores.
     """
 
     measure: Measure
@@ -84,7 +84,7 @@ class Image:
     at_most: int | None
     unit: float
     offset: float
-    _held: Representation
+    _store: Representation
 
     @property
     def exact(self) -> bool:
@@ -94,53 +94,53 @@ class Image:
     @property
     def listed(self) -> bool:
         """True if all values are listed in a table."""
-        return isinstance(self._held, Listed)
+        return isinstance(self._store, ListedImage)
 
     @property
     def is_approximate(self) -> bool:
         """True if relative ranks are approximated, as there are too many values for exact ones."""
-        return self._uncounted is not None
+        return self._rough_sums is not None
 
     @property
-    def _uncounted(self) -> Sums | None:
-        return self._held if isinstance(self._held, Sums) and not self._held.countable else None
+    def _rough_sums(self) -> Sums | None:
+        return self._store if isinstance(self._store, Sums) and not self._store.countable else None
 
     @property
-    def _counted(self) -> Representation:
+    def _exact_store(self) -> Representation:
         if self.is_approximate:
             raise PolicyError(
                 f"the image has about 2^{self.size.bit_length() - 1} values, too many"
                 " for exact ranks; use relative_ranks for relative ranks within a"
                 " stated error, or shorter runs or fewer grades"
             )
-        return self._held
+        return self._store
 
     @property
     def error(self) -> float:
         """Proved bound on the error of relative ranks.
 
-        0 where ranks are exact; otherwise it takes some seconds to compute.
+        0 if ranks are exact; otherwise computing it takes some seconds.
         """
-        return float(self._uncounted.distribution.error) if self._uncounted else 0.0
+        return float(self._rough_sums.distribution.error) if self._rough_sums else 0.0
 
     @property
     def tolerance(self) -> float:
         """Relative distance within which values count as one.
 
-        0 where ties are decided exactly; 2^-40 for a measure without a form, whose values are
-        floats. It bounds no error of ranks: values that are closer but not equal count as one, too.
+        0 if ties are decided exactly; 2^-40 for a measure without a form, whose values are floats.
+        It is not a bound on the error of ranks: distinct values that are closer count as one, too.
         """
-        return self._held.tolerance
+        return self._store.tolerance
 
     @property
     def size(self) -> int:
         """Number of distinct values."""
-        return self._held.size
+        return self._store.size
 
     @property
     def runs(self) -> int:
         """Number of runs."""
-        return self._held.runs
+        return self._store.runs
 
     def values(self) -> Floats:
         """Return all values, ascending; shape (size,).
@@ -164,12 +164,12 @@ class Image:
 
     @cached_property
     def _listing(self) -> Floats:
-        return np.asarray(self._times_unit(self._held.listing()) + self.offset)
+        return np.asarray(self._times_unit(self._store.listing()) + self.offset)
 
-    def _times_unit(self, raw: Any) -> Any:
-        """Multiply by the unit; where it is 1 / n divide by n, as measures do."""
-        below = round(1 / self.unit) if self.unit <= 1 else 0
-        return raw / below if below and 1 / below == self.unit else raw * self.unit
+    def _times_unit(self, values: Any) -> Any:
+        """Multiply by the unit; if it is 1 / n, divide by n as measures do."""
+        divisor = round(1 / self.unit) if self.unit <= 1 else 0
+        return values / divisor if divisor and 1 / divisor == self.unit else values * self.unit
 
     def gaps(self) -> Gaps:
         """Return how the values are spaced.
@@ -177,17 +177,17 @@ class Image:
         Examples
         --------
         >>> from cranfield import image
-        >>> found = image("RBP(p=0.5)@10").gaps()
-        >>> found.equispaced, found.smallest == 2**-10, found.highest
+        >>> gaps = image("RBP(p=0.5)@10").gaps()
+        >>> gaps.equispaced, gaps.smallest == 2**-10, gaps.highest
         (True, True, 0.9990234375)
         """
         return self._gaps
 
     @cached_property
     def _gaps(self) -> Gaps:
-        raw = self._held.gaps()
+        raw = self._store.gaps()
         low, high = (self._times_unit(end) + self.offset for end in (raw.lowest, raw.highest))
-        small, large = (
+        smallest, largest = (
             None if gap is None else self._times_unit(gap) for gap in (raw.smallest, raw.largest)
         )
         bottom, top = self.measure.info.range
@@ -195,10 +195,10 @@ class Image:
         if np.isfinite(bottom) and np.isfinite(top):
             outside = max(0.0, low - bottom) + max(0.0, top - high)
             unused = min(1.0, outside / (top - bottom))
-        return Gaps(raw.equispaced, small, large, low, high, unused)
+        return Gaps(raw.equispaced, smallest, largest, low, high, unused)
 
     def rank(self, values: ArrayLike) -> Ints:
-        """Return the ranks of scores: how many values of the image are not above each.
+        """Return the ranks of scores: the number of values of the image up to each score.
 
         Returns
         -------
@@ -222,8 +222,8 @@ class Image:
         Example 12 of the paper:
 
         >>> from cranfield import image
-        >>> found = image("DCG(discount='max(1,log2(rank))')@4")
-        >>> found.rank([2 + 1 / np.log2(3) + 0.5, 2.5, 0.5, 0.0]).tolist()
+        >>> dcg = image("DCG(discount='max(1,log2(rank))')@4")
+        >>> dcg.rank([2 + 1 / np.log2(3) + 0.5, 2.5, 0.5, 0.0]).tolist()
         [12, 10, 2, 1]
         """
         scores = numbers(values, "scores")
@@ -232,22 +232,24 @@ class Image:
             raise PolicyError(f"scores must be finite, got {flat[~np.isfinite(flat)][0]}")
         if not flat.size:
             return np.zeros(scores.shape, dtype=np.int64)
-        unique, where = np.unique(flat, return_inverse=True)
-        # A score is off by an error relative to what it was computed from, an offset included.
+        unique, inverse = np.unique(flat, return_inverse=True)
+        # The error of a score is relative to its summands, the offset included.
         reach = TOLERANCE * np.maximum(np.abs(unique), abs(self.offset))
-        ranks, matches = self._counted.find((unique - self.offset) / self.unit, reach / self.unit)
-        ranks, matches = ranks[where], matches[where]
+        ranks, matches = self._exact_store.find(
+            (unique - self.offset) / self.unit, reach / self.unit
+        )
+        ranks, matches = ranks[inverse], matches[inverse]
         if (matches == 0).any():
-            wrong = float(flat[np.argmax(matches == 0)])
+            score = float(flat[np.argmax(matches == 0)])
             raise PolicyError(
-                f"{wrong!r} is not a value of {self.measure} on runs of length"
+                f"{score!r} is not a value of {self.measure} on runs of length"
                 f" {self.length} with grades 0 to {self.grades}{self._hint()}"
             )
         if (matches > 1).any():
-            worst = int(np.argmax(matches))
+            index = int(np.argmax(matches))
             raise PolicyError(
-                f"{matches[worst]:,} values of {self.measure} are as close to"
-                f" {float(flat[worst])!r} as floats can distinguish; rank the runs"
+                f"{matches[index]:,} values of {self.measure} are as close to"
+                f" {float(flat[index])!r} as floats can distinguish; rank the runs"
                 " with rank_runs"
             )
         return ranks.reshape(scores.shape)
@@ -263,7 +265,7 @@ class Image:
         )
 
     def require(self, runs: int, ties: str = "unique") -> None:
-        """Raise an error if :meth:`rank_runs` could not rank so many runs with these ties.
+        """Raise an error if :meth:`rank_runs` cannot rank that many runs with these ties.
 
         Raises
         ------
@@ -279,7 +281,7 @@ class Image:
         cranfield.PolicyError: the image has about 2^60 values, too many for exact ranks; ...
         """
         _check_ties(ties)
-        self._counted.require(runs, by_runs=ties != "unique")
+        self._exact_store.require(runs, by_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the ranks of runs, exactly.
@@ -307,24 +309,24 @@ class Image:
         Examples
         --------
         >>> from cranfield import image
-        >>> found = image("DCG(discount='max(1,log2(rank))')@4")
-        >>> found.rank_runs([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]).tolist()
+        >>> dcg = image("DCG(discount='max(1,log2(rank))')@4")
+        >>> dcg.rank_runs([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]).tolist()
         [10, 9, 9, 2]
-        >>> found.rank_runs([[1, 0, 1, 1]], ties="mid").tolist()
+        >>> dcg.rank_runs([[1, 0, 1, 1]], ties="mid").tolist()
         [12.5]
         """
         _check_ties(ties)
         rows = checked_runs(runs, self.length, self.grades)
         if self.at_most is not None:
-            seen = (rows >= lowest_relevant(self.measure)).sum(axis=1)
-            if seen.max() > self.at_most:
+            n_relevant = (rows >= lowest_relevant(self.measure)).sum(axis=1)
+            if n_relevant.max() > self.at_most:
                 raise PolicyError(
                     f"runs of this image have at most {self.at_most} relevant"
-                    f" documents, got a run with {int(seen.max())}"
+                    f" documents, got a run with {int(n_relevant.max())}"
                 )
         if ties == "unique":
-            return self._counted.ranks(rows)
-        below, same = self._counted.counts(rows)
+            return self._exact_store.ranks(rows)
+        below, same = self._exact_store.counts(rows)
         if ties == "min":
             return below + 1
         return below + same if ties == "max" else below + (same + 1) / 2
@@ -348,8 +350,8 @@ class Image:
         >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
         [0.0, 0.0351, 1.0]
         """
-        if self._uncounted:
-            return self._uncounted.relative_ranks(checked_runs(runs, self.length, self.grades))
+        if self._rough_sums:
+            return self._rough_sums.relative_ranks(checked_runs(runs, self.length, self.grades))
         return self.normalise_ranks(self.rank_runs(runs))
 
     def normalise_ranks(self, ranks: ArrayLike) -> Floats:
@@ -364,11 +366,11 @@ class Image:
         return np.asarray((numbers(ranks, "ranks") - 1) / max(self.size - 1, 1))
 
     def __repr__(self) -> str:
-        # What the error of shares is takes seconds to find.
-        rough = f", values within {self.tolerance:.0e} are equal" if self.tolerance else ""
-        how = ", relative ranks only" if self.is_approximate else rough
+        # The error of relative ranks is not shown, as computing it takes seconds.
+        tolerance = f", values within {self.tolerance:.0e} are equal" if self.tolerance else ""
+        ranks = ", relative ranks only" if self.is_approximate else tolerance
         limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
-        return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"
+        return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{ranks})"
 
 
 def _check_ties(ties: Any) -> None:
@@ -377,15 +379,15 @@ def _check_ties(ties: Any) -> None:
 
 
 LISTED = 2**21
-"""Whole numbers that a table may have on the way."""
+"""Maximum number of integers of a table while it is made."""
 MOST_ENUMERATED = 2**20
-"""Runs that are scored one by one, for a measure without a form."""
+"""Maximum number of runs that are scored, for a measure without a form."""
 MOST_DIGITS = 2**20
-"""Runs whose values are listed, however many digits they have."""
+"""Maximum number of runs whose values are listed, however many digits they have."""
 MOST_READ = 2**28
-"""Ranks that are laid out to do so, where a user model reads on beyond the end of the runs."""
+"""Maximum number of ranks scored in total, if a user model reads beyond the end of runs."""
 MOST_OF_TOPIC = 2**20, 2**16
-"""Runs that can be ranked where each topic has an image of its own, about; where all are scored."""
+"""Approximate maximum of runs if each topic has an image of its own: with a form, and without."""
 
 
 def image(
@@ -407,14 +409,14 @@ def image(
     length, grades
         Number N of ranks of the runs, by default the measure's cutoff, and the highest grade c.
     judgments
-        What the topic's recall base and ideal ranking are: grades of its judged documents, or how
-        many there are of the highest grade. By default as many as the runs are long. They stretch
-        the values; they do not keep runs from having more relevant documents.
+        Grades of the topic's judged documents, or the number of documents of the highest grade, for
+        recall base and ideal ranking. By default as many as the runs are long. They scale the
+        values, but do not limit the relevant documents of runs.
     at_most
-        Only runs with at most so many documents of grade `rel` or above (1 for measures that have
-        no `rel`).
+        Maximum number of documents of grade `rel` or above in a run (1 for measures without
+        `rel`); by default no limit.
     memory, jobs
-        Bytes that may be used, roughly, and threads; by default one for each processor.
+        Approximate maximum of bytes, and number of threads; by default one for each processor.
 
     Returns
     -------
@@ -426,9 +428,9 @@ def image(
     PolicyError
         For a length or highest grade that is not a positive integer, or too large
         (:func:`cranfield.scales.runs.check_size`); for judgments that are not grades, or more than
-        100,000 documents; and for images that are out of reach, saying what is not.
+        100,000 documents; and for images that are too large, with the feasible size.
     MeasureError
-        For a wrong measure, and one that depends on more than the grades by rank.
+        For an invalid measure, and one that depends on more than the grades by rank.
 
     Notes
     -----
@@ -442,19 +444,19 @@ def image(
     >>> image("AP", 10).size
     810
     """
-    chosen = as_measure(measure, length)
-    chosen.require_complete()
-    check_grades_decide(chosen)
-    length = chosen.cutoff if length is None else length
+    measure = as_measure(measure, length)
+    measure.require_complete()
+    check_grades_decide(measure)
+    length = measure.cutoff if length is None else length
     if length is None:
-        raise PolicyError(f"length is required, as in image({str(chosen)!r}, 10)")
+        raise PolicyError(f"length is required, as in image({str(measure)!r}, 10)")
     check_size(length, grades)
     check_whole("memory", memory, 1)
     if jobs is not None:
         check_whole("jobs", jobs, 1)
     length, grades = int(length), int(grades)
-    judged, limit = pool(judgments, length, grades), _limit(at_most, length)
-    return _kept(chosen, length, grades, judged, limit, memory, jobs)
+    judged, limit = pool(judgments, length, grades), _check_limit(at_most, length)
+    return _cached_image(measure, length, grades, judged, limit, memory, jobs)
 
 
 def image_of_topic(
@@ -466,24 +468,26 @@ def image_of_topic(
 ) -> Image:
     """Return the image of a measure whose order of runs depends on a topic's ideal ranking.
 
-    It is not kept, and refused when its values are not listed, but would be counted anew for each
-    run, which takes seconds: there are dozens of topics.
+    It is not cached. An image whose values cannot be listed raises an error, as counting them
+    anew for each run of dozens of topics would be slow.
     """
-    scored = form(measure, length, grades) is None
-    most = MOST_OF_TOPIC[scored]
-    if not (scored and more_than(most, length, grades)):
-        judged, limit = pool(ideal, length, grades), _limit(at_most, length)
-        of_topic = _made(measure, length, grades, judged, limit, 2**30, None, held_as.__wrapped__)
-        if of_topic.listed:
-            return of_topic
-    longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
+    has_no_form = form(measure, length, grades) is None
+    max_runs = MOST_OF_TOPIC[has_no_form]
+    if not (has_no_form and exceeds(max_runs, length, grades)):
+        judged, limit = pool(ideal, length, grades), _check_limit(at_most, length)
+        topic_image = _make_image(
+            measure, length, grades, judged, limit, 2**30, None, represent.__wrapped__
+        )
+        if topic_image.listed:
+            return topic_image
+    longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
         f"{measure} has an image for each topic, whose values must be listed; with"
         f" {counted(grades + 1, 'grade')} up to about length {longest} is feasible"
     )
 
 
-def _limit(at_most: int | None, length: int) -> int | None:
+def _check_limit(at_most: int | None, length: int) -> int | None:
     """Check a number of relevant documents; None if no run can have more."""
     if at_most is None:
         return None
@@ -492,37 +496,37 @@ def _limit(at_most: int | None, length: int) -> int | None:
 
 
 @lru_cache(maxsize=8)
-def held_as(
+def represent(
     shape: Additive | Stateful, limit: int | None, rel: int, memory: int, jobs: int | None
 ) -> Representation:
-    """Hold what depends on the grades alone: once for the topics of all recall bases."""
-    walked = shape
+    """Represent the values decided by grades alone, which topics of all recall bases share."""
+    stateful = shape
     if isinstance(shape, Additive):
         try:
             return Sums(split(shape, rel), limit, memory, jobs)
         except TooManySumsError:
-            alone = shape.stateful()
-            if alone is None:
+            single_state = shape.stateful()
+            if single_state is None:
                 raise PolicyError(
                     f"too many runs of length {shape.length} with {shape.grades + 1}"
                     " grades tie for an exact image; use shorter runs or fewer grades"
                 ) from None
-            walked = alone
-    assert isinstance(walked, Stateful)
+            stateful = single_state
+    assert isinstance(stateful, Stateful)
     if limit is not None:
-        walked = with_at_most(walked, limit, rel)
-    walk = Walk.of(walked)
-    wide = walk.kind.hasobject
+        stateful = with_at_most(stateful, limit, rel)
+    walk = Walk.of(stateful)
+    is_wide = walk.dtype.hasobject
     # Values with many digits can be listed, but not counted in windows.
-    many_digits = wide and walk.number() > MOST_DIGITS
-    rank, bags = last_bags(walk, LISTED // (4 if many_digits else 1))
+    has_many_digits = is_wide and walk.count_runs() > MOST_DIGITS
+    rank, bags = last_bags(walk, LISTED // (4 if has_many_digits else 1))
     if rank == 0:
-        return Table(walk, bags[0])
-    rank, _ = last_bags(walk, memory // (2048 if wide else 128))
+        return TableImage(walk, bags[0])
+    rank, _ = last_bags(walk, memory // (2048 if is_wide else 128))
     return Windows(walk, rank, jobs)
 
 
-def _made(
+def _make_image(
     measure: Measure,
     length: int,
     grades: int,
@@ -530,7 +534,7 @@ def _made(
     limit: int | None,
     memory: int,
     jobs: int | None,
-    hold: Callable[..., Representation] = held_as,
+    make: Callable[..., Representation] = represent,
 ) -> Image:
     rel = lowest_relevant(measure)
     if limit is not None and rel < 1:
@@ -540,27 +544,29 @@ def _made(
     exact = form(measure, length, grades, judgments)
     unit, offset = (1.0, 0.0) if exact is None else (exact.unit, exact.offset)
     if exact is None:
-        held: Representation = _enumerated(measure, length, grades, judgments, limit)
+        representation: Representation = _enumerate_image(measure, length, grades, judgments, limit)
     else:
-        held = hold(exact.shape, limit, rel, memory, jobs)
+        representation = make(exact.shape, limit, rel, memory, jobs)
     if not unit:
         # Every run has the value of the offset.
-        held, unit = Constant(held.runs), 1.0
-    return Image(measure, length, grades, judgments, limit, unit, offset, held)
+        representation, unit = ConstantImage(representation.runs), 1.0
+    return Image(measure, length, grades, judgments, limit, unit, offset, representation)
 
 
-_kept = lru_cache(maxsize=256)(_made)
+_cached_image = lru_cache(maxsize=256)(_make_image)
 
 
-def _enumerated(
+def _enumerate_image(
     measure: Measure, length: int, grades: int, judgments: tuple[int, ...], limit: int | None
-) -> Enumerated:
-    """Hold the image of a measure without a form, if there are not too many runs to score."""
-    many = reads_many_ranks(measure)
-    most = MOST_ENUMERATED if many is None else min(MOST_ENUMERATED, max(1, MOST_READ // many))
-    if more_than(most, length, grades):
-        longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
-        reading = "" if many is None else f" to {counted(many, 'rank')}"
+) -> EnumeratedImage:
+    """Score all runs for the image of a measure without a form, if there are not too many."""
+    n_ranks = count_ranks_read(measure)
+    max_runs = (
+        MOST_ENUMERATED if n_ranks is None else min(MOST_ENUMERATED, max(1, MOST_READ // n_ranks))
+    )
+    if exceeds(max_runs, length, grades):
+        longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
+        reading = "" if n_ranks is None else f" to {counted(n_ranks, 'rank')}"
         feasible = f"up to length {longest} it is feasible" if longest else "it is not feasible"
         raise PolicyError(
             f"the image of {measure} requires scoring every run{reading}, and there"
@@ -570,4 +576,4 @@ def _enumerated(
     runs = all_runs(length, grades)
     if limit is not None:
         runs = runs[(runs >= lowest_relevant(measure)).sum(axis=1) <= limit]
-    return Enumerated(measure, runs, grades, judgments)
+    return EnumeratedImage(measure, runs, grades, judgments)

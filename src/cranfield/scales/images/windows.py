@@ -1,14 +1,14 @@
 """Images of stateful measures, counted in windows.
 
 The run is cut in two. For each state at the cut the values of the first ranks (few) and of the
-last ranks (many) are sorted sets of whole numbers, and a value of the image is a sum of one of
+last ranks (many) are sorted sets of integers, and a value of the image is a sum of one of
 each. All sums within a window of values are written out, sorted and counted, window by window, in
-the memory of one window a thread. What is kept is the number of distinct values below every few
-thousandth sum; the rank of a value then only takes the sums between it and the next such mark.
+the memory of one window per thread. Only the number of distinct values below every few thousandth
+sum, a *mark*, is stored; the rank of a value then requires only the sums from the last mark on.
 
-Where the whole numbers do not fit into 64 bits (ERR), floats with an allowance for their error say
-which sums may be in a window, and arithmetic modulo 2^64 relative to the window's lower border
-which are: exact, as windows are narrower than 2^61.
+Where the integers do not fit into 64 bits (ERR), floats with an error bound select the sums that
+may be in a window, and arithmetic modulo 2^64 relative to the window's lower border decides:
+exactly, as windows are narrower than 2^61.
 """
 
 from __future__ import annotations
@@ -28,27 +28,30 @@ from cranfield.scales.forms.stateful import Bag, Exact, Walk
 from cranfield.scales.images.representation import Gaps, check_runs, flat_ranges
 
 MOST_PAIRS = 2**32
-"""Sums that are looked at: a minute or two."""
+"""Maximum number of sums that are enumerated, in a minute or two."""
 MOST_WIDE = 2**30
-"""The same where they do not fit into 64 bits."""
+"""The same for sums that do not fit into 64 bits."""
 MOST_HEADS = 2**21
-"""Values of the first ranks."""
+"""Maximum number of values of the first ranks."""
 
 
-def last_bags(walk: Walk, most: int) -> tuple[int, list[Bag]]:
-    """Values of the last ranks from as high a rank as memory allows, for each state before it.
+def last_bags(walk: Walk, max_values: int) -> tuple[int, list[Bag]]:
+    """Return the first possible cut, a rank from 0, and the values from there on for each state.
 
-    The rank is counted from 0; there are `most` numbers in all at most.
+    There are at most `max_values` values in total.
     """
     rank, bags = len(walk.gains), walk.end(by_runs=False)
     while rank:
-        sizes = [sum(bags[to].values.size for to in row if to >= 0) for row in walk.after[rank - 1]]
-        if sum(sizes) > 2 * most:
+        sizes = [
+            sum(bags[state].values.size for state in row if state >= 0)
+            for row in walk.after[rank - 1]
+        ]
+        if sum(sizes) > 2 * max_values:
             break
-        longer = walk.last(bags, rank - 1)
-        if sum(bag.values.size for bag in longer) > most:
+        new_bags = walk.values_from(bags, rank - 1)
+        if sum(bag.values.size for bag in new_bags) > max_values:
             break
-        rank, bags = rank - 1, longer
+        rank, bags = rank - 1, new_bags
     return rank, bags
 
 
@@ -62,12 +65,12 @@ class Halves:
     """Values of the last ranks, ascending within each state."""
     head_ends: Ints
     tail_ends: Ints
-    """Where each state ends among them."""
+    """End of each state among them."""
     slack: float
-    """Error of a difference of floats; 0 where whole numbers are compared themselves."""
+    """Error of a difference of floats; 0 where integers are compared."""
     head_runs: Exact
     tail_runs: Exact
-    """Number of runs of each; empty where they are not counted."""
+    """Number of runs of each value; empty where runs are not counted."""
 
     @classmethod
     def of(cls, first: Sequence[Bag], last: Sequence[Bag]) -> Halves:
@@ -82,26 +85,26 @@ class Halves:
 
     @cached_property
     def tail_keys(self) -> Any:
-        """What is searched: the whole numbers, or floats near them."""
+        """The searched values: tails, or floats near them."""
         return self.tails.astype(np.float64) if self.slack else self.tails
 
     @cached_property
     def tail_words(self) -> Ints:
-        return word(self.tails)
+        return to_words(self.tails)
 
     @cached_property
     def head_words(self) -> Ints:
-        return word(self.heads)
+        return to_words(self.heads)
 
     @property
     def pairs(self) -> int:
-        many = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
-        return int(many.sum())
+        counts = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
+        return int(counts.sum())
 
-    def where(self, borders: Exact, *, upto: bool = False) -> Ints:
-        """For each border and head the place of the first tail whose sum reaches the border.
+    def first_tails(self, borders: Exact, *, upto: bool = False) -> Ints:
+        """Return for each border and head the index of the first tail whose sum reaches the border.
 
-        With `upto` that of the first which surely exceeds it. Shape (borders, heads).
+        With `upto` that of the first tail surely above it. Shape (borders, heads).
         """
         keys = borders[:, None] - self.heads[None, :]
         side: Any = "right" if upto else "left"
@@ -116,28 +119,28 @@ class Halves:
         return places
 
     def sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """All sums s of several intervals: index of the interval, and s - low; in no order."""
-        first = self.where(low)
-        count = np.maximum(self.where(high, upto=True) - first, 0)
-        return self.written(first, count, low, high)
+        """Return all sums s of several intervals, unordered: index of the interval, and s - low."""
+        first = self.first_tails(low)
+        count = np.maximum(self.first_tails(high, upto=True) - first, 0)
+        return self.write_sums(first, count, low, high)
 
-    def written(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Write out the sums of each head with so many tails from the first on."""
-        shift = self.head_words[None, :] - word(low)[:, None]
-        which, tail = flat_ranges(first.ravel(), count.ravel())
+    def write_sums(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+        """Return the sums of each head with `count` tails from the first on, as :meth:`sums`."""
+        shift = self.head_words[None, :] - to_words(low)[:, None]
+        pair, tail = flat_ranges(first.ravel(), count.ravel())
         sums = self.tail_words[tail]
-        sums += shift.ravel()[which]
-        interval = which // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
+        sums += shift.ravel()[pair]
+        interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
         if self.slack:
-            width = word(high - low)
+            width = to_words(high - low)
             inside = (sums >= 0) & (sums <= width[interval])
             sums = sums[inside]
             interval = interval[inside] if len(low) > 1 else interval
         return interval, sums
 
 
-def word(numbers: Exact) -> Ints:
-    """Modulo 2^64, as signed numbers."""
+def to_words(numbers: Exact) -> Ints:
+    """Reduce integers modulo 2^64 to signed ones."""
     if numbers.dtype == object:
         return (numbers & (2**64 - 1)).astype(np.uint64).view(np.int64)
     return np.asarray(numbers, dtype=np.int64)
@@ -145,25 +148,25 @@ def word(numbers: Exact) -> Ints:
 
 @lru_cache(maxsize=2)
 def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
-    """Make the two halves of an image, with the number of runs of each sum if wanted."""
+    """Make the two halves of an image, with the number of runs of each sum on request."""
     heads = walk.start(by_runs)
     for rank in range(cut):
-        heads = walk.first(heads, rank)
+        heads = walk.values_down_to(heads, rank)
         if sum(bag.values.size for bag in heads) > MOST_HEADS:
-            raise too_many(walk)
+            raise too_many_runs(walk)
     tails = walk.end(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
-        tails = walk.last(tails, rank)
+        tails = walk.values_from(tails, rank)
     halves = Halves.of(heads, tails)
-    if halves.pairs > (MOST_WIDE if walk.kind.hasobject else MOST_PAIRS):
-        raise too_many(walk)
+    if halves.pairs > (MOST_WIDE if walk.dtype.hasobject else MOST_PAIRS):
+        raise too_many_runs(walk)
     return halves
 
 
-def too_many(walk: Walk) -> PolicyError:
+def too_many_runs(walk: Walk) -> PolicyError:
     base, length = walk.gains[0].shape[1], len(walk.gains)
-    most = MOST_WIDE if walk.kind.hasobject else MOST_PAIRS
-    longest = min(int((most.bit_length() - 1) / np.log2(base)), length - 1)
+    max_pairs = MOST_WIDE if walk.dtype.hasobject else MOST_PAIRS
+    longest = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
     return PolicyError(
         f"there are {base}^{length} runs of length {length} with {base} grades, too many for the"
         " exact image of a measure whose ranks depend on each other; up to about length"
@@ -172,26 +175,26 @@ def too_many(walk: Walk) -> PolicyError:
 
 
 WINDOW = 2**20
-"""Sums that a window is meant to have."""
+"""Approximate number of sums of a window."""
 MARK = 2**12
-"""Sums between two marks."""
+"""Number of sums between two marks."""
 WIDEST = 2**61
 MOST_WINDOWS = 2**17
 SAMPLE = 2**21
-"""Sums from which the windows are chosen."""
+"""Number of sums from which the windows are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """What a pass over all windows leaves."""
+    """Marks, size and extreme gaps of an image, from a pass over all windows."""
 
     values: Exact
     """Some values of the image, ascending, the first of each window among them."""
     below: Ints
     """Number of values below each."""
     size: int
-    least: int
-    most: int
+    min_gap: int
+    max_gap: int
     """The extreme gaps."""
     last: int
     """The largest value."""
@@ -204,13 +207,13 @@ class Windows:
 
     def __init__(self, walk: Walk, rank: int, jobs: int | None) -> None:
         self.walk, self.rank, self.jobs = walk, rank, jobs
-        self.runs = walk.number()
-        # At once, so that what is out of reach is refused.
+        self.runs = walk.count_runs()
+        # Computed now, to raise an error for too many runs.
         halves_of(walk, rank, False)
 
     @property
     def halves(self) -> Halves:
-        """What values are sums of; made again when other images were in use since."""
+        """The two halves, computed again if the cache was used for other images."""
         return halves_of(self.walk, self.rank, False)
 
     @property
@@ -219,23 +222,25 @@ class Windows:
 
     @cached_property
     def marks(self) -> Marks:
-        """Look at all windows."""
+        """Marks of all windows."""
         borders = self._borders
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
         values, below = [], []
-        size, least, most, last = 0, 0, 0, None
-        for parts in one_by_one(self._window, windows, self.jobs):
-            for low, places, before, distinct, gaps, end in parts:
-                values.append(places.astype(self.walk.kind) + low)
+        size, min_gap, max_gap, last = 0, 0, 0, None
+        for pieces in one_by_one(self._window, windows, self.jobs):
+            for low, offsets, before, distinct, gaps, end in pieces:
+                values.append(offsets.astype(self.walk.dtype) + low)
                 below.append(before + size)
                 size += distinct
                 steps = [gap for gap in gaps if gap]
                 if last is not None:
                     steps.append(int(values[-1][0]) - last)
-                least = min([step for step in (least, *steps) if step], default=0)
-                most = max([most, *steps])
+                min_gap = min([step for step in (min_gap, *steps) if step], default=0)
+                max_gap = max([max_gap, *steps])
                 last = int(low) + end
-        return Marks(np.concatenate(values), np.concatenate(below), size, least, most, last or 0)
+        return Marks(
+            np.concatenate(values), np.concatenate(below), size, min_gap, max_gap, last or 0
+        )
 
     @cached_property
     def _borders(self) -> Exact:
@@ -250,43 +255,47 @@ class Windows:
         for head_end, tail_end in zip(halves.head_ends, halves.tail_ends, strict=True):
             heads, tails = halves.heads[head:head_end], halves.tails[tail:tail_end]
             ends.append((heads.min() + tails[0], heads.max() + tails[-1]))
-            some = np.sort(heads)[::thin].astype(np.float64)
-            sample.append((some[:, None] + tails[::thick].astype(np.float64)[None, :]).ravel())
+            some_heads = np.sort(heads)[::thin].astype(np.float64)
+            sample.append(
+                (some_heads[:, None] + tails[::thick].astype(np.float64)[None, :]).ravel()
+            )
             head, tail = head_end, tail_end
-        low, high = int(min(one for one, _ in ends)), int(max(one for _, one in ends))
+        low, high = int(min(start for start, _ in ends)), int(max(end for _, end in ends))
         ordered = np.sort(np.concatenate(sample))
-        many = halves.pairs // WINDOW + 1
-        inner = {int(one) for one in ordered[np.arange(1, many) * ordered.size // many]}
-        chosen = [low, *sorted(one for one in inner if low < one <= high), high + 1]
-        pieces = sum((b - a) // WIDEST + 1 for a, b in pairwise(chosen))
+        n_windows = halves.pairs // WINDOW + 1
+        inner = {
+            int(value) for value in ordered[np.arange(1, n_windows) * ordered.size // n_windows]
+        }
+        borders = [low, *sorted(value for value in inner if low < value <= high), high + 1]
+        pieces = sum((b - a) // WIDEST + 1 for a, b in pairwise(borders))
         if pieces > MOST_WINDOWS:
             raise PolicyError(
                 f"runs of length {len(self.walk.gains)} have values with too many"
                 " digits for an exact image; use shorter runs or fewer grades"
             )
-        split: list[int] = []
-        for a, b in pairwise(chosen):
+        cuts: list[int] = []
+        for a, b in pairwise(borders):
             parts = (b - a) // WIDEST + 1
-            split += [a + (b - a) * i // parts for i in range(parts)]
-        return np.array([*split, high + 1], dtype=self.walk.kind)
+            cuts += [a + (b - a) * i // parts for i in range(parts)]
+        return np.array([*cuts, high + 1], dtype=self.walk.dtype)
 
     def _window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
         """Write out, sort and count the sums of a window, in pieces if it has too many."""
-        found, todo = [], [window]
-        while todo:
-            low, high = todo.pop()
-            ends = np.array([low], dtype=self.walk.kind), np.array([high], dtype=self.walk.kind)
-            first = self.halves.where(ends[0])
-            count = np.maximum(self.halves.where(ends[1], upto=True) - first, 0)
+        pieces, remaining = [], [window]
+        while remaining:
+            low, high = remaining.pop()
+            ends = np.array([low], dtype=self.walk.dtype), np.array([high], dtype=self.walk.dtype)
+            first = self.halves.first_tails(ends[0])
+            count = np.maximum(self.halves.first_tails(ends[1], upto=True) - first, 0)
             if count.sum() > 4 * WINDOW and high > low:
                 middle = low + (high - low) // 2
-                todo += [(middle + 1, high), (low, middle)]
+                remaining += [(middle + 1, high), (low, middle)]
                 continue
-            _, sums = self.halves.written(first, count, *ends)
+            _, sums = self.halves.write_sums(first, count, *ends)
             if sums.size:
                 sums.sort()
-                found.append((low, *_counted(sums)))
-        return found
+                pieces.append((low, *_count_sums(sums)))
+        return pieces
 
     def require(self, runs: int, *, by_runs: bool) -> None:
         if by_runs:
@@ -298,109 +307,111 @@ class Windows:
         return self._ranks(self.walk.run(runs))
 
     def _ranks(self, values: Exact) -> Ints:
-        unique, where = np.unique(values, return_inverse=True)
+        unique, inverse = np.unique(values, return_inverse=True)
         marks = self.marks
-        at = np.searchsorted(marks.values, unique, side="right") - 1
-        low = marks.values[at]
-        ranks = marks.below[at].copy()
-        for chosen, interval, _ in self._intervals(low, unique):
-            ranks[chosen] += np.bincount(interval, minlength=ranks[chosen].size)
-        return ranks[where.ravel()]
+        index = np.searchsorted(marks.values, unique, side="right") - 1
+        low = marks.values[index]
+        ranks = marks.below[index].copy()
+        for block, interval, _ in self._intervals(low, unique):
+            ranks[block] += np.bincount(interval, minlength=ranks[block].size)
+        return ranks[inverse.ravel()]
 
     def _intervals(self, low: Exact, high: Exact) -> Iterator[tuple[slice, Ints, Ints]]:
-        """Distinct sums in intervals, some intervals at a time: which one, and s - low."""
+        """Yield for blocks of intervals the block, the index of the interval, and s - low."""
         bits = max(int((high - low).max()).bit_length(), 1)
         step = int(min(max(1, 2**19 // self.halves.heads.size), 2 ** (62 - bits)))
-        chosen = [slice(start, start + step) for start in range(0, len(low), step)]
+        slices = [slice(start, start + step) for start in range(0, len(low), step)]
 
-        def task(part: slice) -> tuple[slice, Ints, Ints]:
-            interval, sums = self.halves.sums(low[part], high[part])
+        def task(block: slice) -> tuple[slice, Ints, Ints]:
+            interval, sums = self.halves.sums(low[block], high[block])
             sums |= interval << bits
             sums.sort()
-            fresh = np.ones(sums.size, dtype=bool)
-            fresh[1:] = sums[1:] != sums[:-1]
-            kept = sums[fresh]
-            return part, kept >> bits, kept & ((1 << bits) - 1)
+            is_first = np.ones(sums.size, dtype=bool)
+            is_first[1:] = sums[1:] != sums[:-1]
+            distinct = sums[is_first]
+            return block, distinct >> bits, distinct & ((1 << bits) - 1)
 
-        yield from one_by_one(task, chosen, self.jobs)
+        yield from one_by_one(task, slices, self.jobs)
 
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator
         ends = self.gaps()
         inside = np.flatnonzero((values + reach >= ends.lowest) & (values - reach <= ends.highest))
-        many = np.zeros(values.size, dtype=np.int64)
-        exact = np.zeros(values.size, dtype=self.walk.kind)
+        matches = np.zeros(values.size, dtype=np.int64)
+        exact = np.zeros(values.size, dtype=self.walk.dtype)
         if inside.size:
-            # Python's whole numbers first: a float may stand for one beyond 64 bits.
-            whole: Any = np.frompyfunc(int, 1, 1)
-            low = whole(np.ceil((values - reach)[inside] / unit)).astype(self.walk.kind)
-            high = whole(np.floor((values + reach)[inside] / unit)).astype(self.walk.kind)
-            for part, interval, sums in self._intervals(low, np.maximum(low, high)):
-                at = inside[part]
-                many[at] = np.bincount(interval, minlength=at.size)
-                exact[at[interval]] = low[part][interval] + sums.astype(self.walk.kind)
+            # Python's integers first, as a float may exceed 64 bits.
+            to_integer: Any = np.frompyfunc(int, 1, 1)
+            low = to_integer(np.ceil((values - reach)[inside] / unit)).astype(self.walk.dtype)
+            high = to_integer(np.floor((values + reach)[inside] / unit)).astype(self.walk.dtype)
+            for block, interval, sums in self._intervals(low, np.maximum(low, high)):
+                indices = inside[block]
+                matches[indices] = np.bincount(interval, minlength=indices.size)
+                exact[indices[interval]] = low[block][interval] + sums.astype(self.walk.dtype)
         ranks = np.zeros(values.size, dtype=np.int64)
-        single = many == 1
-        if single.any():
-            ranks[single] = self._ranks(exact[single])
-        return ranks, many
+        is_unique = matches == 1
+        if is_unique.any():
+            ranks[is_unique] = self._ranks(exact[is_unique])
+        return ranks, matches
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         check_runs(self.runs)
-        unique, where = np.unique(self.walk.run(runs), return_inverse=True)
+        unique, inverse = np.unique(self.walk.run(runs), return_inverse=True)
         halves = halves_of(self.walk, self.rank, True)
         ends = halves.tail_ends[:-1]
         before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
-        # The count starts again with each state.
+        # Counts start again with each state.
         heads = np.repeat(before[np.concatenate([[0], ends])], np.diff(halves.head_ends, prepend=0))
         step = max(1, 2**19 // halves.heads.size)
 
         def task(start: int) -> tuple[Ints, Ints]:
             x = unique[start : start + step]
-            first = halves.where(x)
+            first = halves.first_tails(x)
             below = ((before[first] - heads) * halves.head_runs).sum(axis=1)
-            count = np.maximum(halves.where(x, upto=True) - first, 0)
-            which, tail = flat_ranges(first.ravel(), count.ravel())
-            query, head = np.divmod(which, halves.heads.size)
-            difference = halves.tail_words[tail] + halves.head_words[head] - word(x)[query]
+            count = np.maximum(halves.first_tails(x, upto=True) - first, 0)
+            pair, tail = flat_ranges(first.ravel(), count.ravel())
+            query, head = np.divmod(pair, halves.heads.size)
+            difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]
-            same = np.zeros(x.size, dtype=np.int64)
+            equal = np.zeros(x.size, dtype=np.int64)
             np.add.at(below, query[difference < 0], weight[difference < 0])
-            np.add.at(same, query[difference == 0], weight[difference == 0])
-            return below, same
+            np.add.at(equal, query[difference == 0], weight[difference == 0])
+            return below, equal
 
-        found = in_threads(task, range(0, unique.size, step), self.jobs)
-        below, same = (np.concatenate(parts)[where.ravel()] for parts in zip(*found, strict=True))
-        return below, same
+        blocks = in_threads(task, range(0, unique.size, step), self.jobs)
+        below, equal = (
+            np.concatenate(parts)[inverse.ravel()] for parts in zip(*blocks, strict=True)
+        )
+        return below, equal
 
     def listing(self) -> Floats:
         low = self.marks.values
-        high = np.append(low[1:] - 1, self.marks.last).astype(self.walk.kind)
+        high = np.append(low[1:] - 1, self.marks.last).astype(self.walk.dtype)
         unit = self.walk.unit
         parts = [
-            (low[part][interval] + sums.astype(self.walk.kind)) * unit.numerator / unit.denominator
+            (low[part][interval] + sums.astype(self.walk.dtype)) * unit.numerator / unit.denominator
             for part, interval, sums in self._intervals(low, high)
         ]
         return np.concatenate(parts).astype(np.float64)
 
     def gaps(self) -> Gaps:
         marks, unit = self.marks, self.walk.unit
-        low, high = float(int(marks.values[0]) * unit), float(marks.last * unit)
-        least, most = float(marks.least * unit), float(marks.most * unit)
-        return Gaps(marks.least == marks.most, least, most, low, high)
+        lowest, highest = float(int(marks.values[0]) * unit), float(marks.last * unit)
+        smallest, largest = float(marks.min_gap * unit), float(marks.max_gap * unit)
+        return Gaps(marks.min_gap == marks.max_gap, smallest, largest, lowest, highest)
 
 
-def _counted(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
-    """Marks, numbers before them, distinct number, gaps and the last of ascending sums."""
+def _count_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
+    """Return marks, counts below them, number of distinct sums, gaps and last of ascending sums."""
     steps = np.diff(sums)
-    # Whether a sum differs from the one before it, in rows of a mark each.
-    fresh = np.zeros(-(-sums.size // MARK) * MARK, dtype=bool)
-    np.greater(steps, 0, out=fresh[1 : sums.size])
-    rows = np.add.reduce(fresh.reshape(-1, MARK), axis=1, dtype=np.int64)
-    below = np.cumsum(rows) - rows + fresh[::MARK]
+    # True where a sum differs from the one before it, in rows of a mark each.
+    is_new = np.zeros(-(-sums.size // MARK) * MARK, dtype=bool)
+    np.greater(steps, 0, out=is_new[1 : sums.size])
+    rows = np.add.reduce(is_new.reshape(-1, MARK), axis=1, dtype=np.int64)
+    below = np.cumsum(rows) - rows + is_new[::MARK]
     distinct = int(rows.sum()) + 1
     gaps = (0, 0)
     if distinct > 1:
-        # As unsigned numbers 0 - 1 is the largest of all.
+        # As an unsigned number 0 - 1 is the largest.
         gaps = int((steps - 1).view(np.uint64).min()) + 1, int(steps.max())
     return sums[::MARK].copy(), below, distinct, gaps, int(sums[-1])

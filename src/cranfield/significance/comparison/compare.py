@@ -15,13 +15,18 @@ from cranfield.base.kinds import OneOf, Whole
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import (
     PairwiseComparison,
-    beyond_assumptions,
-    notes_on,
-    out_of_reach,
-    pooled_against_paired,
-    sign_flips_of_few,
+    assumption_notes,
+    paired_test_notes,
+    scale_notes,
+    sign_flip_notes,
+    unreachable_notes,
 )
-from cranfield.significance.corrections.resampled import SAMPLED, PooledErrors, divided, pvalues_of
+from cranfield.significance.corrections.resampled import (
+    SAMPLED,
+    PooledErrors,
+    divide_by_errors,
+    pvalues_of,
+)
 from cranfield.significance.differences import (
     Bounds,
     Interval,
@@ -33,14 +38,14 @@ from cranfield.significance.differences import (
 from cranfield.significance.pairwise.means import with_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
-    Ready,
+    PreparedScores,
     as_scores,
+    backtransform,
     baseline_indices,
     interval_name,
-    prepared,
-    shown_means,
+    prepare_scores,
     statistic_of,
-    transformed,
+    transform_scores,
 )
 from cranfield.significance.registry import (
     ALTERNATIVES,
@@ -156,69 +161,69 @@ def compare(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:4], covid.qrels, "nDCG@20")
-    >>> found = cf.compare(ev["nDCG@20"])
-    >>> found.count(), list(found.groups().values())
+    >>> comparison = cf.compare(ev["nDCG@20"])
+    >>> comparison.count(), list(comparison.groups().values())
     (2, ['a', 'a', 'ab', 'b'])
     """
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
-    given = as_scores(scores)
+    table = as_scores(scores)
     if lower_is_better is not None:
-        given = given.with_direction(lower_is_better)
+        table = table.with_direction(lower_is_better)
     if test is None and statistic == "median":
         test = MEDIAN_TEST
-    chosen = find_test(test) if test else default_test(len(given.systems), bool(given.shards))
-    if chosen.info.bound:
+    entry = find_test(test) if test else default_test(len(table.systems), bool(table.shards))
+    if entry.info.bound:
         raise PolicyError(
-            f"{chosen.info.name} is an upper bound on the number of rejections, not a test; use it"
+            f"{entry.info.name} is an upper bound on the number of rejections, not a test; use it"
             f" in studies of tests only"
         )
-    if test is None and correction and CORRECTIONS.find(correction) not in chosen.info.corrections:
+    if test is None and correction and CORRECTIONS.find(correction) not in entry.info.corrections:
         # Two systems may use the corrections of the default test of three or more.
-        chosen = default_test(3, bool(given.shards))
-    info = chosen.info
+        entry = default_test(3, bool(table.shards))
+    info = entry.info
     if threshold and not info.threshold:
-        fitting = ", ".join(name for name, one in TESTS.items() if one.info.threshold)
-        raise PolicyError(f"threshold requires the test {fitting}, got {info.name}")
-    statistic = statistic_of(given, statistic, info.name)
-    ready = prepared(given, info, missing)
-    scores = ready.scores
-    ready = transformed(ready, statistic)
+        names = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
+        raise PolicyError(f"threshold requires the test {names}, got {info.name}")
+    statistic = statistic_of(table, statistic, info.name)
+    inputs = prepare_scores(table, info, missing)
+    scores = inputs.scores
+    inputs = transform_scores(inputs, statistic)
     baselines = baseline_indices(scores.systems, baseline)
-    pairs = pairs_of(ready.flat, baselines)
+    pairs = pairs_of(inputs.flat, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} requires a baseline: for all pairs it would depend on"
             f" the order of the systems"
         )
-    pairs = replace(pairs, by_shard=ready.scores.values if scores.shards else None)
-    adjustment = _correction(info, correction, pairs, baselines, options)
-    outcome = with_exchange_tests(chosen.run(pairs, options), pairs, info, options)
-    # A model without any error leaves nothing to divide by.
-    one_error = adjustment.one_variance or adjustment.pooled
-    divides = not one_error or outcome.model is None or outcome.model.error != 0
-    correct = adjustment if divides else CORRECTIONS["bonferroni"]
-    corrected = correct.run(outcome, pairs, options)
-    unreachable = out_of_reach(info, outcome, adjustment, corrected, options)
+    pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
+    adjustment = _find_correction(info, correction, pairs, baselines, options)
+    outcome = with_exchange_tests(entry.run(pairs, options), pairs, info, options)
+    # Without an error of the model, its statistics would be divided by 0.
+    uses_one_error = adjustment.one_variance or adjustment.pooled
+    is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
+    applied_correction = adjustment if is_applicable else CORRECTIONS["bonferroni"]
+    corrected = applied_correction.run(outcome, pairs, options)
+    unreachable = unreachable_notes(info, outcome, adjustment, corrected, options)
     details = dict(outcome.details)
     if adjustment.random:
         details |= {"resamples": options.resamples, "seed": options.seed}
     model = outcome.model
-    means = ready.scores.grand_mean() if model is None else model.means
+    means = inputs.scores.grand_mean() if model is None else model.means
     difference = pairs.differences_of(means) if model is None else model.differences(pairs)
-    of = "mean" if model is None else model.of
-    weighed: list[str] = []
+    kind_of_mean = "mean" if model is None else model.of
+    weight_notes: list[str] = []
     if adjustment.resamples_topics and model is not None and pairs.by_shard is not None:
-        # A model with gaps weighs topics, which samples of topics do not.
+        # A model with gaps weights topics, which samples of topics do not.
         means = pairs.values.mean(axis=0)
         difference = pairs.differences_of(means)
-        weighed = [EACH_TOPIC] if np.isnan(pairs.by_shard).any() else []
+        weight_notes = [EACH_TOPIC] if np.isnan(pairs.by_shard).any() else []
     statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
     effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
-    if model is not None and of == "mean rank" and not scores.lower_is_better:
+    if model is not None and kind_of_mean == "mean rank" and not scores.lower_is_better:
         # Rank 1 is the best system, and differences have the sign of those of the ranks.
         means, difference = model.top - means, 0.0 - difference
         statistics, effect = 0.0 - statistics, 0.0 - effect
-        intervals = (partial(_negated, intervals[0]), partial(_negated, intervals[1]))
+        intervals = (partial(_negate, intervals[0]), partial(_negate, intervals[1]))
     return PairwiseComparison(
         test=info.name,
         correction=adjustment.name,
@@ -226,8 +231,8 @@ def compare(
         alpha=options.alpha,
         measure=scores.measure,
         systems=scores.systems,
-        means=shown_means(means, statistic) if of == "mean" else means,
-        mean_of=statistic.replace("-", " ") if of == "mean" else of,
+        means=backtransform(means, statistic) if kind_of_mean == "mean" else means,
+        mean_of=statistic.replace("-", " ") if kind_of_mean == "mean" else kind_of_mean,
         statistic_of_topics=statistic,
         topics=len(scores.topics),
         first=pairs.first,
@@ -251,35 +256,35 @@ def compare(
         baselines=tuple(scores.systems[k] for k in baselines),
         scale=info.scale,
         measure_scale=scores.scale,
-        lower_is_better=scores.lower_is_better or of == "mean rank",
+        lower_is_better=scores.lower_is_better or kind_of_mean == "mean rank",
         seed=details.pop("seed", None),
         resamples=details.pop("resamples", None),
         options={**asdict(options), "statistic": statistic},
         details=details,
         notes=(
-            *ready.notes,
-            *weighed,
+            *inputs.notes,
+            *weight_notes,
             *outcome.notes,
-            *notes_on(scores, info, options),
-            *beyond_assumptions(pairs, info, adjustment, hopeless=bool(unreachable)),
-            *sign_flips_of_few(pairs, info, corrected, options),
-            *pooled_against_paired(pairs, adjustment, corrected, options),
+            *scale_notes(scores, info, options),
+            *assumption_notes(pairs, info, adjustment, is_unreachable=bool(unreachable)),
+            *sign_flip_notes(pairs, info, corrected, options),
+            *paired_test_notes(pairs, adjustment, corrected, options),
             *unreachable,
         ),
     )
 
 
-def _correction(
+def _find_correction(
     info: TestInfo,
-    asked: str | None,
+    requested: str | None,
     pairs: Pairs,
     baselines: Sequence[int],
     options: Options,
 ) -> Correction:
     """Find the requested correction, if the test supports it, or the default of the test."""
-    if asked is None:
-        return CORRECTIONS[_own_correction(info, pairs, baselines, options)]
-    correction = CORRECTIONS[info.supported(asked)]
+    if requested is None:
+        return CORRECTIONS[_default_correction(info, pairs, baselines, options)]
+    correction = CORRECTIONS[info.supported(requested)]
     if correction.one_baseline and len(baselines) != 1:
         raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
     if correction.all_pairs and not options.two_sided:
@@ -289,7 +294,7 @@ def _correction(
     return correction
 
 
-def _own_correction(
+def _default_correction(
     info: TestInfo, pairs: Pairs, baselines: Sequence[int], options: Options
 ) -> str:
     if len(pairs) == 1 and not info.model:
@@ -297,15 +302,15 @@ def _own_correction(
     if RECOMMENDED in info.corrections:
         return RECOMMENDED
     if len(baselines) == 1:
-        own = CORRECTIONS[info.baseline_correction]
-        fits = not own.equal_counts or pairs.paired or info.paired
+        correction = CORRECTIONS[info.baseline_correction]
+        fits = not correction.equal_counts or pairs.paired or info.paired
     else:
-        own = CORRECTIONS[info.correction]
-        fits = not own.all_pairs or (not baselines and options.two_sided)
-    return own.name if fits else "holm"
+        correction = CORRECTIONS[info.correction]
+        fits = not correction.all_pairs or (not baselines and options.two_sided)
+    return correction.name if fits else "holm"
 
 
-def _negated(interval: Interval, level: Level) -> Bounds:
+def _negate(interval: Interval, level: Level) -> Bounds:
     low, high = interval(level)
     return -high, -low
 
@@ -363,20 +368,22 @@ def rank_sets(
     >>> [ranks.tolist() for ranks in sets.interval]
     [[1, 1, 3, 3], [2, 2, 4, 4]]
     """
-    found = compare(scores, alpha=alpha, missing=missing, resamples=resamples, seed=seed, jobs=jobs)
+    pairwise = compare(
+        scores, alpha=alpha, missing=missing, resamples=resamples, seed=seed, jobs=jobs
+    )
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    ready = Ready(found.scores, found.scores.over_shards().values, ())
-    values = transformed(ready, found.statistic_of_topics).flat
+    inputs = PreparedScores(pairwise.scores, pairwise.scores.over_shards().values, ())
+    values = transform_scores(inputs, pairwise.statistic_of_topics).flat
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
-    own = None
+    own_pvalues = None
     if family.error:
-        statistic = np.abs(found.matrix(family.t))
+        statistic = np.abs(pairwise.matrix(family.t))
         statistic[pairs.second, pairs.first] = statistic[pairs.first, pairs.second]
         np.fill_diagonal(statistic, 0.0)
         maxima = own_maxima(family, options)
-        own = np.array([pvalues_of(*row) for row in zip(statistic, maxima, strict=True)])
-    return replace(found.rank_sets(), own_pvalues=own)
+        own_pvalues = np.array([pvalues_of(*row) for row in zip(statistic, maxima, strict=True)])
+    return replace(pairwise.rank_sets(), own_pvalues=own_pvalues)
 
 
 def own_maxima(family: PooledErrors, options: Options) -> Floats:
@@ -384,8 +391,8 @@ def own_maxima(family: PooledErrors, options: Options) -> Floats:
     topics = family.pairs.topics
     counts = topic_counts(options.resamples, topics, options.seed)
     out = np.empty((family.pairs.systems, options.resamples))
-    for part in row_slices(options.resamples, len(out), SAMPLED):
-        means, error = family.resampled(counts[part])
+    for rows in row_slices(options.resamples, len(out), SAMPLED):
+        means, error = family.resample(counts[rows])
         farthest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
-        out[:, part] = divided(farthest, error)
+        out[:, rows] = divide_by_errors(farthest, error)
     return np.sort(out, axis=1)

@@ -59,50 +59,49 @@ PAIRS: Columns = {
 """Columns of :meth:`ComparedPairs.pairs_at`."""
 
 
-def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Cover the systems by groups: two share a group exactly if they do not differ significantly.
 
-    Groups are made from the best system to the worst, as `order` has them, and list their systems
-    so. Where separation follows the means, as with Tukey's HSD on a balanced design, there is no
-    cover with fewer groups. They are cliques of the graph of systems that do not differ, made
-    greedily until every edge lies in one: a compact letter display (Piepho 2004; Gramm et al.
-    2007).
+    Groups and their systems are in `order`, from the best system to the worst. Where separation
+    follows the means, as with Tukey's HSD on a balanced design, there is no cover with fewer
+    groups. They are cliques of the graph of systems that do not differ, made greedily until every
+    edge lies in one: a compact letter display (Piepho 2004; Gramm et al. 2007).
     """
-    alike = ~different[np.ix_(order, order)]
-    np.fill_diagonal(alike, True)
-    uncovered = np.triu(alike)
+    is_similar = ~is_different[np.ix_(order, order)]
+    np.fill_diagonal(is_similar, True)
+    uncovered = np.triu(is_similar)
     groups: list[NDArray[np.bool_]] = []
     for first in range(len(order)):
         while uncovered[first].any():
-            member = np.zeros(len(order), dtype=bool)
-            # Begin with a pair that no group holds yet; it may be a system with itself.
-            member[[first, int(np.flatnonzero(uncovered[first])[0])]] = True
-            fits = alike[member].all(axis=0)
-            candidates = np.flatnonzero(fits & ~member)
+            is_member = np.zeros(len(order), dtype=bool)
+            # Begin with a pair that is in no group yet; it may be a system with itself.
+            is_member[[first, int(np.flatnonzero(uncovered[first])[0])]] = True
+            fits = is_similar[is_member].all(axis=0)
+            candidates = np.flatnonzero(fits & ~is_member)
             after, before = candidates[candidates > first], candidates[candidates < first]
             for candidate in (*after, *before[::-1]):
-                if alike[candidate][member].all():
-                    member[candidate] = True
-            uncovered[np.ix_(member, member)] = False
-            groups.append(member)
+                if is_similar[candidate][is_member].all():
+                    is_member[candidate] = True
+            uncovered[np.ix_(is_member, is_member)] = False
+            groups.append(is_member)
     # A group that is part of another is not needed; no two are the same.
     needed = [
         group
         for group in groups
         if not any(group is not other and (group <= other).all() for other in groups)
     ]
-    return [order[np.flatnonzero(member)] for member in needed]
+    return [order[np.flatnonzero(is_member)] for is_member in needed]
 
 
 def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:
-    """Name the groups of each system, `a` to `z`, then `aa`; with commas where there are more."""
+    """Name the groups of each system, `a` to `z`, then `aa`; more than 26 have commas."""
     names = [letter(k) for k in range(len(groups))]
     names_of_system: list[list[str]] = [[] for _ in range(systems)]
     for name, group in zip(names, groups, strict=True):
         for system in group:
             names_of_system[system].append(name)
-    between = "" if len(groups) <= len(ALPHABET) else ","
-    return [between.join(some) for some in names_of_system]
+    separator = "" if len(groups) <= len(ALPHABET) else ","
+    return [separator.join(letters) for letters in names_of_system]
 
 
 def letter(k: int) -> str:
@@ -115,25 +114,25 @@ def letter(k: int) -> str:
     return name
 
 
-def place_of(name: str) -> int:
-    """Return which group has that name; the inverse of :func:`letter`."""
+def group_of(name: str) -> int:
+    """Return the number of the group of a name; the inverse of :func:`letter`."""
     place = 0
     for character in name:
         place = place * len(ALPHABET) + ALPHABET.index(character) + 1
     return place - 1
 
 
-def shortened(letters: str) -> str:
+def shorten_letters(letters: str) -> str:
     """Write neighbouring letters as a range where there are many groups: `a-c` for `a,b,c`."""
     names = letters.split(",")
     if len(names) < 3:
         return letters
     parts: list[str] = []
-    # Places less positions are the same in a run of neighbours.
-    for _, run in groupby(enumerate(names), lambda one: place_of(one[1]) - one[0]):
+    # In a run of neighbours the groups minus the positions are constant.
+    for _, run in groupby(enumerate(names), lambda item: group_of(item[1]) - item[0]):
         neighbours = [name for _, name in run]
-        long = len(neighbours) > 2
-        parts += [f"{neighbours[0]}-{neighbours[-1]}"] if long else neighbours
+        is_long = len(neighbours) > 2
+        parts += [f"{neighbours[0]}-{neighbours[-1]}"] if is_long else neighbours
     return ",".join(parts)
 
 
@@ -148,8 +147,8 @@ class PairComparison:
     difference
         The mean of the first minus that of the second, or the log ratio of geometric means.
     interval
-        Confidence interval of the quantity that the comparison names in `interval_of`; NaN where it
-        would contradict the decision.
+        Confidence interval of the quantity in `interval_of` of the comparison; NaN where it would
+        contradict the decision.
     pvalue
         The p-value after the correction; one-sided, it is of the order of the comparison.
     effect
@@ -169,10 +168,10 @@ class PairComparison:
 
     def __repr__(self) -> str:
         low, high = self.interval
-        limits = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
+        interval = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
         return (
             f"PairComparison({quoted(self.first)} {self._between} {quoted(self.second)}:"
-            f" {self.difference:.4g},{limits} p = {shown_p(self.pvalue)})"
+            f" {self.difference:.4g},{interval} p = {shown_p(self.pvalue)})"
         )
 
 
@@ -269,15 +268,15 @@ class ComparedPairs:
     def interval_at(self, alpha: float) -> tuple[Floats, Floats]:
         """Return lower and upper bounds at confidence 1 - alpha, by pair."""
         low, high = self.bounds_at(alpha)
-        without = self.contradicted(low, high, alpha)
-        return np.where(without, np.nan, low), np.where(without, np.nan, high)
+        is_contradicted = self.contradicted(low, high, alpha)
+        return np.where(is_contradicted, np.nan, low), np.where(is_contradicted, np.nan, high)
 
     def contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
         """Return where the interval contradicts the decision: it contains 0 and the pair is
         significant, or it excludes 0 and the pair is not."""
         with np.errstate(invalid="ignore"):
-            leaves_out = (low > 0) | (high < 0)
-        return np.asarray(leaves_out != self.is_significant(alpha))
+            excludes_0 = (low > 0) | (high < 0)
+        return np.asarray(excludes_0 != self.is_significant(alpha))
 
     @property
     def without_interval(self) -> int:
@@ -294,8 +293,8 @@ class ComparedPairs:
         else:
             low, high = self.two_sided_interval(1 - 2 * alpha)
         # Ranks, of which 1 is the best, fall where scores rise.
-        reversed_ = self.mean_of == "mean rank" and not self.scores.lower_is_better
-        if (self.alternative == "greater") != reversed_:
+        is_reversed = self.mean_of == "mean rank" and not self.scores.lower_is_better
+        if (self.alternative == "greater") != is_reversed:
             return low, np.full(len(self), np.inf)
         return np.full(len(self), -np.inf), high
 
@@ -331,8 +330,8 @@ class ComparedPairs:
 
     def is_worse(self, alpha: float | None = None) -> Bools:
         """Return whether the first system of each pair is significantly worse than the second."""
-        behind = self.difference > 0 if self.lower_is_better else self.difference < 0
-        return np.asarray(behind & self.is_significant(alpha))
+        is_behind = self.difference > 0 if self.lower_is_better else self.difference < 0
+        return np.asarray(is_behind & self.is_significant(alpha))
 
     @property
     def tested_verdict(self) -> str:
@@ -390,8 +389,7 @@ class ComparedPairs:
         controls the family-wise error rate, directional errors included. Simultaneous intervals,
         such as those of Tukey's HSD, have that property; step-down corrections control false
         rejections, and their directions are assumed to be right.
-        :func:`cranfield.significance.rank_sets` also
-        returns the smaller set of each system alone.
+        :func:`cranfield.significance.rank_sets` also returns the smaller set of each system alone.
 
         Raises
         ------
@@ -402,12 +400,10 @@ class ComparedPairs:
         self.require_all_pairs("confidence sets of ranks")
         correction = CORRECTIONS[self.correction]
         if correction.controls != "FWER" and len(self) > 1:
-            fitting = [
-                name for name in self.info.corrections if CORRECTIONS[name].controls == "FWER"
-            ]
+            names = [name for name in self.info.corrections if CORRECTIONS[name].controls == "FWER"]
             raise PolicyError(
                 f"confidence sets of ranks require a correction that controls the FWER, one of:"
-                f" {', '.join(fitting)}; got {correction.name}"
+                f" {', '.join(names)}; got {correction.name}"
             )
         return RankSets(
             measure=self.measure,
@@ -445,7 +441,7 @@ class ComparedPairs:
             or self.alternative != "two-sided"
         ):
             return None
-        low, high = (self.matrix(limits, mirrored=None) for limits in self.interval)
+        low, high = (self.matrix(bounds, mirrored=None) for bounds in self.interval)
         low[self.second, self.first], high[self.second, self.first] = (
             -high[self.first, self.second],
             -low[self.first, self.second],
@@ -456,12 +452,12 @@ class ComparedPairs:
             return centre * np.exp(low[:, reference]), centre * np.exp(high[:, reference])
         return centre + low[:, reference], centre + high[:, reference]
 
-    def require_all_pairs(self, what: str) -> None:
+    def require_all_pairs(self, purpose: str) -> None:
         """Raise unless all pairs were compared, by a two-sided test."""
         if self.baselines:
-            raise PolicyError(f"{what} require a comparison of all pairs, without a baseline")
+            raise PolicyError(f"{purpose} require a comparison of all pairs, without a baseline")
         if self.alternative != "two-sided":
-            raise PolicyError(f"{what} require a two-sided test")
+            raise PolicyError(f"{purpose} require a two-sided test")
 
     def ranking(self) -> pl.DataFrame:
         """Return the systems from best to worst: mean, interval and groups where there are any.

@@ -33,9 +33,9 @@ VERDICTS = (
     "non-superior",
     "undecided",
 )
-"""What can be said of the first system of a pair beside the second."""
+"""Verdicts on the first system of a pair, compared with the second."""
 
-STEPS = 52  # halvings after which a p-value is as precise as 1 minus a confidence level can be
+STEPS = 52  # bisections after which a p-value is as precise as 1 minus a confidence level
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,8 +55,8 @@ class Equivalence(Result):
         Largest difference that does not matter, by pair, in the unit of the difference.
     requested_margin
         The margin as requested, such as `2%`.
-    two_sided_interval The confidence interval of the comparison, as a function of the confidence
-    level.
+    two_sided_interval
+        Confidence interval of the comparison, as a function of the confidence level.
     holds_for
         Scope of the statements: each pair alone, or all pairs simultaneously.
     tails
@@ -70,8 +70,7 @@ class Equivalence(Result):
     --------
     >>> import cranfield as cf
     >>> scores = {"old": [0.2, 0.4, 0.3, 0.5], "new": [0.21, 0.4, 0.32, 0.49]}
-    >>> found = cf.compare(scores, test="t")
-    >>> print(found.equivalence(0.03))
+    >>> print(cf.compare(scores, test="t").equivalence(0.03))
     Equivalence within 0.03: Paired t-test; alpha 0.05
     1 pair: 1 equivalent
     low, high: 0.9 confidence interval of the mean difference, each pair alone
@@ -164,7 +163,7 @@ class Equivalence(Result):
 
     @property
     def is_non_inferior(self) -> Bools:
-        """Whether the first system of each pair is shown to be no worse by the margin or more."""
+        """Whether it is rejected, by pair, that the first system is worse by the margin or more."""
         return self._above_below[self.comparison.lower_is_better]
 
     @property
@@ -172,16 +171,17 @@ class Equivalence(Result):
         """Verdict on each pair, on the first system compared with the second.
 
         `superior` and `inferior`: they differ, by the test of the comparison. `different within
-        the margin`: they differ, but by less than matters. `equivalent`, `non-inferior` (not worse
+        the margin`: they differ, by less than the margin. `equivalent`, `non-inferior` (not worse
         by the margin or more), `non-superior` (not better by the margin or more), `undecided`.
         """
-        found = self.comparison
+        comparison = self.comparison
         not_worse, not_better = self._above_below
-        ahead = found.difference > 0
-        if found.lower_is_better:
-            not_worse, not_better, ahead = not_better, not_worse, found.difference < 0
-        differs, both = found.is_significant(), not_worse & not_better
-        cases = (differs & ahead & ~both, differs & ~both, differs, both, not_worse, not_better)
+        ahead = comparison.difference > 0
+        if comparison.lower_is_better:
+            not_worse, not_better, ahead = not_better, not_worse, comparison.difference < 0
+        differs, within = comparison.is_significant(), not_worse & not_better
+        beyond = differs & ~within
+        cases = (beyond & ahead, beyond, differs, within, not_worse, not_better)
         return tuple(np.select(cases, VERDICTS[:-1], VERDICTS[-1]).tolist())
 
     @cached_property
@@ -203,24 +203,24 @@ class Equivalence(Result):
     def _tail(self, bound: Floats, side: int) -> Floats:
         """Return the p-value against differences beyond a bound, on the side of a sign."""
 
-        def leaves_out(alpha: Floats, other_side: Bools) -> Bools:
+        def rejects(alpha: Floats, is_opposite: Bools) -> Bools:
             low, high = self.two_sided_interval(1 - self.tails * alpha)
             beyond = (high < bound) if side > 0 else (low > bound)
             opposite = (low > bound) if side > 0 else (high < bound)
-            return np.asarray(np.where(other_side, opposite, beyond))
+            return np.asarray(np.where(is_opposite, opposite, beyond))
 
-        pairs, most = len(self.comparison), 1 / self.tails
-        # An estimate beyond the bound has a p above 1/2, known from the test against the opposite.
-        other_side = ~leaves_out(np.full(pairs, most * (1 - 1e-9)), np.zeros(pairs, dtype=bool))
-        low, high = np.zeros(pairs), np.full(pairs, most)
-        found = self.comparison
-        drawn = found.info.random and found.resamples
-        for _ in range(drawn.bit_length() + 4 if drawn else STEPS):
+        pairs, max_alpha = len(self.comparison), 1 / self.tails
+        # An estimate beyond the bound has a p above 1/2, from the test against the opposite.
+        is_opposite = ~rejects(np.full(pairs, max_alpha * (1 - 1e-9)), np.zeros(pairs, dtype=bool))
+        low, high = np.zeros(pairs), np.full(pairs, max_alpha)
+        comparison = self.comparison
+        n_resamples = comparison.info.random and comparison.resamples
+        for _ in range(n_resamples.bit_length() + 4 if n_resamples else STEPS):
             middle = (low + high) / 2
-            enough = leaves_out(middle, other_side)
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+            is_rejected = rejects(middle, is_opposite)
+            low, high = np.where(is_rejected, low, middle), np.where(is_rejected, middle, high)
         opposite = 1 - high if self.tails == 2 else np.ones(pairs)
-        return np.asarray(np.minimum(1.0, self.times * np.where(other_side, opposite, high)))
+        return np.asarray(np.minimum(1.0, self.times * np.where(is_opposite, opposite, high)))
 
     def count(self) -> dict[str, int]:
         """Return how many pairs have each verdict, of those that occur."""
@@ -228,34 +228,34 @@ class Equivalence(Result):
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
     def _frame(self) -> pl.DataFrame:
-        found = self.comparison
+        comparison = self.comparison
         low, high = self.interval
         not_worse, not_better = self.pvalues
         columns = {
-            "difference": found.difference,
+            "difference": comparison.difference,
             "low": low,
             "high": high,
             "margin": self.margin,
-            "p difference": found.adjusted_pvalues,
+            "p difference": comparison.adjusted_pvalues,
             "p equivalence": self.p_equivalent,
             "p non-inferiority": not_worse,
             "p non-superiority": not_better,
             "ruled out": self.ruled_out,
             "verdict": self.verdicts,
         }
-        names = named_pairs(found.systems, found.first, found.second)
+        names = named_pairs(comparison.systems, comparison.first, comparison.second)
         return names.hstack(pl.DataFrame(columns))
 
     def heading(self) -> list[str]:
         """Return a few lines: margin, test, number of pairs by verdict, meaning of columns."""
-        found = self.comparison
-        start = f"{plain(found.measure)}: " if found.measure else ""
-        said = ", ".join(f"{number:,} {verdict}" for verdict, number in self.count().items())
+        comparison = self.comparison
+        measure = f"{plain(comparison.measure)}: " if comparison.measure else ""
+        verdicts = ", ".join(f"{number:,} {verdict}" for verdict, number in self.count().items())
         lines = [
-            f"{start}Equivalence within {self.requested_margin}: {found.info.title}; alpha"
-            f" {found.alpha:g}",
-            f"{counted(len(found), 'pair')}: {said}",
-            f"low, high: {self.level:.4g} confidence interval of the {found.interval_of},"
+            f"{measure}Equivalence within {self.requested_margin}: {comparison.info.title}; alpha"
+            f" {comparison.alpha:g}",
+            f"{counted(len(comparison), 'pair')}: {verdicts}",
+            f"low, high: {self.level:.4g} confidence interval of the {comparison.interval_of},"
             f" {self.holds_for}",
             "p difference: of the comparison, that they differ at all; p equivalence: that they"
             " differ by less than the margin; p non-inferiority: that the first is not worse by the"
@@ -266,25 +266,25 @@ class Equivalence(Result):
             lines.append(
                 f"the margin is the log ratio of geometric means that are {self.requested_margin}"
                 f" apart"
-                if found.mean_of == "geometric mean"
-                else f"the margin is that percentage of the {found.mean_of} of the second system,"
-                " taken as known"
+                if comparison.mean_of == "geometric mean"
+                else f"the margin is that percentage of the {comparison.mean_of} of the second"
+                " system, taken as known"
             )
         return lines
 
 
-def equivalence(found: ComparedPairs, margin: float | str) -> Equivalence:
+def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
     """Test which pairs of a comparison are equivalent within a margin, absolute or a percentage."""
-    pairs, alone = len(found), len(found) == 1 or found.correction == "none"
-    together = not alone and found.interval_kind in (TOGETHER, ALL_COMPARISONS)
-    by_inequality = not (alone or together)
+    pairs, is_uncorrected = len(comparison), len(comparison) == 1 or comparison.correction == "none"
+    is_joint = not is_uncorrected and comparison.interval_kind in (TOGETHER, ALL_COMPARISONS)
+    by_inequality = not (is_uncorrected or is_joint)
     return Equivalence(
-        comparison=found,
-        margin=_absolute(found, margin),
+        comparison=comparison,
+        margin=_absolute_margin(comparison, margin),
         requested_margin=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
-        two_sided_interval=found.two_sided_interval if together else found.pair_interval,
-        holds_for=BONFERRONI if by_inequality else found.interval_kind,
-        tails=1 if together else 2,
+        two_sided_interval=comparison.two_sided_interval if is_joint else comparison.pair_interval,
+        holds_for=BONFERRONI if by_inequality else comparison.interval_kind,
+        tails=1 if is_joint else 2,
         times=pairs if by_inequality else 1,
     )
 
@@ -303,31 +303,31 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
     return size, text.endswith("%")
 
 
-def _absolute(found: ComparedPairs, margin: float | str) -> Floats:
+def _absolute_margin(comparison: ComparedPairs, margin: float | str) -> Floats:
     """Return the margin of each pair in the unit of its difference."""
     size, percentage = read_margin(margin)
-    if found.statistic_of_topics == "geometric-mean" and found.mean_of == "geometric mean":
+    if comparison.mean_of == "geometric mean":
         if not percentage:
             raise PolicyError(
                 f"a margin of geometric means must be a percentage such as '2%', got {margin}"
             )
-        return np.full(len(found), np.log1p(size / 100))
+        return np.full(len(comparison), np.log1p(size / 100))
     if not percentage:
-        _check_width(found, size)
-        return np.full(len(found), size)
-    if found.mean_of not in LINEAR:
+        _check_width(comparison, size)
+        return np.full(len(comparison), size)
+    if comparison.mean_of not in LINEAR:
         raise PolicyError(
-            f"{found.info.title} compares mean ranks, so that its margin cannot be a percentage"
+            f"{comparison.info.title} compares mean ranks; its margin cannot be a percentage"
         )
-    return size / 100 * np.abs(found.means[found.second])
+    return size / 100 * np.abs(comparison.means[comparison.second])
 
 
-def _check_width(found: ComparedPairs, size: float) -> None:
+def _check_width(comparison: ComparedPairs, size: float) -> None:
     """Raise if no two scores can differ by the margin."""
-    known = found.scores.definition
-    low, high = (-np.inf, np.inf) if known is None else known.info.range
-    if found.mean_of == "mean" and size >= high - low:
+    measure = comparison.scores.definition
+    low, high = (-np.inf, np.inf) if measure is None else measure.info.range
+    if comparison.mean_of == "mean" and size >= high - low:
         raise PolicyError(
-            f"a margin of {size:g} is as wide as all that {found.measure} can be, {low:g} to"
+            f"a margin of {size:g} is as wide as the range of {comparison.measure}, {low:g} to"
             f" {high:g}; a percentage is written as '{size:g}%'"
         )

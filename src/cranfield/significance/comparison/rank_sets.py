@@ -17,9 +17,9 @@ from cranfield.significance.registry import Correction, TestInfo
 
 def heading_of(info: TestInfo, correction: Correction, *, baseline: bool = False) -> str:
     """Name the test and the correction."""
-    whole = correction.baseline_heading if baseline else correction.heading
-    if whole:
-        return whole.format(error=info.error)
+    template = correction.baseline_heading if baseline else correction.heading
+    if template:
+        return template.format(error=info.error)
     return f"{info.title} with {correction.title}"
 
 
@@ -112,8 +112,8 @@ class RankSets(Result):
         return None if self.own_pvalues is None else self._limits(self.own_pvalues)
 
     def _limits(self, pvalues: Floats) -> tuple[Indices, Indices]:
-        differs = pvalues <= self.alpha
-        better, worse = differs & (self._ahead > 0), differs & (self._ahead < 0)
+        is_significant = pvalues <= self.alpha
+        better, worse = is_significant & (self._ahead > 0), is_significant & (self._ahead < 0)
         return 1 + worse.sum(axis=1), len(self.systems) - better.sum(axis=1)
 
     def among_best(self, places: int = 1) -> tuple[str, ...]:
@@ -149,10 +149,10 @@ class RankSets(Result):
 
     def heading(self) -> list[str]:
         """Return lines on the method, the confidence level and the number of possible winners."""
-        start = f"{self.measure}: " if self.measure else ""
+        measure = f"{self.measure}: " if self.measure else ""
         alone = "" if self.own_pvalues is None else "; own: each system alone"
         lines = [
-            f"{start}ranks by {self.method}",
+            f"{measure}ranks by {self.method}",
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
             f"from, to: {1 - self.alpha:.4g} confidence sets of ranks, all systems together{alone}",
             f"{counted(len(self.among_best()), 'system')} may be the best",

@@ -21,13 +21,13 @@ from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
     ComparedPairs,
     PairComparison,
-    shortened,
+    shorten_letters,
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.differences import Corrected, Outcome, Pairs
 from cranfield.significance.pairwise.means import with_exchange_tests
-from cranfield.significance.prepare import clusters_told
+from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
     CORRECTIONS,
     RECOMMENDED,
@@ -38,25 +38,25 @@ from cranfield.significance.registry import (
 )
 from cranfield.tabular import Cell, Table, shown_p
 
-ENOUGH = 12  # topics below which a bootstrap over topics has little power
+MIN_BOOTSTRAP_TOPICS = 12  # fewer give a bootstrap over topics little power
 
 RESCALING = "results may not survive a rescaling"
-"""The end of the note on a measure whose scale is lower than the test assumes."""
+"""End of the note on a measure whose scale is lower than the test assumes."""
 
-FEW = 10  # topics below which two systems are also compared by exact sign flips
+MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
 
 UNEQUAL = 1.5
 """Ratio of standard deviations of differences to their common estimate that calls for a note."""
 
 CLEAR, BY_CHANCE = 0.001, 0.1
-"""P-values of paired t-tests that are counted as clear, and the largest probability that chance
-gives as many of them for their number to be reported."""
+"""Largest p-value of a paired t-test that counts as clear, and largest probability of so many clear
+ones by chance at which their number is reported."""
 
 
-def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
+def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Return notes on whether the test suits the scale of the measure."""
     name = scores.measure or "the measure"
-    notes = clusters_told(scores)
+    notes = cluster_notes(scores)
     notes.extend(scores.direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
@@ -74,30 +74,30 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     return notes
 
 
-def beyond_assumptions(
-    pairs: Pairs, info: TestInfo, correction: Correction, *, hopeless: bool
+def assumption_notes(
+    pairs: Pairs, info: TestInfo, correction: Correction, *, is_unreachable: bool
 ) -> Iterator[str]:
     """Return notes on violated assumptions of the test or the correction.
 
     Tukey's and Dunnett's tests assume one error variance for all pairs, and the randomised Tukey
     HSD exchanges the scores of all systems: Type I errors are then too frequent for pairs whose
-    differences vary more than others (docs/calibration.md). If `hopeless`, no difference can be
-    significant, and the note on few topics is omitted.
+    differences vary more than others (docs/calibration.md). The note on few topics is omitted if no
+    difference can be significant (`is_unreachable`).
     """
-    sampled = correction.resamples_topics or info.name == "bootstrap"
-    sensitive = correction.one_variance and info.one_variance
-    if sampled and pairs.topics < ENOUGH:
-        if not hopeless:
+    resamples = correction.resamples_topics or info.name == "bootstrap"
+    assumes_one_variance = correction.one_variance and info.one_variance
+    if resamples and pairs.topics < MIN_BOOTSTRAP_TOPICS:
+        if not is_unreachable:
             yield (
-                f"{counted(pairs.topics, 'topic')} are few for resampling topics (about {ENOUGH}"
-                f" are needed): only large differences can be significant"
+                f"{counted(pairs.topics, 'topic')} are few for resampling topics (about"
+                f" {MIN_BOOTSTRAP_TOPICS} are needed): only large differences can be significant"
             )
     elif correction.symmetric and len(pairs) > 1:
         yield (
             f"{correction.name} assumes differences that are symmetric around their mean, which"
             f" those of nearly equal runs seldom are; {RECOMMENDED} does not"
         )
-    elif sensitive and pairs.systems > 2 and pairs.paired:
+    elif assumes_one_variance and pairs.systems > 2 and pairs.paired:
         yield from _unequal_variances(pairs)
 
 
@@ -105,10 +105,10 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
     centred = pairs.values - pairs.values.mean(axis=0)
     products = centred.T @ centred
     squares = np.diag(products)
-    of_pairs = squares[:, None] + squares - 2 * products
-    between = np.triu_indices(pairs.systems, 1)
-    common = of_pairs[between].mean()
-    largest = of_pairs[pairs.first, pairs.second].max()
+    variances = squares[:, None] + squares - 2 * products
+    indices = np.triu_indices(pairs.systems, 1)
+    common = variances[indices].mean()
+    largest = variances[pairs.first, pairs.second].max()
     if common > 0 and largest > UNEQUAL**2 * common:
         yield (
             f"some differences vary up to {np.sqrt(largest / common):.1f} times as much as this"
@@ -117,11 +117,10 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
         )
 
 
-def pooled_against_paired(
+def paired_test_notes(
     pairs: Pairs, correction: Correction, corrected: Corrected, options: Options
 ) -> Iterator[str]:
-    """Return a note on pairs that a paired t-test rejects clearly, and the test with a pooled error
-    does not.
+    """Return a note on clear differences by paired t-tests that the pooled error does not reject.
 
     A system and its variant may differ by little on nearly every topic. Where all pairs share one
     error such a difference is not significant, but the paired t-test of the pair alone sees it.
@@ -130,32 +129,32 @@ def pooled_against_paired(
         return
     test = find_test("t")
     # A constant difference has the p-value of the pair compared on its own, by exact sign flips.
-    own = with_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
-    raw = own.pvalue
+    outcome = with_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
+    raw = outcome.pvalue
     total, not_significant = len(pairs), corrected.pvalue > options.alpha
-    missed = int(((raw < CLEAR) & not_significant).sum())
-    if not missed:
+    n_missed = int(((raw < CLEAR) & not_significant).sum())
+    if not n_missed:
         return
-    # Either there are many of them, or one would be significant by Bonferroni's correction.
-    clearest = raw[not_significant].min() * total <= options.alpha
-    if clearest or bdtrc(missed - 1, total, CLEAR) <= BY_CHANCE:
+    # Report many of them, or one that Bonferroni's correction would make significant.
+    is_clear = raw[not_significant].min() * total <= options.alpha
+    if is_clear or bdtrc(n_missed - 1, total, CLEAR) <= BY_CHANCE:
         yield (
-            f"{missed:,} of {counted(total, 'pair')} {'has' if missed == 1 else 'have'}"
+            f"{n_missed:,} of {counted(total, 'pair')} {'has' if n_missed == 1 else 'have'}"
             f" p < {CLEAR:g} in an unadjusted two-sided paired t-test but"
-            f" {'is' if missed == 1 else 'are'} not significant here, where all pairs share one"
+            f" {'is' if n_missed == 1 else 'are'} not significant here, where all pairs share one"
             f" error term (about {total * CLEAR:.2g} {'is' if total * CLEAR == 1 else 'are'}"
             " expected by chance); compare them on their own"
         )
 
 
-def sign_flips_of_few(
+def sign_flip_notes(
     pairs: Pairs, info: TestInfo, corrected: Corrected, options: Options
 ) -> Iterator[str]:
-    """Return the exact p-value of sign flips for one pair on few topics, if it is another one."""
-    if info.name != "bootstrap" or len(pairs) != 1 or pairs.topics >= FEW:
+    """Return a note on exact sign flips of one pair on few topics, if their p-value differs."""
+    if info.name != "bootstrap" or len(pairs) != 1 or pairs.topics >= MIN_RESAMPLED_TOPICS:
         return
-    exact = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
-    pvalue = float(find_test("randomisation").run(pairs, exact).pvalue[0])
+    exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
+    pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
     if pvalue != corrected.pvalue[0]:
         smallest = 0.5 ** (pairs.topics - options.two_sided)
         yield (
@@ -164,14 +163,14 @@ def sign_flips_of_few(
         )
 
 
-def out_of_reach(
+def unreachable_notes(
     info: TestInfo,
     outcome: Outcome,
     correction: Correction,
     corrected: Corrected,
     options: Options,
 ) -> list[str]:
-    """Return that no difference could have become significant, however large, where that is so."""
+    """Return a note if no difference could be significant, however large."""
     raw, details = outcome.pvalue, outcome.details
     if not raw.size or corrected.pvalue.min() <= options.alpha:
         return []
@@ -179,30 +178,30 @@ def out_of_reach(
     if smallest is None and outcome.smallest_pvalues is not None:
         smallest = float(outcome.smallest_pvalues.min())
     if smallest is not None and smallest > options.alpha:
-        few = counted(int(outcome.n.max()), "topic")
+        n_topics = counted(int(outcome.n.max()), "topic")
         return [
-            f"no difference can be significant at {options.alpha:g} with {few}: no p-value can be"
-            f" below {smallest:.2g}"
+            f"no difference can be significant at {options.alpha:g} with {n_topics}: no p-value can"
+            f" be below {smallest:.2g}"
         ]
     if "resamples" in details or correction.random:
-        least, by = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
-        cure = "use more resamples, or another correction"
+        min_pvalue, limitation = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
+        advice = "use more resamples, or another correction"
     elif details.get("exact") or details.get("exact pairs") or info.always_exact:
         topics = int(outcome.n.max())
         if topics == 0:
             return ["on every topic all systems have the same score: there is nothing to test"]
-        least = 0.5 ** (topics - options.two_sided)
-        by, cure = counted(topics, "difference"), "use more topics, or another correction"
+        min_pvalue = 0.5 ** (topics - options.two_sided)
+        limitation, advice = counted(topics, "difference"), "use more topics, or another correction"
     else:
         return []
-    together = raw.size if correction.multiplies else 1
-    at_floor = raw.min() <= least * 1.5
-    by_rank = correction.controls == "FDR"
-    if least * together <= options.alpha and not (at_floor and by_rank):
+    factor = raw.size if correction.multiplies else 1
+    is_minimal = raw.min() <= min_pvalue * 1.5
+    controls_fdr = correction.controls == "FDR"
+    if min_pvalue * factor <= options.alpha and not (is_minimal and controls_fdr):
         return []
     return [
-        f"{by} cannot give a p-value below {least:.2g}, too large for"
-        f" {counted(raw.size, 'pair')} with this correction: {cure}"
+        f"{limitation} cannot give a p-value below {min_pvalue:.2g}, too large for"
+        f" {counted(raw.size, 'pair')} with this correction: {advice}"
     ]
 
 
@@ -223,9 +222,9 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     systems
         The systems.
     means
-        Mean score, or mean rank where the test goes by ranks, of each system. Rank 1 is the best.
+        Mean score of each system, or mean rank of tests on ranks. Rank 1 is the best.
     mean_of
-        What they are: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
+        Name of the statistic: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
     statistic_of_topics
         The statistic that was compared; see :func:`cranfield.compare`.
     topics
@@ -239,7 +238,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         As the test defines them, by pair.
     raw_pvalues, adjusted_pvalues
         P-values before and after the correction, by pair; the same for Tukey's and Dunnett's
-        tests, which correct while they test.
+        tests, which test and correct in one step.
     n, zeros, ties
         By pair: observations that count, topics without difference, differences or scores that
         share their rank.
@@ -267,8 +266,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     --------
     >>> import cranfield as cf
     >>> scores = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
-    >>> found = cf.compare(scores, test="t")
-    >>> print(found)
+    >>> print(cf.compare(scores, test="t"))
     Paired t-test; alpha 0.05
     2 systems, 4 topics, 1 pair: 1 differs
     low, high: 0.95 confidence interval of the mean difference, each pair alone
@@ -300,7 +298,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
     @property
     def places(self) -> int:
-        """How many decimals show four digits of most of the means: four, unless all are small.
+        """Number of decimals that show four digits of most means: four, unless all are small.
 
         Measures such as NumRet or TBG are large, and others, such as P@1000, are tiny.
         """
@@ -330,16 +328,16 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         >>> pair.significant, round(pair.effect, 4)
         (True, 2.5981)
         """
-        asked: Any = names
-        if not isinstance(asked, tuple) or len(asked) != 2:
+        pair: Any = names
+        if not isinstance(pair, tuple) or len(pair) != 2:
             raise ArgumentError("a pair must be two systems, as in comparison['bm25', 'dense']")
-        one, other = (place_of(name, self.systems) for name in names)
-        found = np.isin(self.first, [one, other]) & np.isin(self.second, [one, other])
-        if not found.any():
+        indices = [place_of(name, self.systems) for name in names]
+        is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
+        if not is_pair.any():
             raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared")
-        k = int(found.argmax())
-        sign = 1 if self.first[k] == one else -1
-        low, high = sorted(sign * float(ends[k]) for ends in self.interval)
+        k = int(is_pair.argmax())
+        sign = 1 if self.first[k] == indices[0] else -1
+        low, high = sorted(sign * float(bounds[k]) for bounds in self.interval)
         return PairComparison(
             *names,
             difference=sign * float(self.difference[k]),
@@ -351,7 +349,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         )
 
     __iter__: ClassVar[None] = None
-    """Pairs are found by two names; `to_polars` has them in rows."""
+    """Pairs are selected by two names; `to_polars` has them in rows."""
 
     def equivalence(self, margin: float | str) -> Equivalence:
         """Test equivalence and non-inferiority of all pairs within a margin.
@@ -360,15 +358,14 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         ----------
         margin
             Largest negligible difference, above 0: in the unit of `interval_of`; or a percentage of
-            the mean of the second system of each
-            pair, which is the baseline where there is one, such as `"2%"`. Choose it before you
-            see the scores.
+            the mean of the second system of each pair, or of the baseline, such as `"2%"`. Choose
+            it before you see the scores.
 
         Returns
         -------
         Equivalence
             With a verdict for each pair, p-values, and the largest difference that cannot be ruled
-            out. For many pairs all statements hold together, unless nothing was corrected.
+            out. Statements on many pairs are simultaneous, unless the correction is `none`.
 
         Raises
         ------
@@ -381,12 +378,11 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         return self.pairs_at()
 
     def __repr__(self) -> str:
-        # How many pairs differ is the first question of everybody who compares systems.
         return f"{type(self).__name__}({'; '.join(self.heading()[:2])})"
 
     def heading(self) -> list[str]:
         """Return a few lines: test, sizes, number of significant pairs, meaning of columns."""
-        start = f"{plain(self.measure)}: " if self.measure else ""
+        measure = f"{plain(self.measure)}: " if self.measure else ""
         line = (
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')},"
             f" {counted(len(self), 'pair')}: {self.count():,}"
@@ -394,7 +390,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         )
         if self.baselines:
             line += f"; compared with {', '.join(plain(name) for name in self.baselines)}"
-        lines = [f"{start}{self.method}; alpha {self.alpha:g}", line]
+        lines = [f"{measure}{self.method}; alpha {self.alpha:g}", line]
         if self.shows_pairs:
             lines.append(
                 f"low, high: {1 - self.alpha:.4g} confidence interval of the {self.interval_of},"
@@ -439,19 +435,19 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         rows: Rows = []
         for name, mean, *others in frame.rows():
             cells = [
-                shortened(other) if isinstance(other, str) else f"{other:.{places}f}"
+                shorten_letters(other) if isinstance(other, str) else f"{other:.{places}f}"
                 for other in others
             ]
             # The highest mean, and equal ones, are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == highest), *cells])
-        left = [k for k, name in enumerate(names) if name in ("system", "ranks", "groups")]
+        label_columns = [k for k, name in enumerate(names) if name in ("system", "ranks", "groups")]
         legend = []
         if "ranks" in names:
             level = f"{1 - self.alpha:.4g}"
             legend.append(f"ranks: {level} confidence sets, all together, if directions are right")
         if "groups" in names:
             legend.append("systems that share a letter do not differ significantly")
-        return [Table("", names, rows, left, legend)]
+        return [Table("", names, rows, label_columns, legend)]
 
     def _pair_table(self, places: int) -> Table:
         symbol = CORRECTIONS[self.correction].symbol or self.info.symbol
@@ -462,7 +458,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         difference = "log ratio" if self.mean_of == "geometric mean" else "difference"
         effect = self.info.effect_name
         head = ["first", "second", difference, "low", "high", statistic, p, effect, ""]
-        star = self.is_significant()
+        is_significant = self.is_significant()
         low, high = self.interval
         rows: Rows = [
             [
@@ -475,15 +471,15 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 f"{self.statistic[k]:.{4 if symbol else places}f}",
                 shown_p(self.adjusted_pvalues[k]),
                 f"{self.effect[k]:.4f}",
-                "*" if star[k] else "",
+                "*" if is_significant[k] else "",
             ]
             for k in range(len(self))
         ]
-        legend = [f"* p is at most {self.alpha:g}"] if star.any() else []
+        legend = [f"* p is at most {self.alpha:g}"] if is_significant.any() else []
         return Table("", head, rows, (0, 1, 8), legend)
 
 
 def decimals(means: Floats) -> int:
-    """Return how many decimals show four digits of most of some means."""
+    """Return the number of decimals that show four digits of most means."""
     largest = float(np.nanmax(np.abs(means), initial=0.0))
     return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))

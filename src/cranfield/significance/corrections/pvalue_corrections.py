@@ -23,7 +23,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.registry import CORRECTIONS, Options, declared_correction
 
 
-def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
+def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     """Adjust the p-values of multiple comparisons.
 
     Parameters
@@ -45,17 +45,17 @@ def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
 
     Examples
     --------
-    >>> adjusted([0.01, 0.04, 0.03]).tolist()
+    >>> adjust_pvalues([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
     name = CORRECTIONS.find(correction)
     check_choice("correction of p-values", name, LAWS)
-    given = numbers(pvalues, "p-values")
-    known = ~np.isnan(given)
-    if ((given[known] < 0) | (given[known] > 1)).any():
+    values = numbers(pvalues, "p-values")
+    is_number = ~np.isnan(values)
+    if ((values[is_number] < 0) | (values[is_number] > 1)).any():
         raise PolicyError("p-values must be between 0 and 1")
-    out = np.full(given.shape, np.nan)
-    out[known] = LAWS[name](given[known])
+    out = np.full(values.shape, np.nan)
+    out[is_number] = LAWS[name](values[is_number])
     return out
 
 
@@ -75,10 +75,10 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     does: p times the number of comparisons
     source: Bonferroni (1936)
     """
-    return _corrected("bonferroni", outcome, bonferroni_interval)
+    return _correct("bonferroni", outcome, bonferroni_interval)
 
 
-def _corrected(
+def _correct(
     law: str,
     outcome: Outcome,
     interval: Callable[[Interval, Floats, Level], Bounds],
@@ -88,8 +88,8 @@ def _corrected(
     pvalue = LAWS[law](outcome.pvalue)
     if pvalue.size <= 1:
         return Corrected(pvalue)
-    limits = partial(interval, outcome.interval, pvalue)
-    return Corrected(pvalue, interval=limits, holds_for=holds_for)
+    interval_of_pairs = partial(interval, outcome.interval, pvalue)
+    return Corrected(pvalue, interval=interval_of_pairs, holds_for=holds_for)
 
 
 def bonferroni_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
@@ -112,10 +112,10 @@ def selected_interval(
     1 / i up to m. Source: Benjamini and Yekutieli (2005).
     """
     tail = 1 - np.asarray(level)
-    # 1 - level is not quite alpha, as floats.
+    # 1 - level differs from alpha by rounding.
     rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
-    part = np.maximum(rejected, 1).reshape(tail.shape) / (pvalue.size * dependence)
-    return interval(1 - tail * part)
+    proportion = np.maximum(rejected, 1).reshape(tail.shape) / (pvalue.size * dependence)
+    return interval(1 - tail * proportion)
 
 
 SELECTED = (
@@ -135,7 +135,7 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
     Intervals are Bonferroni's, which need no order of the pairs.
     """
-    return _corrected("holm", outcome, bonferroni_interval)
+    return _correct("holm", outcome, bonferroni_interval)
 
 
 @declared_correction("sidak", aliases=("šidák",), multiplies=True)
@@ -146,7 +146,7 @@ def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     assumes: comparisons are independent, or two-sided tests of normally distributed differences
     source: Sidak (1967)
     """
-    return _corrected("sidak", outcome, sidak_interval, SIDAK)
+    return _correct("sidak", outcome, sidak_interval, SIDAK)
 
 
 @declared_correction("hommel")
@@ -159,7 +159,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
     Intervals are Bonferroni's, which need no order of the pairs.
     """
-    return _corrected("hommel", outcome, bonferroni_interval)
+    return _correct("hommel", outcome, bonferroni_interval)
 
 
 @declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
@@ -171,7 +171,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corr
     assumes: comparisons are independent, or depend on each other positively
     source: Benjamini and Hochberg (1995)
     """
-    return _corrected("bh", outcome, selected_interval, SELECTED)
+    return _correct("bh", outcome, selected_interval, SELECTED)
 
 
 @declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
@@ -182,7 +182,7 @@ def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Cor
     source: Benjamini and Yekutieli (2001)
     """
     limits = partial(selected_interval, dependence=_harmonic(outcome.pvalue.size))
-    return _corrected("by", outcome, limits, SELECTED)
+    return _correct("by", outcome, limits, SELECTED)
 
 
 def _harmonic(number: int) -> float:
@@ -200,17 +200,17 @@ def _holm(pvalues: Floats) -> Floats:
 
 def _hommel(pvalues: Floats) -> Floats:
     """Adjust by Simes' test of every number of hypotheses that can be true."""
-    number = pvalues.size
+    n = pvalues.size
     order = np.argsort(pvalues, kind="stable")
     ascending = pvalues[order]
     adjusted_pvalues = ascending.copy()
-    for true in range(number, 1, -1):
+    for n_true in range(n, 1, -1):
         # Simes' test of the largest p-values; each other hypothesis joins all but the first.
-        tail = true * ascending[number - true + 1 :] / np.arange(2, true + 1)
-        others = np.minimum(tail.min(), true * ascending)
-        others[number - true + 1 :] = others[number - true]
-        np.maximum(adjusted_pvalues, others, out=adjusted_pvalues)
-    out = np.empty(number)
+        tail = n_true * ascending[n - n_true + 1 :] / np.arange(2, n_true + 1)
+        closed = np.minimum(tail.min(), n_true * ascending)
+        closed[n - n_true + 1 :] = closed[n - n_true]
+        np.maximum(adjusted_pvalues, closed, out=adjusted_pvalues)
+    out = np.empty(n)
     out[order] = np.minimum(1.0, adjusted_pvalues)
     return out
 

@@ -20,7 +20,7 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    away,
+    orient,
     ratio,
     spread,
 )
@@ -29,15 +29,15 @@ from cranfield.significance.resampling import (
     RELATIVE,
     Centred,
     as_integers,
-    directed,
-    monte_carlo,
+    monte_carlo_pvalues,
+    orient_inplace,
     random_signs,
-    rank_of,
-    studentised,
+    studentise,
+    tail_rank,
     topic_counts,
 )
 
-SAMPLED = 2**18  # resampled means in a block, systems by resamples: they stay in the cache
+SAMPLED = 2**18  # resampled means in a block, systems by resamples, that stay in the cache
 
 
 class PooledErrors:
@@ -51,7 +51,7 @@ class PooledErrors:
     """
 
     def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs  # those that are compared; c is over all pairs of their systems
+        self.pairs = pairs  # the compared pairs; c is over all pairs of their systems
         self.difference = pairs.differences_of(pairs.values.mean(axis=0))
         # Scores less the means of their system and topic, shape (systems, topics).
         residuals = pairs.values - pairs.values.mean(axis=0)
@@ -59,14 +59,14 @@ class PooledErrors:
         residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
         self.residuals = Centred(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
         # Standard error of any difference, the root of c / n.
-        self.error = float(self.resampled(np.ones((1, pairs.topics)))[1][0])
+        self.error = float(self.resample(np.ones((1, pairs.topics)))[1][0])
 
     @property
     def t(self) -> Floats:
         """Differences by their error, by pair; 0 by 0 is 0, anything else by 0 is infinite."""
         return ratio(self.difference, np.full(len(self.pairs), self.error))
 
-    def resampled(self, counts: Floats) -> tuple[Floats, Floats]:
+    def resample(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return centred means, shape (systems, samples), and the error of each sample."""
         means, variances = self.residuals.moments(counts)
         # Of scores less their topic's mean, the variances of systems add up to those of pairs.
@@ -76,8 +76,8 @@ class PooledErrors:
 
 def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
     """Return the largest difference in each resample; `means` are (systems, resamples)."""
-    every = pairs.systems * (pairs.systems - 1) // 2
-    if alternative == "two-sided" and len(pairs) == every:
+    n_pairs = pairs.systems * (pairs.systems - 1) // 2
+    if alternative == "two-sided" and len(pairs) == n_pairs:
         return np.asarray(means.max(axis=0) - means.min(axis=0))
     out = np.full(means.shape[1], -np.inf)
     for baseline in np.unique(pairs.second):
@@ -89,23 +89,23 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
     return out
 
 
-def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
+def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
     """Return the largest statistic of all families in each resample of topics, ascending.
 
     Families, such as the pairs by several measures, share the resampled topics. A resample without
     any variation, such as one topic drawn every time, is never discarded: it counts as infinite.
-    A family whose scores do not vary at all has no part in the largest statistic of others.
+    A family whose scores do not vary is ignored.
     """
     families = [family for family in families if family.error] or families
     topics = families[0].pairs.topics
     counts = topic_counts(options.resamples, topics, options.seed)
 
-    def largest_statistic(part: slice) -> Floats:
-        out = np.full(part.stop - part.start, -np.inf)
+    def largest_statistic(rows: slice) -> Floats:
+        out = np.full(rows.stop - rows.start, -np.inf)
         for family in families:
-            means, error = family.resampled(counts[part])
+            means, error = family.resample(counts[rows])
             largest = largest_difference(family.pairs, means, options.alternative)
-            statistic = divided(largest, error)
+            statistic = divide_by_errors(largest, error)
             np.maximum(out, statistic, out=out)
         return out
 
@@ -114,8 +114,8 @@ def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
     return np.sort(np.concatenate(in_threads(largest_statistic, parts, options.jobs)))
 
 
-def divided(largest: Floats, error: Floats) -> Floats:
-    """Divide by the errors of resamples, of which those of 0 count as infinite statistics."""
+def divide_by_errors(largest: Floats, error: Floats) -> Floats:
+    """Divide by the errors of resamples; an error of 0 gives an infinite statistic."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(error == 0, np.inf, largest / error))
 
@@ -123,7 +123,7 @@ def divided(largest: Floats, error: Floats) -> Floats:
 def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
     """Return (count + 1) / (B + 1) with the count of maxima, ascending, as large as a statistic."""
     threshold = statistic * (1 - RELATIVE * np.sign(statistic))
-    return monte_carlo(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
+    return monte_carlo_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
 
 
 def smallest_pvalue(maxima: Floats) -> float:
@@ -162,9 +162,9 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
     """
     family = PooledErrors(pairs)
-    largest = maxima([family], options)
+    largest = resampled_maxima([family], options)
     return Corrected(
-        pvalues_of(away(family.t, options.alternative), largest),
+        pvalues_of(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
         holds_for=TOGETHER,
@@ -178,23 +178,23 @@ def simultaneous_interval(
     """Return the differences plus and minus the critical value times the error.
 
     They exclude 0 exactly where the adjusted p-value is at most 1 - level. Of a one-sided test,
-    1 - level is of both sides, of which one counts.
+    1 - level counts both sides, and half of it is used.
     """
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
-    rank = rank_of(tail, maxima.size)
+    rank = tail_rank(tail, maxima.size)
     critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
         # Wider by the tolerance of ties.
-        half = critical / (1 - RELATIVE * np.sign(critical)) * error
-    half = np.where(np.isinf(critical) | np.isinf(error), np.inf, half)
-    return difference - half, difference + half
+        half_width = critical / (1 - RELATIVE * np.sign(critical)) * error
+    half_width = np.where(np.isinf(critical) | np.isinf(error), np.inf, half_width)
+    return difference - half_width, difference + half_width
 
 
 class CentredPairs:
     """Differences of pairs by their own standard errors, observed and in resamples of topics.
 
-    An error of 0 is of a pair whose difference is the same on all topics.
+    The error of a pair whose difference is the same on all topics is 0.
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -208,14 +208,14 @@ class CentredPairs:
 
     @property
     def t(self) -> Floats:
-        """Student's t by pair; 0 where nothing varies, which means no evidence in resamples."""
+        """Student's t by pair; 0 for constant differences, which give no evidence in resamples."""
         return np.where(self.error == 0, 0.0, ratio(self.difference, self.error))
 
-    def resampled(self, counts: Floats) -> Floats:
+    def resample(self, counts: Floats) -> Floats:
         """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
         mean, variance = self.pairs.moments(counts)
         variance /= counts.shape[1]
-        return studentised(mean, variance)
+        return studentise(mean, variance)
 
 
 @declared_correction(
@@ -255,44 +255,43 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     is compared. Source: Romano and Wolf (2005), with studentised statistics. It assumes that topics
     are a random sample; no distributional form is assumed.
     """
-    far = np.concatenate([away(family.t, options.alternative) for family in families])
+    distance = np.concatenate([orient(family.t, options.alternative) for family in families])
     counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
 
-    def resampled(part: slice) -> Floats:
-        return np.concatenate([family.resampled(counts[part]) for family in families])
+    def resample(rows: slice) -> Floats:
+        return np.concatenate([family.resample(counts[rows]) for family in families])
 
-    parts = list(row_slices(options.resamples, far.size, SAMPLED))
-    thresholds = far * (1 - RELATIVE * np.sign(far))
-    pvalue, largest = by_steps(far, thresholds, resampled, parts, options)
+    parts = list(row_slices(options.resamples, distance.size, SAMPLED))
+    thresholds = distance * (1 - RELATIVE * np.sign(distance))
+    pvalue, largest = step_down_pvalues(distance, thresholds, resample, parts, options)
     pvalue[np.concatenate([family.error == 0 for family in families])] = 1.0
     return pvalue, largest
 
 
-def by_steps(
-    far: Floats,
+def step_down_pvalues(
+    distance: Floats,
     thresholds: Floats,
-    resampled: Callable[[slice], Floats],
+    resample: Callable[[slice], Floats],
     parts: Sequence[slice],
     options: Options,
 ) -> tuple[Floats, Floats]:
-    """Step down: compare each pair with the largest statistic, per sample, of it and all smaller
-    ones.
+    """Step down: compare each pair with the largest statistic of the pairs up to it, by sample.
 
-    `far` are the observed statistics in the direction of the alternative, and `thresholds` the
-    values that count as equal to them. `resampled` takes some samples and returns their statistics,
+    `distance` are the observed statistics in the direction of the alternative, and `thresholds` the
+    values that count as equal to them. `resample` takes some samples and returns their statistics,
     shape (pairs, samples). Returns adjusted p-values, which never fall from the largest statistic
     down, and each sample's largest statistic, ascending.
     """
-    order = np.argsort(far, kind="stable")
+    order = np.argsort(distance, kind="stable")
     thresholds = thresholds[order]
 
-    def count(part: slice) -> tuple[Indices, Floats]:
-        values = directed(resampled(part), options.alternative)[order]
+    def count(rows: slice) -> tuple[Indices, Floats]:
+        values = orient_inplace(resample(rows), options.alternative)[order]
         np.maximum.accumulate(values, axis=0, out=values)
         return (values >= thresholds[:, None]).sum(axis=1), values[-1].copy()
 
-    reaching, largest = zip(*in_threads(count, parts, options.jobs), strict=True)
-    pvalue = monte_carlo(np.sum(reaching, axis=0), options.resamples)
+    n_reaching, largest = zip(*in_threads(count, parts, options.jobs), strict=True)
+    pvalue = monte_carlo_pvalues(np.sum(n_reaching, axis=0), options.resamples)
     pvalue[order] = np.maximum.accumulate(pvalue[::-1])[::-1]
     return pvalue, np.sort(np.concatenate(largest))
 
@@ -335,25 +334,25 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     [size] = pairs.by_block(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
     with np.errstate(divide="ignore"):
         weight = np.where(size > 0, unit / size, 0.0)
-    far = away(pairs.of_systems(integers.sum(axis=0)) * weight, options.alternative)
-    # Sums that are equal in truth may differ by the rounding of their terms, and of the division.
-    thresholds = far - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(far))
+    distance = orient(pairs.of_systems(integers.sum(axis=0)) * weight, options.alternative)
+    # Equal sums may differ by the rounding of their terms, and of the division.
+    thresholds = distance - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(distance))
     signs = random_signs(options.resamples, pairs.topics, options.seed)
 
-    def resampled(part: slice) -> Floats:
-        sums = integers.T @ signs[part].T.astype(np.float64)
+    def resample(rows: slice) -> Floats:
+        sums = integers.T @ signs[rows].T.astype(np.float64)
         differences = sums[pairs.first]
         differences -= sums[pairs.second]
         differences *= weight[:, None]
         return differences
 
     parts = list(row_slices(len(signs), len(pairs), BLOCK))
-    pvalue, _ = by_steps(far, thresholds, resampled, parts, options)
+    pvalue, _ = step_down_pvalues(distance, thresholds, resample, parts, options)
     pvalue[size == 0] = 1.0
     return pvalue
 
 
-PERMUTED = 2**20  # scores that are permuted at a time; it is part of what a seed means
+PERMUTED = 2**20  # scores permuted at a time; with another number, a seed gives other numbers
 
 
 @declared_correction(
@@ -383,11 +382,11 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     observed = np.abs(pairs.of_systems(integers.sum(axis=0))) - 2.0 * topics
     count = ranges.size - np.searchsorted(ranges, observed)
     widths = ranges * unit / topics
-    limits = partial(range_interval, pairs.of_systems(values.mean(axis=0)), widths)
-    low, high = limits(1 - options.alpha)
+    interval = partial(range_interval, pairs.of_systems(values.mean(axis=0)), widths)
+    low, high = interval(1 - options.alpha)
     return Corrected(
-        monte_carlo(count, options.resamples),
-        interval=limits,
+        monte_carlo_pvalues(count, options.resamples),
+        interval=interval,
         holds_for=TOGETHER,
         half_widths=np.full(pairs.systems, (high - low)[0] / 4),
     )
@@ -396,8 +395,8 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
 def range_interval(difference: Floats, ranges: Floats, level: Level) -> Bounds:
     """Return simultaneous intervals of all differences, from the quantile of the largest one."""
     rank = np.ceil(np.asarray(level) * (ranges.size + 1)).astype(np.intp) - 1
-    half = np.append(ranges, np.inf)[np.minimum(rank, ranges.size)]
-    return difference - half, difference + half
+    half_width = np.append(ranges, np.inf)[np.minimum(rank, ranges.size)]
+    return difference - half_width, difference + half_width
 
 
 def permuted_ranges(integers: Floats, options: Options) -> Floats:
@@ -406,13 +405,13 @@ def permuted_ranges(integers: Floats, options: Options) -> Floats:
     out = np.empty(options.resamples)
     parts = list(row_slices(options.resamples, integers.size, PERMUTED))
 
-    def permute(part: int) -> None:
-        # Each part has its own random numbers, whichever thread it falls to.
-        random = stream(options.seed, part)
-        rows = np.tile(integers, (parts[part].stop - parts[part].start, 1))
-        random.permuted(rows, axis=1, out=rows)
-        sums = rows.reshape(-1, topics, systems).sum(axis=1)
-        out[parts[part]] = sums.max(axis=1) - sums.min(axis=1)
+    def permute(k: int) -> None:
+        # A stream for each part, so that threads do not matter.
+        random = stream(options.seed, k)
+        values = np.tile(integers, (parts[k].stop - parts[k].start, 1))
+        random.permuted(values, axis=1, out=values)
+        sums = values.reshape(-1, topics, systems).sum(axis=1)
+        out[parts[k]] = sums.max(axis=1) - sums.min(axis=1)
 
     in_threads(permute, range(len(parts)), options.jobs)
     return out

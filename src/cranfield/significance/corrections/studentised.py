@@ -2,7 +2,7 @@
 
 Tukey's and Dunnett's tests ask for P(X / S >= q), where X is a maximum over normal variables and S
 an independent estimate of their standard deviation with `df` degrees of freedom. Only the tail of X
-differs between them: of Tukey's it is here, with the studentised range; Dunnett's is beside it.
+differs between them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    away,
+    orient,
     ratio,
     t_pvalue,
     t_quantile,
@@ -43,14 +43,14 @@ STRIP = 0.05
 """Largest step of the trapezoidal rule in log S, whose integrand is analytic in a strip."""
 
 STEP = 0.1
-"""Of the trapezoidal rule over the largest of the normal variables; its error is below 1e-14."""
+"""Step of the trapezoidal rule over the largest normal variable, with an error below 1e-14."""
 
-FAR = 80.0  # ranges of normal variables beyond which the probability is below the smallest float
-REACH = 9.0  # how far from its centre, in standard deviations, a normal density still counts
+FAR = 80.0  # range of normal variables whose probability is below the smallest float
+REACH = 9.0  # standard deviations beyond which a normal density is negligible
 
 
-class Interpolated:
-    """A function that is positive and smooth in log(1 + x), by polynomials on panels of it."""
+class Interpolator:
+    """Interpolate a positive function that is smooth in log(1 + x) by polynomials on panels."""
 
     def __init__(self, function: Tail) -> None:
         self.function = function
@@ -63,18 +63,18 @@ class Interpolated:
         """Return the function's values, 0 where they are too small for a float."""
         u = np.log1p(x)
         panel = np.floor(u / PANEL).astype(np.intp)
-        needed, where = np.unique(panel, return_inverse=True)
-        self._make([int(key) for key in needed if int(key) not in self._panels])
-        coefficients = np.array([self._panels[int(key)] for key in needed]).T
+        panels, place = np.unique(panel, return_inverse=True)
+        self._add_panels([int(key) for key in panels if int(key) not in self._panels])
+        coefficients = np.array([self._panels[int(key)] for key in panels]).T
         t = 2 * (u / PANEL - panel) - 1
         # Clenshaw's recurrence, each point with the coefficients of its own panel.
-        older = np.zeros_like(u)
-        old = np.zeros_like(u)
+        second_last = np.zeros_like(u)
+        last = np.zeros_like(u)
         for row in coefficients[:0:-1]:
-            older, old = old, row[where] + 2 * t * old - older
-        return np.asarray(np.exp(coefficients[0][where] + t * old - older))
+            second_last, last = last, row[place] + 2 * t * last - second_last
+        return np.asarray(np.exp(coefficients[0][place] + t * last - second_last))
 
-    def _make(self, panels: list[int]) -> None:
+    def _add_panels(self, panels: list[int]) -> None:
         if not panels:
             return
         starts = np.array(panels)[:, None]
@@ -82,25 +82,25 @@ class Interpolated:
         with np.errstate(divide="ignore"):
             logs = np.log(self.function(np.expm1(u).ravel())).reshape(u.shape)
         for panel, values in zip(panels, logs, strict=True):
-            # A panel that reaches beyond the smallest floats counts as zero altogether.
+            # A panel with a value below the smallest float counts as 0.
             if np.isfinite(values).all():
                 self._panels[panel] = self._inverse @ values
             else:
                 self._panels[panel] = np.append(-np.inf, np.zeros(DEGREE))
 
 
-_LARGE, _AS_KNOWN = 1e6, 1e12
-"""Degrees of freedom with a narrow density, and those from which on S counts as known."""
+_LARGE, _INFINITE = 1e6, 1e12
+"""Degrees of freedom with a narrow density of S, and those above which S counts as constant."""
 
 
 class Studentised:
-    """The distribution of X / S: from P(X >= w), w >= 0, and df, infinite where S is known."""
+    """Distribution of X / S, from P(X >= w) for w >= 0, and df, infinite for a known S."""
 
     def __init__(self, tail: Tail, df: float) -> None:
         self.df = df
         self._tail = tail
-        self._known = Interpolated(tail)
-        self._interpolated = Interpolated(self._exact)
+        self._interpolated_tail = Interpolator(tail)
+        self._interpolator = Interpolator(self._exact)
 
     def sf(self, q: Floats) -> Floats:
         """Return P(X / S >= q), to about 1e-11 of itself; NaN gives NaN, values up to 0 give 1."""
@@ -111,19 +111,19 @@ class Studentised:
         finite = q[positive]
         if finite.size:
             panels = np.unique(np.floor(np.log1p(finite) / PANEL)).size
-            few = finite.size <= 2 * (DEGREE + 1) * panels
-            values = self._exact(finite) if few else self._interpolated(finite)
+            is_few = finite.size <= 2 * (DEGREE + 1) * panels
+            values = self._exact(finite) if is_few else self._interpolator(finite)
             out[positive] = np.clip(values, 0.0, 1.0)
         return out
 
     def isf(self, probability: Floats | float) -> Floats | float:
         """Return the q with P(X / S >= q) = `probability`; for many systems to a relative 1e-12."""
         if isinstance(probability, np.ndarray):
-            return self._isf_of_many(probability)
+            return self._isf_by_bisection(probability)
         low, high = 0.0, 8.0
         while self._exact(np.array([high]))[0] > probability:
             low, high = high, high * 4
-        # Regula falsi on the logarithm, which is smooth, halving where that does not halve.
+        # Regula falsi on the logarithm, which is smooth; bisection if it shrinks the bounds slowly.
         log_probability = np.log(probability)
         at_low, at_high = (
             (self._log(low) if low > 0 else 0.0) - log_probability,
@@ -147,14 +147,14 @@ class Studentised:
                     break
         return float(low if abs(at_low) < abs(at_high) else high)
 
-    def _isf_of_many(self, probability: Floats) -> Floats:
+    def _isf_by_bisection(self, probability: Floats) -> Floats:
         low, high = np.zeros_like(probability), np.full_like(probability, 8.0)
-        while (short := self._interpolated(high) > probability).any():
-            high[short] *= 4
+        while (is_above_bound := self._interpolator(high) > probability).any():
+            high[is_above_bound] *= 4
         for _ in range(50):
             middle = (low + high) / 2
-            above = self._interpolated(middle) > probability
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
+            is_above = self._interpolator(middle) > probability
+            low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
         return high
 
     def _log(self, q: float) -> float:
@@ -163,11 +163,11 @@ class Studentised:
     def _exact(self, q: Floats) -> Floats:
         """Return E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
         df = self.df
-        if df > _AS_KNOWN:
+        if df > _INFINITE:
             return self._tail(q)
-        # The density in x = log S is exp(df (x - exp(2 x) / 2)); where is it negligible?
+        # Bounds beyond which the density in x = log S, exp(df (x - exp(2 x) / 2)), is negligible.
         if df > _LARGE:
-            # By Stirling's series: what is left of large numbers that are all but equal.
+            # Stirling's series avoids the difference of large, nearly equal numbers.
             log_constant = np.log(2) + np.log(df / (4 * np.pi)) / 2 - 1 / (6 * df)
             lower = -np.sqrt(3 * NEGLIGIBLE / df)
         else:
@@ -179,15 +179,15 @@ class Studentised:
         shift = 0.5 * np.log(df / (df + q**2 / 2))
         points = int(np.ceil((upper - lower - float(shift.min())) / step)) + 1
         out = np.empty_like(q)
-        for part in row_slices(q.size, points, 2**19):
-            lowest = lower + shift[part, None]
+        for rows in row_slices(q.size, points, 2**19):
+            lowest = lower + shift[rows, None]
             widths = (upper - lowest) / (points - 1)
             x = lowest + widths * np.arange(points)
             s = np.exp(x)
             density = np.exp(log_constant + df * (x - np.expm1(2 * x) / 2))
-            w = q[part, None] * s
-            tails = self._known(w.ravel()).reshape(w.shape)
-            out[part] = (tails * density).sum(axis=1) * widths[:, 0]
+            w = q[rows, None] * s
+            tails = self._interpolated_tail(w.ravel()).reshape(w.shape)
+            out[rows] = (tails * density).sum(axis=1) * widths[:, 0]
         return out
 
 
@@ -220,7 +220,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
 
     Notes
     -----
-    Ferro and Maistro (2024), equation 10. Both integrals go by the trapezoidal rule, which
+    Ferro and Maistro (2024), equation 10. Both integrals use the trapezoidal rule, which
     converges exponentially for such integrands. Thousands of values are interpolated from a few
     hundred by Chebyshev polynomials.
 
@@ -236,7 +236,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
         t = np.maximum(values, 0) / np.sqrt(2)
         tail = 2 * (ndtr(-t) if np.isinf(df) else stdtr(df, -t))
         return np.asarray(np.where(values > 0, tail, np.where(np.isnan(values), np.nan, 1.0)))
-    return distribution(groups, float(df)).sf(values)
+    return range_distribution(groups, float(df)).sf(values)
 
 
 @overload
@@ -262,13 +262,13 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
     if not np.all((np.asarray(probability) > 0) & (np.asarray(probability) < 1)):
         raise PolicyError(f"probability must be between 0 and 1, got {probability}")
     if groups == 2:
-        found = -np.sqrt(2) * stdtrit(min(df, 1e300), np.asarray(probability) / 2)
-        return found if found.ndim else float(found)
-    return distribution(groups, float(df)).isf(probability)
+        quantile = -np.sqrt(2) * stdtrit(min(df, 1e300), np.asarray(probability) / 2)
+        return quantile if quantile.ndim else float(quantile)
+    return range_distribution(groups, float(df)).isf(probability)
 
 
 @lru_cache(maxsize=64)
-def distribution(groups: int, df: float) -> Studentised:
+def range_distribution(groups: int, df: float) -> Studentised:
     """Return the distribution; computed parts are cached."""
     return Studentised(partial(range_tail, groups=groups), df)
 
@@ -285,13 +285,13 @@ def range_tail(w: Floats, groups: int) -> Floats:
     weights = np.exp(log_density) * STEP
     below = ndtr(z)
     out = np.empty(w.shape)
-    for part in row_slices(w.size, z.size, 2**18):
-        # Of two close numbers the ratio: no digits are lost.
-        out[part] = any_of(groups - 1, ndtr(z - w[part, None]) / below) @ weights
+    for rows in row_slices(w.size, z.size, 2**18):
+        # The ratio of two close numbers, not their difference, loses no digits.
+        out[rows] = probability_of_any(groups - 1, ndtr(z - w[rows, None]) / below) @ weights
     return np.minimum(out, 1.0)
 
 
-def any_of(events: int, probability: Floats) -> Floats:
+def probability_of_any(events: int, probability: Floats) -> Floats:
     """Return the probability that any of independent events happens; no digits are lost."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(events * np.log1p(-np.minimum(probability, 1.0))))
@@ -324,61 +324,61 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     if len(pairs) == 1:
         pvalue = t_pvalue(t, model.df, alternative)
     else:
-        far = away(t, alternative)
-        pvalue = maximum_sf(far, len(pairs), model.df, two_sided=options.two_sided)
-    limits = partial(dunnett_interval, model, pairs, options.two_sided)
-    return Corrected(pvalue, statistic=t, interval=limits, holds_for=ALL_COMPARISONS)
+        distance = orient(t, alternative)
+        pvalue = maximum_sf(distance, len(pairs), model.df, two_sided=options.two_sided)
+    interval = partial(dunnett_interval, model, pairs, options.two_sided)
+    return Corrected(pvalue, statistic=t, interval=interval, holds_for=ALL_COMPARISONS)
 
 
 def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Bounds:
     if len(pairs) == 1:
         return model.interval(pairs, t_quantile(level, model.df))
     # Each bound of a one-sided test has half the error of two bounds.
-    beyond = 1 - level if two_sided else (1 - level) / 2
-    return model.interval(pairs, _maximum(len(pairs), two_sided, model.df).isf(beyond))
+    tail = 1 - level if two_sided else (1 - level) / 2
+    return model.interval(pairs, _maximum(len(pairs), two_sided, model.df).isf(tail))
 
 
 @lru_cache(maxsize=64)
 def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
     """Return the distribution of the largest t; computed parts are cached."""
-    return Studentised(partial(_tail, comparisons=comparisons, two_sided=two_sided), df)
+    return Studentised(partial(_maximum_tail, comparisons=comparisons, two_sided=two_sided), df)
 
 
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
     """Return P(largest t of 2 or more systems with one baseline >= t); df may be infinite."""
     out = _maximum(comparisons, two_sided, df).sf(t)
     if not two_sided:
-        low = np.flatnonzero(t <= 0)
-        if low.size:
-            # For negative values the tail is no longer close to a normal one: integrate over S.
-            out[low] = 1 - _below(t[low], comparisons, df)
+        negative = np.flatnonzero(t <= 0)
+        if negative.size:
+            # For values up to 0 the tail is no longer close to a normal one: integrate over S.
+            out[negative] = 1 - _maximum_cdf(t[negative], comparisons, df)
     return out
 
 
-def _tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
-    """Return the same with known variance; the integral is over the baseline's variable."""
+def _maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
+    """Return P(largest >= w) with known variance; the integral is over the baseline's variable."""
     spread = np.sqrt(2) * np.minimum(w, FAR)[:, None]
     z = np.arange(-REACH - spread.max(initial=0.0), REACH + STEP, STEP)
     weights = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * STEP
     out = np.empty(spread.shape[0])
-    for part in row_slices(out.size, z.size, 2**18):
-        beyond = ndtr(-z - spread[part])
+    for rows in row_slices(out.size, z.size, 2**18):
+        probability = ndtr(-z - spread[rows])
         if two_sided:
-            beyond = beyond + ndtr(z - spread[part])
-        out[part] = any_of(comparisons, beyond) @ weights
+            probability = probability + ndtr(z - spread[rows])
+        out[rows] = probability_of_any(comparisons, probability) @ weights
     return np.minimum(out, 1.0)
 
 
-def _below(t: Floats, comparisons: int, df: float) -> Floats:
+def _maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
     """Return P(largest < t) for t up to 0, by symmetry a small number."""
     if np.isinf(df):
-        return 1 - _tail(t, comparisons, two_sided=False)
+        return 1 - _maximum_tail(t, comparisons, two_sided=False)
     x = np.linspace(-1, 1, 201) * 9 / np.sqrt(2 * df) if df > 20 else np.linspace(-8, 2, 801)
     s = np.exp(x)
     log_density = df * (x - s**2 / 2)
     weights = np.exp(log_density - log_density.max())
     weights /= weights.sum()
-    inner = 1 - _tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
+    inner = 1 - _maximum_tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
     return np.asarray(inner.reshape(t.size, -1) @ weights)
 
 
@@ -404,18 +404,18 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     """
     model, groups = outcome.of_model, outcome.of_model.means.size
     q = ratio(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
-    # Before the quantile: the last bits of both depend on what the distribution computed first.
+    # Before the quantile: the last bits of both depend on which is computed first.
     pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))
-    halves = None
+    half_widths = None
     if model.balanced:
         quantile = studentised_range_isf(options.alpha, groups, model.df)
-        halves = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
+        half_widths = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
     return Corrected(
         pvalue,
         statistic=q,
         interval=partial(tukey_interval, model, pairs),
         holds_for=TOGETHER,
-        half_widths=halves,
+        half_widths=half_widths,
     )
 
 

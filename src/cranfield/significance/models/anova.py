@@ -2,8 +2,8 @@
 
 A topic without relevant documents in a shard has no score there, for any system. So every system
 has the same cells (topic, shard), and the model falls into two parts that are orthogonal: the means
-over systems, with topic, shard and their interaction; and what each system is above that mean, with
-its own additive part of topic and shard. All systems share one small least squares problem.
+over systems, with topic, shard and their interaction; and the deviations of each system from them,
+with their own additive effects of topic and shard. All systems share one least squares problem.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    by_group,
+    difference_pvalues,
+    group_means,
     mid_ranks,
-    p_of,
-    ranked_together,
+    rank_all,
     ratio,
     t_interval,
 )
-from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 
-FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order
+FACTORS = ("Topic", "System", "Shard")  # names of the axes of scores
 
 
 def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACTORS) -> AnovaTable:
@@ -45,26 +45,26 @@ def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACT
     An effect is the mean of a cell above the grand mean and the effects of the terms before it
     that lie within its own. So `Topic:Shard` without `Shard` is of shards nested in topics.
     """
-    fitted = grand = np.asarray(values.mean()).reshape((1,) * values.ndim)
+    fitted = grand_mean = np.asarray(values.mean()).reshape((1,) * values.ndim)
     effects: dict[str, Floats] = {}
     factors: dict[str, tuple[float, float]] = {}
     means: dict[str, Floats] = {}
     for term in terms:
         names = term.split(":")
-        others = tuple(k for k in range(values.ndim) if factors_of_axes[k] not in names)
-        of_cells = values.mean(axis=others, keepdims=True)
-        within = [one for one in effects if set(one.split(":")) < set(names)]
-        effect = of_cells - grand - sum(effects[one] for one in within)
-        df = of_cells.size - 1.0 - sum(factors[one][1] for one in within)
+        axes = tuple(k for k in range(values.ndim) if factors_of_axes[k] not in names)
+        cell_means = values.mean(axis=axes, keepdims=True)
+        nested = [other for other in effects if set(other.split(":")) < set(names)]
+        effect = cell_means - grand_mean - sum(effects[other] for other in nested)
+        df = cell_means.size - 1.0 - sum(factors[other][1] for other in nested)
         effects[term] = effect
         factors[term] = values.size / effect.size * float((effect**2).sum()), df
         fitted = fitted + effect
         if len(names) == 1:
-            means[term] = of_cells.ravel()
+            means[term] = cell_means.ravel()
     fitted = np.broadcast_to(fitted, values.shape)
     names_of_terms = (term.lower() if factors_of_axes is FACTORS else term for term in terms)
     df_error = values.size - 1.0 - math.fsum(df for _, df in factors.values())
-    return made_table(
+    return make_table(
         f"score ~ {' + '.join(names_of_terms)}",
         factors,
         (float(((values - fitted) ** 2).sum()), df_error),
@@ -76,80 +76,81 @@ def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACT
 
 def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     """Analyse scores with gaps by type II sums of squares; also return the number of cells."""
-    topics, shards = known_cells(values)
+    topics, shards = scored_cells(values)
     systems = values.shape[1]
     cells = values[topics, :, shards]
-    mean = cells.mean(axis=1)
-    above = cells - mean[:, None]
-    both = np.concatenate([mean[:, None], above], axis=1)
-    by_topic, t = _left_over(both, topics)
-    by_shard, k = _left_over(both, shards)
-    fit, rank = _additive(both, topics, shards)
-    left = ((both - fit) ** 2).sum(axis=0)
+    cell_means = cells.mean(axis=1)
+    deviations = cells - cell_means[:, None]
+    columns = np.concatenate([cell_means[:, None], deviations], axis=1)
+    by_topic, t = _sums_within(columns, topics)
+    by_shard, k = _sums_within(columns, shards)
+    fit, rank = _fit_additive(columns, topics, shards)
+    ss_error = ((columns - fit) ** 2).sum(axis=0)
     df_error = (systems - 1.0) * (len(cells) - rank)
     if df_error <= 0:
         raise CranfieldError("too few topics have scores in several shards to estimate an error")
-    of_systems = cells.mean(axis=0)
+    system_means = cells.mean(axis=0)
+    ss_system = len(cells) * float(((system_means - cell_means.mean()) ** 2).sum())
     fitted = np.full(values.shape, np.nan)
-    fitted[topics, :, shards] = mean[:, None] + fit[:, 1:]
-    table = made_table(
+    fitted[topics, :, shards] = cell_means[:, None] + fit[:, 1:]
+    table = make_table(
         "score ~ topic + system + shard + topic:system + topic:shard + system:shard",
         {
-            "Topic": (systems * (by_shard[0] - left[0]), rank - k),
-            "System": (len(cells) * float(((of_systems - mean.mean()) ** 2).sum()), systems - 1.0),
-            "Shard": (systems * (by_topic[0] - left[0]), rank - t),
-            "Topic:System": (float((by_shard - left)[1:].sum()), (systems - 1.0) * (rank - k)),
-            "Topic:Shard": (systems * left[0], len(cells) - rank),
-            "System:Shard": (float((by_topic - left)[1:].sum()), (systems - 1.0) * (rank - t)),
+            "Topic": (systems * (by_shard[0] - ss_error[0]), rank - k),
+            "System": (ss_system, systems - 1.0),
+            "Shard": (systems * (by_topic[0] - ss_error[0]), rank - t),
+            "Topic:System": (float((by_shard - ss_error)[1:].sum()), (systems - 1.0) * (rank - k)),
+            "Topic:Shard": (systems * ss_error[0], len(cells) - rank),
+            "System:Shard": (float((by_topic - ss_error)[1:].sum()), (systems - 1.0) * (rank - t)),
         },
-        (float(left[1:].sum()), df_error),
+        (float(ss_error[1:].sum()), df_error),
         values=values,
         fitted=fitted,
         means={
-            "Topic": _means(mean, topics, values.shape[0]),
-            "System": of_systems,
-            "Shard": _means(mean, shards, values.shape[2]),
+            "Topic": _means_by_group(cell_means, topics, values.shape[0]),
+            "System": system_means,
+            "Shard": _means_by_group(cell_means, shards, values.shape[2]),
         },
     )
     return table, len(cells)
 
 
-def known_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return topic and shard of each cell that has scores, which are of all systems or of none."""
-    missing = np.isnan(values)
-    if (missing.any(axis=1) != missing.all(axis=1)).any():
-        raise CranfieldError("some systems have no score where others have one, in the same shard")
-    topics, shards = np.nonzero(~missing.any(axis=1))
+def scored_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return topic and shard of each cell with scores; a cell has scores of all systems or none."""
+    is_missing = np.isnan(values)
+    if (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
+        raise CranfieldError("some systems lack scores that others have, in the same shard")
+    topics, shards = np.nonzero(~is_missing.any(axis=1))
     return topics, shards
 
 
-def _means(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
-    """Return the mean by group; NaN for a group that is empty."""
+def _means_by_group(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
+    """Return the mean by group; NaN for an empty group."""
     count = np.bincount(group, minlength=groups)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(group, values, minlength=groups) / count)
 
 
-def _left_over(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
+def _sums_within(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
     """Return the sum of squares within groups, by column, and the number of groups."""
-    code, counts, means = by_group(columns, group)
+    code, counts, means = group_means(columns, group)
     return ((columns - means[code]) ** 2).sum(axis=0), float(counts.size)
 
 
-def _additive(
+def _fit_additive(
     columns: Floats, topics: NDArray[np.intp], shards: NDArray[np.intp]
 ) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
     _, shard = np.unique(shards, return_inverse=True)
-    # Topics are swept out; what is left is a problem as small as there are shards.
+    # Without the means of topics, the problem is as small as the number of shards.
     dummies = (shard[:, None] == np.arange(shard.max() + 1)).astype(np.float64)
 
-    def of_topics(matrix: Floats) -> Floats:
-        group, _, means = by_group(matrix, topics)
+    def topic_means(matrix: Floats) -> Floats:
+        group, _, means = group_means(matrix, topics)
         return means[group]
 
-    design = dummies - of_topics(dummies)
-    means = of_topics(columns)
+    design = dummies - topic_means(dummies)
+    means = topic_means(columns)
     # A basis of the few columns of the design is cheaper than a solution for each of the many.
     basis, sizes, _ = np.linalg.svd(design, full_matrices=False)
     basis = basis[:, sizes > 1e-10 * sizes[0]]
@@ -157,7 +158,9 @@ def _additive(
     return means + basis @ (basis.T @ (columns - means)), rank
 
 
-def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **more: Any) -> Outcome:
+def compare_by_model(
+    model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
+) -> Outcome:
     """Compare pairs by the model's t; `paired` if scores are of the same topics.
 
     The effect size of paired means is that of the pair alone, which does not depend on the other
@@ -177,29 +180,29 @@ def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **mo
         n = scores[pairs.first] + scores[pairs.second]
     return Outcome(
         statistic=t,
-        pvalue=p_of(t, error, model.df, options.alternative),
+        pvalue=difference_pvalues(t, error, model.df, options.alternative),
         effect=ratio(difference, unit),
         interval=partial(t_interval, difference, error, model.df),
         n=n,
         zeros=zeros,
         model=model,
-        **more,
+        **results,
     )
 
 
 def one_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by system, shape (topics, systems); NaN is a missing score."""
     counts = (~np.isnan(values)).sum(axis=0).astype(np.float64)
-    number, systems = counts.sum(), values.shape[1]
-    if number <= systems:
+    n_scores, systems = counts.sum(), values.shape[1]
+    if n_scores <= systems:
         raise CranfieldError("one-way ANOVA requires a system with at least two scores")
     means = np.nanmean(values, axis=0)
-    grand = np.nanmean(values)
+    grand_mean = np.nanmean(values)
     fitted = np.broadcast_to(means, values.shape)
-    table = made_table(
+    table = make_table(
         "score ~ system",
-        {"System": (float((counts * (means - grand) ** 2).sum()), systems - 1.0)},
-        (float(np.nansum((values - fitted) ** 2)), float(number - systems)),
+        {"System": (float((counts * (means - grand_mean) ** 2).sum()), systems - 1.0)},
+        (float(np.nansum((values - fitted) ** 2)), float(n_scores - systems)),
         values=values,
         fitted=fitted,
         means={"System": means},
@@ -208,7 +211,7 @@ def one_way(values: Floats) -> tuple[AnovaTable, Model]:
 
 
 def two_way(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by topic and system, at least two of each, every cell having one."""
+    """Analyse complete scores by topic and system, at least two of each."""
     topics, systems = values.shape
     if topics < 2:
         raise CranfieldError("two-way ANOVA requires at least two topics")
@@ -221,11 +224,11 @@ def two_way(values: Floats) -> tuple[AnovaTable, Model]:
 def two_way_model(values: Floats) -> Model:
     """Fit the model of topics and systems without its table, which takes longer."""
     topics, systems = values.shape
-    of_systems = values.mean(axis=0)
-    fitted = values.mean(axis=1)[:, None] + (of_systems - float(values.mean()))
+    system_means = values.mean(axis=0)
+    fitted = values.mean(axis=1)[:, None] + (system_means - float(values.mean()))
     df = (topics - 1.0) * (systems - 1)
     error = float(((values - fitted) ** 2).sum()) / df
-    return Model(of_systems, error, np.full(systems, float(topics)), df)
+    return Model(system_means, error, np.full(systems, float(topics)), df)
 
 
 def three_way(values: Floats) -> tuple[AnovaTable, Model]:
@@ -236,8 +239,8 @@ def three_way(values: Floats) -> tuple[AnovaTable, Model]:
         table, cells = three_way_with_gaps(values)
         counts = np.full(values.shape[1], float(cells))
     else:
-        both = ("Topic:System", "Topic:Shard", "System:Shard")
-        table = factorial(values, "Topic", "System", "Shard", *both)
+        interactions = ("Topic:System", "Topic:Shard", "System:Shard")
+        table = factorial(values, "Topic", "System", "Shard", *interactions)
         counts = np.full(values.shape[1], float(values.shape[0] * values.shape[2]))
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
@@ -245,17 +248,17 @@ def three_way(values: Floats) -> tuple[AnovaTable, Model]:
 Analysis = Callable[[Floats], tuple[AnovaTable, Model]]
 
 
-def compared_by(
+def compare_by_analysis(
     analysis: Analysis, pairs: Pairs, options: Options, *, paired: bool = True
 ) -> Outcome:
     """Compare pairs by the model of an analysis of variance."""
     table, model = analysis(pairs.scores)
-    return by_model(model, pairs, options, paired=paired, table=table)
+    return compare_by_model(model, pairs, options, paired=paired, table=table)
 
 
-def any_difference(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
+def reject_all(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
     """Reject for all pairs of systems with different means."""
-    outcome = compared_by(analysis, pairs, options)
+    outcome = compare_by_analysis(analysis, pairs, options)
     return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
 
 
@@ -268,7 +271,7 @@ ANOVA: dict[str, Any] = {
     "effect": "Cohen's d of the differences of the pair: their mean by their standard deviation",
     "interval": "difference of means",
 }
-"""What analyses of variance declare alike."""
+"""Declarations that analyses of variance share."""
 
 BOUND: dict[str, Any] = ANOVA | {
     "family": "bound",
@@ -281,13 +284,13 @@ BOUND: dict[str, Any] = ANOVA | {
     "correction": "none",
     "baseline_correction": "none",
 }
-"""What bounds of tests declare alike."""
+"""Declarations that bounds of tests share."""
 
 OF_ERROR: dict[str, Any] = {
     "effect": "mean difference by the standard deviation of the error of all systems",
     "effect_unit": "SD of error",
 }
-"""What tests whose effect sizes are in units of the error declare alike."""
+"""Declarations of tests with effect sizes in units of the error."""
 
 
 @declared_test(
@@ -310,7 +313,7 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     convention: With two systems it is the two-sample t-test. Systems may have scores for
         different numbers of topics; Tukey's HSD is then Tukey and Kramer's.
     """
-    return compared_by(one_way, pairs, options, paired=False)
+    return compare_by_analysis(one_way, pairs, options, paired=False)
 
 
 @declared_test(
@@ -341,7 +344,7 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
         and Geisser (1959) and by Huynh and Feldt (1976), as car for R does; Lecoutre's correction
         (1991) changes nothing where all topics are one group.
     """
-    return compared_by(two_way, pairs, options)
+    return compare_by_analysis(two_way, pairs, options)
 
 
 @declared_test("anova-2f", aliases=("md2f",), fit=two_way_model, **BOUND)
@@ -350,7 +353,7 @@ def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
 
     asks: Do the mean scores differ at all?
     """
-    return any_difference(two_way, pairs, options)
+    return reject_all(two_way, pairs, options)
 
 
 @declared_test(
@@ -361,20 +364,20 @@ def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
 
     asks: Do the mean scores over shards differ at all?
     """
-    return any_difference(three_way, pairs, options)
+    return reject_all(three_way, pairs, options)
 
 
 @dataclass(frozen=True)
 class Omnibus:
-    """Omnibus test: do the systems differ at all?"""
+    """Omnibus test, of the hypothesis that no systems differ."""
 
     name: str
     statistic: float
     df: float
     pvalue: float
-    effect: float  # how strong the differences are, from 0 to 1
+    effect: float  # effect size, from 0 to 1
     effect_name: str
-    ties: int = 0  # scores that share their rank
+    ties: int = 0  # number of scores with a tied rank
 
 
 @declared_test(
@@ -406,22 +409,22 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom.
     """
-    data = pairs.scores
-    ranks, ties, tied = ranked_together(data)
-    counts = (~np.isnan(data)).sum(axis=0).astype(np.float64)
-    number = counts.sum()
-    if number <= data.shape[1]:
+    scores = pairs.scores
+    ranks, ties, n_tied = rank_all(scores)
+    counts = (~np.isnan(scores)).sum(axis=0).astype(np.float64)
+    n_scores = counts.sum()
+    if n_scores <= scores.shape[1]:
         raise CranfieldError("the Kruskal-Wallis test requires a system with at least two scores")
     means = np.nansum(ranks, axis=0) / counts
-    variance = number * (number + 1) / 12 - ties / (12 * (number - 1))
-    spread = float((counts * (means - (number + 1) / 2) ** 2).sum())
+    variance = n_scores * (n_scores + 1) / 12 - ties / (12 * (n_scores - 1))
+    spread = float((counts * (means - (n_scores + 1) / 2) ** 2).sum())
     h = spread / variance if variance > 0 else 0.0
-    df = data.shape[1] - 1.0
+    df = scores.shape[1] - 1.0
     omnibus = Omnibus(
-        "H", h, df, float(chdtrc(df, h)), h / (number - 1), "epsilon squared", int(tied)
+        "H", h, df, float(chdtrc(df, h)), h / (n_scores - 1), "epsilon squared", int(n_tied)
     )
-    model = Model(means, float(variance), counts, np.inf, "mean rank", number + 1)
-    return by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
+    model = Model(means, float(variance), counts, np.inf, "mean rank", n_scores + 1)
+    return compare_by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
 
 
 @declared_test(
@@ -461,12 +464,12 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
         controlled only if all systems are equal; sign or signed-rank with holm test each pair by
         itself
     """
-    data = pairs.scores
-    topics, systems = data.shape
-    order = np.argsort(data, axis=1, kind="stable")
-    gap = np.full(topics, ROUNDING * np.abs(data).max(initial=0.0))
-    doubled, ties = mid_ranks(np.take_along_axis(data, order, axis=1), gap)
-    ranks = np.empty_like(data)
+    scores = pairs.scores
+    topics, systems = scores.shape
+    order = np.argsort(scores, axis=1, kind="stable")
+    gap = np.full(topics, ROUNDING * np.abs(scores).max(initial=0.0))
+    doubled, ties = mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
+    ranks = np.empty_like(scores)
     np.put_along_axis(ranks, order, doubled / 2, axis=1)
     means = ranks.mean(axis=0)
     variance = systems * (systems + 1) / 12 - ties.sum() / (12 * topics * (systems - 1))
@@ -474,9 +477,9 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     variance = variance if variance > 1e-9 else 0.0
     chi2 = spread / variance if variance else 0.0
     df = systems - 1.0
-    tied = int((np.diff(doubled, axis=1) == 0).sum())
+    n_tied = int((np.diff(doubled, axis=1) == 0).sum())
     p = float(chdtrc(df, chi2))
-    omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (topics * df), "Kendall's W", tied)
+    omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (topics * df), "Kendall's W", n_tied)
     counts = np.full(systems, float(topics))
     model = Model(means, float(variance), counts, np.inf, "mean rank", systems + 1)
-    return by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})
+    return compare_by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})

@@ -48,30 +48,30 @@ class Sphericity:
 def sphericity(values: Floats, f: float) -> Sphericity | None:
     """Correct the F of systems; values have shape (topics, systems) and no gaps."""
     topics, systems = values.shape
-    rest = values - values.mean(axis=1, keepdims=True)
-    rest -= rest.mean(axis=0)
-    if systems < 3 or np.isnan(f) or not rest.any():
+    residuals = values - values.mean(axis=1, keepdims=True)
+    residuals -= residuals.mean(axis=0)
+    if systems < 3 or np.isnan(f) or not residuals.any():
         return None
-    gg, hf = epsilons(rest)
-    df = np.array([gg, hf]) * (systems - 1.0)
+    greenhouse_geisser, huynh_feldt = epsilons(residuals)
+    df = np.array([greenhouse_geisser, huynh_feldt]) * (systems - 1.0)
     p = fdtrc(df, df * (topics - 1), f) if np.isfinite(f) else np.zeros(2)
-    return Sphericity(gg, hf, float(p[0]), float(p[1]))
+    return Sphericity(greenhouse_geisser, huynh_feldt, float(p[0]), float(p[1]))
 
 
-def epsilons(rest: Floats) -> tuple[float, float]:
+def epsilons(residuals: Floats) -> tuple[float, float]:
     """Return both estimates from scores without the effects of topics and systems.
 
     The sums over eigenvalues are a trace and a norm, of the smaller of the two products.
     """
-    topics, systems = rest.shape
-    rest = rest / np.abs(rest).max()
-    product = rest @ rest.T if topics < systems else rest.T @ rest
-    most = systems - 1.0
-    gg = float(np.trace(product) ** 2 / (most * (product**2).sum()))
-    above, below = topics * most * gg - 2, most * (topics - 1 - most * gg)
-    # Equal eigenvalues, as many as there can be: nothing speaks against sphericity; of two topics
-    # there is one only, which says nothing.
-    hf = above / below if below > 1e-9 * most * topics else 1.0 if topics > 2 else gg
+    topics, systems = residuals.shape
+    residuals = residuals / np.abs(residuals).max()
+    product = residuals @ residuals.T if topics < systems else residuals.T @ residuals
+    df = systems - 1.0
+    gg = float(np.trace(product) ** 2 / (df * (product**2).sum()))
+    numerator, denominator = topics * df * gg - 2, df * (topics - 1 - df * gg)
+    # All eigenvalues are equal, which is sphericity; two topics have only one eigenvalue, which
+    # shows nothing.
+    hf = numerator / denominator if denominator > 1e-9 * df * topics else 1.0 if topics > 2 else gg
     return gg, min(1.0, max(gg, hf))
 
 
@@ -82,7 +82,7 @@ HEAD = (
     Cell("omega^2", latex=r"$\hat{\omega}^2$", html="<i>ω</i><sup>2</sup>"),
     "effect",
 )
-"""Names of the columns."""
+"""Titles of the columns."""
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
 """Lowest omega squared of each label of effect size (Rutherford, 2011)."""
@@ -107,9 +107,9 @@ class AnovaTable(Result):
     grand_mean
         Mean of all scores.
     fitted, residuals
-        What the model predicts and what it leaves over, in the shape of the scores.
+        Predictions of the model, and scores minus predictions, in the shape of the scores.
     dropped
-        Cells without a score that the model did without.
+        Number of cells without a score, which are not part of the fit.
     sphericity
         Correction of the F of systems for unequal variances of differences; None if the model does
         not compare systems topic by topic.
@@ -128,7 +128,8 @@ class AnovaTable(Result):
         "F": Column("F statistic; null for Error and Total."),
         "p": Column("p-value of F; null where F is.", pvalue=True),
         "omega2": Column(
-            "Estimated strength of association omega squared, from 0 to 1; null where F is."
+            "Partial omega squared, of the variance that the other sources leave, from 0 to 1;"
+            " negative estimates are 0, null where F is."
         ),
     }
 
@@ -151,7 +152,7 @@ class AnovaTable(Result):
 
     @property
     def residuals(self) -> Floats:
-        """Scores minus what the model predicts."""
+        """Scores minus the predictions of the model."""
         return self.values - self.fitted
 
     @property
@@ -162,7 +163,7 @@ class AnovaTable(Result):
     def size(self, source: str) -> str:
         """Classify the effect of a factor as large, medium, small or negligible."""
         omega2 = self.omega2[self.sources.index(source)]
-        return next((word for least, word in SIZES if omega2 >= least), "negligible")
+        return next((word for threshold, word in SIZES if omega2 >= threshold), "negligible")
 
     def ss_of(self, source: str) -> float:
         """Return the sum of squares of a source."""
@@ -183,24 +184,24 @@ class AnovaTable(Result):
         """Degrees of freedom of the error."""
         return float(self.df[self.sources.index("Error")])
 
-    def tested(self, source: str, f: float, df_error: float, number: int) -> AnovaTable:
-        """Return the table with another F of a source, of `number` observations; NaN is none."""
+    def with_f(self, source: str, f: float, df_error: float, n_observations: int) -> AnovaTable:
+        """Return the table with another F of a source; NaN for no F."""
         k = self.sources.index(source)
-        p, omega2 = tail_and_strength(np.array([f]), self.df[k], df_error, number)
-        every = np.arange(len(self.sources)) == k
+        p, omega2 = p_and_omega2(np.array([f]), self.df[k], df_error, n_observations)
+        is_source = np.arange(len(self.sources)) == k
         return replace(
             self,
-            f=np.where(every, f, self.f),
-            p=np.where(every, p, self.p),
-            omega2=np.where(every, omega2, self.omega2),
+            f=np.where(is_source, f, self.f),
+            p=np.where(is_source, p, self.p),
+            omega2=np.where(is_source, omega2, self.omega2),
         )
 
     def heading(self) -> list[str]:
         """Return the model, estimated variances, and the corrected p-value of the systems."""
         lines = [f"Analysis of variance, {self.model}"]
         if self.components:
-            parts = (f"{name.lower()} {value:.4g}" for name, value in self.components.items())
-            lines.append(f"estimated variances: {', '.join(parts)}")
+            variances = (f"{name.lower()} {value:.4g}" for name, value in self.components.items())
+            lines.append(f"estimated variances: {', '.join(variances)}")
         if self.sphericity is not None:
             epsilon = self.sphericity
             lines.append(
@@ -220,23 +221,23 @@ class AnovaTable(Result):
         """Return the table for reading, with the size of each effect in words."""
         rows = []
         for k, source in enumerate(self.sources):
-            known = not np.isnan(self.f[k])
+            has_f = not np.isnan(self.f[k])
             rows.append(
                 [
                     source,
                     f"{self.ss[k]:.4f}",
                     f"{self.df[k]:.0f}",
                     "" if np.isnan(self.ms[k]) else f"{self.ms[k]:.4f}",
-                    f"{self.f[k]:.4f}" if known else "",
-                    shown_p(self.p[k]) if known else "",
-                    f"{self.omega2[k]:.4f}" if known else "",
-                    self.size(source) if known else "",
+                    f"{self.f[k]:.4f}" if has_f else "",
+                    shown_p(self.p[k]) if has_f else "",
+                    f"{self.omega2[k]:.4f}" if has_f else "",
+                    self.size(source) if has_f else "",
                 ]
             )
         return [Table("", HEAD, rows, (0, 7))]
 
 
-def made_table(
+def make_table(
     model: str,
     factors: Mapping[str, tuple[float, float]],
     error: tuple[float, float],
@@ -246,20 +247,20 @@ def made_table(
     means: Mapping[str, Floats],
 ) -> AnovaTable:
     """Compute mean squares, F, p and omega squared from sums of squares and degrees of freedom."""
-    number = int((~np.isnan(values)).sum())
-    grand = float(np.nanmean(values))
-    total = float(np.nansum((values - grand) ** 2))
-    # A model that leaves nothing but rounding leaves nothing.
-    least = 1e-24 * float(np.nansum(values**2))
+    n_scores = int((~np.isnan(values)).sum())
+    grand_mean = float(np.nanmean(values))
+    total = float(np.nansum((values - grand_mean) ** 2))
+    # Sums of squares within rounding error are 0.
+    tolerance = 1e-24 * float(np.nansum(values**2))
     ss = np.array([s for s, _ in factors.values()] + [error[0], total])
-    ss[ss <= least] = 0.0
-    df = np.array([d for _, d in factors.values()] + [error[1], float(number - 1)])
-    count = len(factors)
+    ss[ss <= tolerance] = 0.0
+    df = np.array([d for _, d in factors.values()] + [error[1], float(n_scores - 1)])
+    n_factors = len(factors)
     with np.errstate(divide="ignore", invalid="ignore"):
         ms = np.where(df > 0, ss / df, np.nan)
-        f = np.full(count + 2, np.nan)
-        f[:count] = ms[:count] / ms[count]
-    p, omega2 = tail_and_strength(f, df, df[count], number)
+        f = np.full(n_factors + 2, np.nan)
+        f[:n_factors] = ms[:n_factors] / ms[n_factors]
+    p, omega2 = p_and_omega2(f, df, df[n_factors], n_scores)
     ms[-1] = np.nan
     return AnovaTable(
         model=model,
@@ -271,19 +272,19 @@ def made_table(
         p=p,
         omega2=omega2,
         means=dict(means),
-        grand_mean=grand,
+        grand_mean=grand_mean,
         fitted=fitted,
         dropped=int(np.isnan(values).sum()),
         values=values,
     )
 
 
-def tail_and_strength(
-    f: Floats, df: Floats | float, df_error: float, number: int
+def p_and_omega2(
+    f: Floats, df: Floats | float, df_error: float, n_scores: int
 ) -> tuple[Floats, Floats]:
     """Return p and omega squared of values of F; NaN where F is."""
     with np.errstate(invalid="ignore"):
         p = np.where(np.isinf(f), 0.0, fdtrc(df, df_error, np.where(np.isinf(f), np.nan, f)))
-        above = df * (f - 1)
-        omega2 = np.where(np.isposinf(f), 1.0, np.maximum(0.0, above / (above + number)))
+        numerator = df * (f - 1)
+        omega2 = np.where(np.isposinf(f), 1.0, np.maximum(0.0, numerator / (numerator + n_scores)))
     return np.where(np.isnan(f), np.nan, p), np.where(np.isnan(f), np.nan, omega2)

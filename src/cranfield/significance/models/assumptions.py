@@ -19,7 +19,7 @@ from cranfield.significance.differences import ROUNDING
 
 NORMAL, EQUAL, ADDITIVE = "normal errors", "equal variances", "additive effects"
 
-MOST_SHAPIRO = 5000  # the p-value of Shapiro and Wilk's test is known up to so many residuals
+MAX_SHAPIRO = 5000  # residuals up to which Shapiro and Wilk's test has a p-value
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def normality_test(flat: Floats) -> Check:
     """Compute Shapiro and Wilk's test, or with many residuals D'Agostino and Pearson's."""
     from scipy import stats
 
-    if flat.size <= MOST_SHAPIRO:
+    if flat.size <= MAX_SHAPIRO:
         result = stats.shapiro(flat)
         return Check(NORMAL, "Shapiro-Wilk", float(result.statistic), float(result.pvalue))
     result = stats.normaltest(flat)
@@ -44,33 +44,32 @@ def normality_test(flat: Floats) -> Check:
 
 
 def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
-    """Compute Brown and Forsythe's and Bartlett's test over systems, or return the reason why
-    not."""
+    """Compute Brown and Forsythe's and Bartlett's test over systems, or return why they cannot."""
     from scipy import stats
 
-    varied = [np.ptp(column) > 0 for column in columns if column.size]
+    varies = [np.ptp(column) > 0 for column in columns if column.size]
     reason = ""
     if len(columns) < 2 or min(column.size for column in columns) < 3:
         reason = "which need two systems with three residuals each"
     elif len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * np.abs(e).max():
         # Residuals of two systems and their topics are each other's negatives.
         reason = "as residuals of two systems on the same topics always have equal variances"
-    elif not any(varied):
+    elif not any(varies):
         reason = "as no system's residuals vary"
     if reason:
         return f"tests of equal variances, {reason}", f"tests of equal variances, {reason}"
     result = stats.levene(*columns, center="median")
-    middle = Check(EQUAL, "Brown-Forsythe", float(result.statistic), float(result.pvalue))
-    if not all(varied):
-        return middle, "Bartlett's test, as the residuals of a system are all equal"
+    brown_forsythe = Check(EQUAL, "Brown-Forsythe", float(result.statistic), float(result.pvalue))
+    if not all(varies):
+        return brown_forsythe, "Bartlett's test, as the residuals of a system are all equal"
     result = stats.bartlett(*columns)
-    # Of equal variances the statistic is 0, or by rounding less, which has no p-value.
+    # Rounding may put the statistic of equal variances below 0, which has no p-value.
     p = 1.0 if np.isnan(result.pvalue) else float(result.pvalue)
-    return middle, Check(EQUAL, "Bartlett", float(result.statistic), p)
+    return brown_forsythe, Check(EQUAL, "Bartlett", float(result.statistic), p)
 
 
 def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
-    """Compute Tukey's test of non-additivity of an additive model, or return the reason why not."""
+    """Compute Tukey's test of non-additivity of an additive model, or return why it cannot."""
     name = "Tukey's test of non-additivity"
     if fitted is None:
         return f"{name}, which needs the fitted values"
@@ -78,11 +77,11 @@ def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
         return f"{name}, which needs a score of every system for every topic"
     a = fitted.mean(axis=1) - fitted.mean()
     b = fitted.mean(axis=0) - fitted.mean()
-    error = (e.shape[0] - 1) * (e.shape[1] - 1) - 1
-    near = 1e-9 * max(np.abs(fitted).max(), np.abs(e).max())
-    if np.abs(fitted - fitted.mean() - a[:, None] - b).max() > near:
+    df_error = (e.shape[0] - 1) * (e.shape[1] - 1) - 1
+    tolerance = 1e-9 * max(np.abs(fitted).max(), np.abs(e).max())
+    if np.abs(fitted - fitted.mean() - a[:, None] - b).max() > tolerance:
         return f"{name}, as the fitted values are not sums of topic and system effects"
-    if error < 1 or np.abs(a).max() <= near or np.abs(b).max() <= near:
+    if df_error < 1 or np.abs(a).max() <= tolerance or np.abs(b).max() <= tolerance:
         return (
             f"{name}, which needs two topics and two systems with different means, and three"
             " of either"
@@ -92,8 +91,8 @@ def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
         return f"{name}, as the model has no residual variation"
     explained = (a @ e @ b) ** 2 / ((a**2).sum() * (b**2).sum())
     with np.errstate(divide="ignore"):
-        f = explained / (max(residual_sum - explained, 0.0) / error)
-    pvalue = 0.0 if np.isinf(f) else float(fdtrc(1, error, f))
+        f = explained / (max(residual_sum - explained, 0.0) / df_error)
+    pvalue = 0.0 if np.isinf(f) else float(fdtrc(1, df_error, f))
     return Check(ADDITIVE, name, float(f), pvalue)
 
 
@@ -106,9 +105,9 @@ def normal_medians(n: int) -> Floats:
 
 
 ENOUGH_TOPICS = 20
-"""From so many topics on a test of means hardly depends on normality (Mendenhall and Sincich)."""
+"""Number of topics from which a test of means hardly depends on normality (Mendenhall, Sincich)."""
 
-LARGEST = 1e300  # of values that can be added up and subtracted
+MAX_VALUE = 1e300  # larger values cannot be added up
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,11 +124,11 @@ class Assumptions(Result):
     additivity
         Tukey's test of non-additivity, with one degree of freedom.
     skewness, kurtosis
-        Third and fourth standardised moment of the residuals; 3 is taken off the fourth. Both are
+        Third and fourth standardised moment of the residuals, the fourth minus 3. Both are
         0 for normal errors, and NaN when all residuals are equal.
     ordered, quantiles
-        The residuals in ascending order, and where a standard normal sample of that size has the
-        medians of its order statistics: the points of a quantile-quantile plot.
+        The residuals in ascending order, and the medians of the order statistics of a standard
+        normal sample of that size: the points of a quantile-quantile plot.
     variances
         Sample variance of the residuals of each system.
     topics, systems, alpha
@@ -166,14 +165,14 @@ class Assumptions(Result):
     @property
     def checks(self) -> tuple[Check, ...]:
         """The tests that were done."""
-        every = (self.normality, self.brown_forsythe, self.bartlett, self.additivity)
-        return tuple(check for check in every if check is not None)
+        tests = (self.normality, self.brown_forsythe, self.bartlett, self.additivity)
+        return tuple(check for check in tests if check is not None)
 
     @property
     def violated(self) -> tuple[str, ...]:
         """The assumptions that a test rejects; Bartlett's does not count."""
-        counting = (check for check in self.checks if check is not self.bartlett)
-        return tuple(check.assumption for check in counting if check.pvalue <= self.alpha)
+        checks = (check for check in self.checks if check is not self.bartlett)
+        return tuple(check.assumption for check in checks if check.pvalue <= self.alpha)
 
     @property
     def notes(self) -> list[str]:
@@ -183,19 +182,19 @@ class Assumptions(Result):
         (2012) there; of unequal variances they say that a balanced design is little affected, which
         holds for independent scores, and not for scores of the same topics (Huynh and Feldt, 1976).
         """
-        many = self.topics >= ENOUGH_TOPICS
+        has_many_topics = self.topics >= ENOUGH_TOPICS
         topics = counted(self.topics, "topic")
         lines = []
         if NORMAL in self.violated:
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
-            matters = (
+            advice = (
                 f"With {topics} a test of means hardly depends on it; many tests that are corrected"
                 " by Holm or Bonferroni may, as their p-values are small."
-                if many
+                if has_many_topics
                 else f"With {topics}, fewer than {ENOUGH_TOPICS}, it may matter: compare with a"
                 " randomisation test."
             )
-            lines.append(f"The errors are not normal ({shape}). {matters}")
+            lines.append(f"The errors are not normal ({shape}). {advice}")
         if EQUAL in self.violated:
             lines.append(
                 "The systems differ in variance. "
@@ -239,8 +238,7 @@ def check_assumptions(
     r"""Check the residuals of an analysis of variance.
 
     The tests assume that residuals are independent errors, which holds only approximately. With
-    many of them,
-    departures that are too small to matter are significant too.
+    many of them, departures that are too small to matter are significant too.
 
     .. math:: F = \frac{N}{(SS_e - N) / (df_e - 1)}, \quad
         N = \frac{\left(\sum_{ts} e_{ts} a_t b_s\right)^2}{\sum_t a_t^2 \sum_s b_s^2}
@@ -280,27 +278,29 @@ def check_assumptions(
     e, predicted = _arrays(residuals, fitted, alpha)
     flat = e[~np.isnan(e)]
     ordered = np.sort(flat)
-    own = [column[~np.isnan(column)] for column in e.T]
+    residuals_of = [column[~np.isnan(column)] for column in e.T]
     # No test depends on the unit; powers of very large or small residuals would overflow.
     unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat).max())[1]), 1023))
     e, flat = e / unit, flat / unit
     predicted = None if predicted is None else predicted / unit
-    columns = [column / unit for column in own]
+    columns = [column / unit for column in residuals_of]
     skewness = kurtosis = np.nan
     tests: list[Check | str] = [
         "tests of normality and of variances, as all residuals are equal"
     ] * 3
     if np.ptp(ordered) > 0:
         centred = flat - flat.mean()
-        second = (centred**2).mean()
-        skewness = float((centred**3).mean() / second**1.5)
-        kurtosis = float((centred**4).mean() / second**2 - 3)
+        variance = (centred**2).mean()
+        skewness = float((centred**3).mean() / variance**1.5)
+        kurtosis = float((centred**4).mean() / variance**2 - 3)
         tests = [normality_test(flat), *variance_tests(columns, e)]
     tests.append(additivity_test(e, predicted))
     with warnings.catch_warnings():
         # A system with one score has no variance.
         warnings.simplefilter("ignore", RuntimeWarning)
-        variances = np.array([column.var(ddof=1) if column.size else np.nan for column in own])
+        variances = np.array(
+            [column.var(ddof=1) if column.size else np.nan for column in residuals_of]
+        )
     normality, brown_forsythe, bartlett, additivity = (
         test if isinstance(test, Check) else None for test in tests
     )
@@ -335,15 +335,15 @@ def _arrays(
             f"fitted values must have the shape of the residuals, {e.shape}, got {predicted.shape}"
         )
     for values in (e, predicted):
-        if values is not None and np.nanmax(np.abs(values), initial=0.0) > LARGEST:
-            raise CranfieldError(f"residuals and fitted values must be at most {LARGEST:g}")
-    number = int((~np.isnan(e)).sum())
-    if number < 3:
+        if values is not None and np.nanmax(np.abs(values), initial=0.0) > MAX_VALUE:
+            raise CranfieldError(f"residuals and fitted values must be at most {MAX_VALUE:g}")
+    n_residuals = int((~np.isnan(e)).sum())
+    if n_residuals < 3:
         raise CranfieldError(
-            f"checks of assumptions require at least three residuals, got {number}"
+            f"checks of assumptions require at least three residuals, got {n_residuals}"
         )
     if predicted is not None:
-        # Residuals by rounding are 0.
+        # Residuals within rounding are 0.
         with np.errstate(over="ignore"):
             largest = np.nanmax(np.abs(e + predicted), initial=0.0)
         e = np.where(np.abs(e) <= ROUNDING * largest, 0.0, e)

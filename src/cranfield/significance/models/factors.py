@@ -1,9 +1,9 @@
-"""Analysis of variance with factors of one's own: the components of systems, on a grid."""
+"""Analysis of variance of the components of systems, on a full grid."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
@@ -22,9 +22,8 @@ from cranfield.significance.corrections.studentised import (
 from cranfield.significance.models.anova import factorial
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import as_scores
-from cranfield.sources.columns import columns_of_mapping, read_columns
-from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import Schema, spelt
+from cranfield.significance.system_table import read_system_table
+from cranfield.sources.schemas import spelt
 from cranfield.sources.values import ID
 
 TOPIC = "topic"
@@ -54,16 +53,7 @@ class FactorialAnova(Result):
     name: ClassVar[str] = "factors"
     columns: ClassVar[Mapping[str, Columns]] = {
         "effects": {
-            "source": Column("Factor or interaction, then Error and Total.", key=True),
-            "SS": Column("Sum of squares."),
-            "DF": Column("Degrees of freedom.", decimals=0),
-            "MS": Column("Mean square: SS divided by DF; null for Total."),
-            "F": Column("F statistic: MS over that of the error; null for Error and Total."),
-            "p": Column("p-value of F; null where F is.", pvalue=True),
-            "omega2": Column(
-                "Partial omega squared, of the variance that the other sources leave; negative"
-                " estimates are 0."
-            ),
+            **AnovaTable.columns,
             "omega2 of all": Column("Omega squared, as a proportion of all variance."),
         },
         "levels": {
@@ -100,11 +90,11 @@ class FactorialAnova(Result):
     systems: int
     alpha: float
     anova: AnovaTable
-    parts: Mapping[str, pl.DataFrame]
+    frames_by_name: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...] = ()
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        return dict(self.parts)
+        return dict(self.frames_by_name)
 
     def facts(self) -> dict[str, Any]:
         grid = {name: list(levels) for name, levels in self.factors.items()}
@@ -112,10 +102,10 @@ class FactorialAnova(Result):
 
     def heading(self) -> list[str]:
         """Return two lines: the model, and the grid."""
-        of = f"{self.measure}: " if self.measure else ""
+        measure = f"{self.measure}: " if self.measure else ""
         grid = " x ".join(f"{len(levels)} {name}" for name, levels in self.factors.items())
         return [
-            f"{of}analysis of variance, {self.anova.model}",
+            f"{measure}analysis of variance, {self.anova.model}",
             f"{counted(self.topics, 'topic')} x {grid}; interactions with topics are the error",
         ]
 
@@ -137,7 +127,7 @@ def factorial_anova(
     Parameters
     ----------
     scores
-        Scores of one measure: :class:`Scores`, or what can be read as such.
+        Scores of one measure: :class:`Scores`, or any input that can be read as such.
     factors
         The level of each factor, by system: a file or data frame with a column `system` and a
         column for each factor, or a mapping `{system: {factor: level}}`.
@@ -178,39 +168,39 @@ def factorial_anova(
     ...     "a": {"stem": "none", "model": "bm25"}, "b": {"stem": "porter", "model": "bm25"},
     ...     "c": {"stem": "none", "model": "dense"}, "d": {"stem": "porter", "model": "dense"},
     ... }
-    >>> found = factorial_anova(scores, grid)
-    >>> found.to_polars()["source"].to_list()
+    >>> anova = factorial_anova(scores, grid)
+    >>> anova.to_polars()["source"].to_list()
     ['topic', 'stem', 'model', 'stem:model', 'Error', 'Total']
-    >>> found.to_polars()["F"].round(1).to_list()[:4]
+    >>> anova.to_polars()["F"].round(1).to_list()[:4]
     [23.4, 72.6, 29.4, 5.4]
     """
     check_arguments(factorial_anova, locals())
-    ready = as_scores(scores).over_shards()
-    levels, notes = _levels_by_system(factors, ready.systems)
+    table = as_scores(scores).over_shards()
+    levels, notes = _levels_by_system(factors, table.systems)
     grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}
-    for name in [name for name, found in grid.items() if len(found) == 1]:
+    for name in [name for name in grid if len(grid[name]) == 1]:
         notes.append(f"{name} has one level ({grid.pop(name)[0]}) and is not analysed")
     if not grid:
         raise InputError("expected a factor with two levels or more", source="table of systems")
-    cube = _cube(ready.values, ready.systems, levels, grid)
-    whole = ~np.isnan(cube).any(axis=tuple(range(1, cube.ndim)))
-    if missing := int((~whole).sum()):
-        notes.append(f"{counted(missing, 'topic')} without a score of every system excluded")
-    if whole.sum() < 2:
+    cube = _cube(table.values, table.systems, levels, grid)
+    is_complete = ~np.isnan(cube).any(axis=tuple(range(1, cube.ndim)))
+    if n_incomplete := int((~is_complete).sum()):
+        notes.append(f"{counted(n_incomplete, 'topic')} without a score of every system excluded")
+    if is_complete.sum() < 2:
         raise CranfieldError(
-            f"expected two topics or more with a score of every system, got {whole.sum()}"
+            f"expected two topics or more with a score of every system, got {is_complete.sum()}"
         )
-    table = _analysed(cube[whole], tuple(grid))
-    if not table.ms_error:
+    anova = _analyse(cube[is_complete], tuple(grid))
+    if not anova.ms_error:
         notes.append("the model leaves no error: no difference has a p-value")
     return FactorialAnova(
-        ready.measure or "",
+        table.measure or "",
         grid,
-        int(whole.sum()),
-        len(ready.systems),
+        int(is_complete.sum()),
+        len(table.systems),
         alpha,
-        table,
-        _parts(table, cube[whole], grid, alpha),
+        anova,
+        _frames(anova, cube[is_complete], grid, alpha),
         tuple(notes),
     )
 
@@ -219,36 +209,21 @@ def _levels_by_system(
     factors: Any, systems: Sequence[str]
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Return the levels of each factor in order of systems, and notes."""
-    if isinstance(factors, Mapping) and all(isinstance(v, Mapping) for v in factors.values()):
-        factors = [{"system": system, **levels} for system, levels in factors.items()]
-    kind = "table of systems"
-    first = FileColumn("system", ID)
-    schema = Schema(kind, (first,), mapping=columns_of_mapping(kind), asked=True, decisive=())
-    columns = read_columns(factors, schema)
-    if "system" in map(spelt, columns.names):
-        # A factor may be called model or run, which are usual names for a system.
-        first = FileColumn("system", ID, None)
-    schema = replace(schema, columns=(first,))
-    place = schema.places(columns.names, columns.source)["system"]
-    names = [str(name) for k, name in enumerate(columns.names) if k != place]
-    if clash := [name for name in names if spelt(name) in {TOPIC, "error", "total"}]:
-        raise InputError(f"a factor cannot be called {quoted(clash[0])}", source=columns.source)
-    whole = replace(schema, columns=(first, *(FileColumn(name, ID, None) for name in names)))
-    table = columns.table(whole)
-    table.refuse(
-        table.frame["system"].is_duplicated(),
-        lambda row: f"system {quoted(row['system'])} occurs twice",
-    )
-    rows = {row["system"]: row for row in table.frame.iter_rows(named=True)}
-    if without := [system for system in systems if system not in rows]:
-        listed = some_of(map(quoted, without), 3)
+    title = "table of systems"
+    system_table = read_system_table(factors, title, ID, systems)
+    source = system_table.table.source
+    for name in system_table.names:
+        if spelt(name) in {TOPIC, "error", "total"}:
+            raise InputError(f"a factor cannot be called {quoted(name)}", source=source)
+    rows = system_table.rows
+    if absent := [system for system, row in zip(systems, rows, strict=True) if row is None]:
+        listed = some_of(map(quoted, absent), 3)
         raise InputError(
-            f"{counted(len(without), 'system')} without levels: {listed}", source=table.source
+            f"{counted(len(absent), 'system')} without levels: {listed}", source=source
         )
-    notes = []
-    if unknown := len(rows) - len(systems):
-        notes.append(f"{counted(unknown, 'row')} of {table.source} of systems without scores")
-    return {name: [rows[system][name] for system in systems] for name in names}, notes
+    frame = system_table.table.frame
+    levels = {name: frame[name].gather(rows).to_list() for name in system_table.names}
+    return levels, list(system_table.notes)
 
 
 def _cube(
@@ -258,23 +233,24 @@ def _cube(
     grid: Mapping[str, Sequence[str]],
 ) -> Floats:
     """Return scores by topic and the level of each factor; refuse what is not a full grid."""
-    shape = [len(found) for found in grid.values()]
-    places = [[grid[name].index(level) for level in levels[name]] for name in grid]
-    cells = np.ravel_multi_index(tuple(np.array(places)), shape)
+    shape = [len(factor_levels) for factor_levels in grid.values()]
+    codes = [[grid[name].index(level) for level in levels[name]] for name in grid]
+    cells = np.ravel_multi_index(tuple(np.array(codes)), shape)
     size = int(np.prod(shape))
     counts = np.bincount(cells, minlength=size)
-    for wrong, says in ((counts == 0, "no system"), (counts > 1, "several systems")):
-        if wrong.any():
-            at = np.unravel_index(int(wrong.argmax()), shape)
+    for is_wrong, count in ((counts == 0, "no system"), (counts > 1, "several systems")):
+        if is_wrong.any():
+            position = np.unravel_index(int(is_wrong.argmax()), shape)
             combination = ", ".join(
-                f"{name} {quoted(grid[name][int(k)])}" for name, k in zip(grid, at, strict=True)
+                f"{name} {quoted(grid[name][int(k)])}"
+                for name, k in zip(grid, position, strict=True)
             )
-            which = np.flatnonzero(cells == wrong.argmax())
-            named = some_of([quoted(systems[int(k)]) for k in which], 3)
-            behind = f" ({named})" if named else ""
+            members = np.flatnonzero(cells == is_wrong.argmax())
+            listed = some_of([quoted(systems[int(k)]) for k in members], 3)
+            suffix = f" ({listed})" if listed else ""
             raise InputError(
                 f"expected a full grid of {' x '.join(map(str, shape))} systems; {combination} has"
-                f" {says}{behind}",
+                f" {count}{suffix}",
                 source="table of systems",
             )
     cube = np.empty((len(values), size))
@@ -282,28 +258,30 @@ def _cube(
     return cube.reshape(len(values), *shape)
 
 
-def _analysed(cube: Floats, names: tuple[str, ...]) -> AnovaTable:
+def _analyse(cube: Floats, names: tuple[str, ...]) -> AnovaTable:
     """Analyse the effects of topics and of all factors and their interactions."""
     terms = [
-        ":".join(some) for size in range(1, len(names) + 1) for some in combinations(names, size)
+        ":".join(factors)
+        for size in range(1, len(names) + 1)
+        for factors in combinations(names, size)
     ]
     return factorial(cube, TOPIC, *terms, factors_of_axes=(TOPIC, *names))
 
 
 def tukey_pairs(
-    table: AnovaTable, factor: str, levels: Sequence[str], number: int, alpha: float
+    table: AnovaTable, factor: str, levels: Sequence[str], n_scores: int, alpha: float
 ) -> list[tuple[Any, ...]]:
     """Compare the levels of a factor by Tukey's HSD, from a table of a number of scores.
 
     Returns for each pair both levels, the difference of their means, the bounds of its interval, q
     (NaN without error) and p.
     """
-    means, error = table.means[factor], _error(table, levels, number)
-    width = error * studentised_range_isf(alpha, len(levels), table.df_error)
+    means, standard_error = table.means[factor], _standard_error(table, levels, n_scores)
+    width = standard_error * studentised_range_isf(alpha, len(levels), table.df_error)
     pairs = []
     for i, j in combinations(range(len(levels)), 2):
         difference = means[i] - means[j]
-        q = abs(difference) / error if error else np.nan
+        q = abs(difference) / standard_error if standard_error else np.nan
         p = float(studentised_range_sf(q, len(levels), table.df_error))
         pairs.append(
             (levels[i], levels[j], difference, difference - width, difference + width, q, p)
@@ -311,42 +289,55 @@ def tukey_pairs(
     return pairs
 
 
-def _error(table: AnovaTable, levels: Sequence[str], number: int) -> float:
+def _standard_error(table: AnovaTable, levels: Sequence[str], n_scores: int) -> float:
     """Return the standard error of the mean of a level."""
-    return float(np.sqrt(table.ms_error * len(levels) / number))
+    return float(np.sqrt(table.ms_error * len(levels) / n_scores))
 
 
-def _parts(
+def _frames(
     table: AnovaTable, cube: Floats, grid: Mapping[str, Sequence[str]], alpha: float
 ) -> dict[str, pl.DataFrame]:
-    """Return the four tables."""
+    """Return the frame of each table."""
     levels: list[tuple[Any, ...]] = []
     pairs: list[tuple[Any, ...]] = []
     cells: list[tuple[Any, ...]] = []
-    for name, found in grid.items():
+    for name, factor_levels in grid.items():
         means = table.means[name]
-        width = _error(table, found, cube.size) * studentised_range_isf(
-            alpha, len(found), table.df_error
+        width = _standard_error(table, factor_levels, cube.size) * studentised_range_isf(
+            alpha, len(factor_levels), table.df_error
         )
         levels += [
             (name, level, mean, mean - width / 2, mean + width / 2)
-            for level, mean in zip(found, means, strict=True)
+            for level, mean in zip(factor_levels, means, strict=True)
         ]
-        pairs += [(name, *pair) for pair in tukey_pairs(table, name, found, cube.size, alpha)]
-    for one, two in combinations(grid, 2):
-        axes = [1 + list(grid).index(name) for name in (one, two)]
+        pairs += [
+            (name, *pair) for pair in tukey_pairs(table, name, factor_levels, cube.size, alpha)
+        ]
+    for first, second in combinations(grid, 2):
+        axes = [1 + list(grid).index(name) for name in (first, second)]
         mean = cube.mean(axis=tuple(k for k in range(cube.ndim) if k not in axes))
-        added = table.means[one][:, None] + table.means[two] - table.grand_mean
+        additive = table.means[first][:, None] + table.means[second] - table.grand_mean
         for (i, j), value in np.ndenumerate(mean):
-            cells.append((f"{one}:{two}", grid[one][i], grid[two][j], value, value - added[i, j]))
-    declared = FactorialAnova.columns
+            cells.append(
+                (
+                    f"{first}:{second}",
+                    grid[first][i],
+                    grid[second][j],
+                    value,
+                    value - additive[i, j],
+                )
+            )
     frames = {
-        name: pl.DataFrame(rows, list(declared[name]), orient="row")
+        name: pl.DataFrame(rows, list(FactorialAnova.columns[name]), orient="row")
         for name, rows in {"levels": levels, "pairs": pairs, "cells": cells}.items()
         if rows
     }
     total = table.ss[-1] + table.ms_error
-    of_all = np.maximum(0.0, (table.ss - table.df * table.ms_error) / total if total else table.ss)
-    of_all = np.where(np.isnan(table.f), np.nan, of_all)
-    effects = table.to_polars().with_columns(pl.Series("omega2 of all", of_all).fill_nan(None))
+    omega2_of_all = np.maximum(
+        0.0, (table.ss - table.df * table.ms_error) / total if total else table.ss
+    )
+    omega2_of_all = np.where(np.isnan(table.f), np.nan, omega2_of_all)
+    effects = table.to_polars().with_columns(
+        pl.Series("omega2 of all", omega2_of_all).fill_nan(None)
+    )
     return {"effects": effects, **frames}

@@ -2,8 +2,8 @@
 
 A score is the sum of a fixed effect of the system and of random effects: of the topic, of topic and
 system, of topic and shard, and of the error. All systems have the same cells (topic, shard), so the
-model falls into two parts that are independent of each other: the means over systems, and what each
-system is above them. Both are one-way models of cells in random topics.
+model falls into two parts that are independent of each other: the means over systems, and the
+deviations of systems from them. Both are one-way models of cells in random topics.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    by_group,
+    group_means,
     ratio,
 )
 from cranfield.significance.models.anova import (
     ANOVA,
     OF_ERROR,
-    compared_by,
+    compare_by_analysis,
     factorial,
-    known_cells,
+    scored_cells,
     three_way,
     two_way,
     two_way_model,
 )
-from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
     DRAWN,
@@ -44,17 +44,17 @@ from cranfield.significance.resampling import (
     as_integers,
     bootstrap_t_interval,
     count_reaching,
-    monte_carlo,
+    monte_carlo_pvalues,
 )
 from cranfield.tabular import shown_p
 
 RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
-"""Variances between groups, by that within, near one of which is the likeliest."""
+"""Grid of the variance between groups, relative to that within, for the likelihood."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupsFit:
-    """The mean, its variance with degrees of freedom, and the two variances behind it."""
+    """The mean, its variance with degrees of freedom, and the variance components."""
 
     mean: Floats
     variance: float
@@ -72,35 +72,35 @@ class RandomGroups:
     Columns have means of their own and share both variances. They are a rotation of so many
     independent `copies` of this model: as many as there are, or one less where rows add up to 0.
 
-    `means`, shape (groups, columns), and `counts` are of the groups, `group` says which one a row
-    is of, and `centre` is the mean of all rows; `between` and `within` are sums of squares, of
-    which values up to `tolerance` are rounding.
+    `means`, shape (groups, columns), and `counts` are of the groups, `group` is that of each row,
+    and `centre` is the mean of all rows; `between` and `within` are sums of squares of deviations
+    above `tolerance`.
     """
 
     def __init__(
         self, rows: Floats, labels: NDArray[np.intp], copies: int, tolerance: float
     ) -> None:
         self.copies = copies
-        self.group, self.counts, self.means = by_group(rows, labels)
+        self.group, self.counts, self.means = group_means(rows, labels)
         self.centre = rows.mean(axis=0)
-        self.apart, residuals = self.means - self.centre, rows - self.means[self.group]
-        for part in (self.apart, residuals):
-            part[np.abs(part) <= tolerance] = 0.0
-        self.between = float((self.counts[:, None] * self.apart**2).sum())
+        self.deviations, residuals = self.means - self.centre, rows - self.means[self.group]
+        for values in (self.deviations, residuals):
+            values[np.abs(values) <= tolerance] = 0.0
+        self.between = float((self.counts[:, None] * self.deviations**2).sum())
         self.within = float((residuals**2).sum())
 
     def fit(self) -> GroupsFit:
         """Estimate by restricted maximum likelihood.
 
         In groups of one size the variance of the mean is that between groups, with the degrees of
-        freedom of so many groups, whether or not that is more than what is due to the error. In
+        freedom of so many groups, even if that is below the contribution of the error. In
         others it is the estimate, with degrees of freedom by Satterthwaite from the observed
         information, as lmerTest has them; a variance of 0 between groups then counts as known.
         """
         n, groups = self.counts, self.counts.size
         total, df = float(n.sum()), self.copies * (groups - 1.0)
-        products = self.apart @ self.apart.T
-        ratio = self._likeliest(products)
+        products = self.deviations @ self.deviations.T
+        ratio = self._estimate_ratio(products)
         if np.isinf(ratio):
             weights = np.ones(groups)
             between = _spread(products, weights[None, :])[0].item() / df
@@ -117,14 +117,14 @@ class RandomGroups:
             df = self.copies * (total - 1)
         elif np.isfinite(ratio):
             df = self._satterthwaite(weights, products / within, self.within / within)
-        mean = self.centre + weights @ self.apart / weights.sum()
+        mean = self.centre + weights @ self.deviations / weights.sum()
         return GroupsFit(mean, variance, df, between, within)
 
-    def _likeliest(self, products: Floats) -> float:
-        """Return the variance between groups by that within where the likelihood is largest."""
+    def _estimate_ratio(self, products: Floats) -> float:
+        """Return the ratio of the variances between and within groups of the largest likelihood."""
         if self.within == 0:
             return np.inf
-        if not self.apart.any():
+        if not self.deviations.any():
             return 0.0
         deviance, _ = self._profile(RATIOS, products)
         best = int(deviance.argmin())
@@ -147,22 +147,20 @@ class RandomGroups:
         n, total = self.counts, self.counts.sum()
         weights = n / (1 + n * ratios[:, None])
         spread, squares = _spread(products, weights)
-        together = weights.sum(axis=1)
+        sum_w = weights.sum(axis=1)
         residual_sum = self.within + spread
-        deviance = (
-            (total - 1) * np.log(residual_sum) - np.log(weights).sum(axis=1) + np.log(together)
-        )
-        falls = -(weights**2 * squares).sum(axis=1)
-        slope = (total - 1) * falls / residual_sum + together - (weights**2).sum(axis=1) / together
+        deviance = (total - 1) * np.log(residual_sum) - np.log(weights).sum(axis=1) + np.log(sum_w)
+        change = -(weights**2 * squares).sum(axis=1)
+        slope = (total - 1) * change / residual_sum + sum_w - (weights**2).sum(axis=1) / sum_w
         return deviance, slope
 
     def _satterthwaite(self, weights: Floats, products: Floats, within: float) -> float:
         """Return 2 E[V]^2 / Var[V] of the variance V of the mean; the unit is that within."""
         n, p, w, sum_w = self.counts, self.copies, weights, weights.sum()
-        share = w / sum_w
-        centred = products - (products @ share)[:, None]
-        centred = centred - share @ centred
-        # How weights change with both variances, and the deviance with weights.
+        proportions = w / sum_w
+        centred = products - (products @ proportions)[:, None]
+        centred = centred - proportions @ centred
+        # Derivatives of weights by both variances, and of the deviance by weights.
         change = -np.stack([w**2, w**2 / n])
         slope = p * (1 / sum_w - 1 / w) + np.diag(centred)
         curve = p * (np.diag(1 / w**2) - 1 / sum_w**2) - 2 * centred / sum_w
@@ -179,9 +177,9 @@ def _spread(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
     `products` are those of the rows, with each other; weights have shape (sets, rows).
     """
-    shares = weights / weights.sum(axis=1, keepdims=True)
-    to_mean = shares @ products
-    squares = np.diag(products) - 2 * to_mean + (to_mean * shares).sum(axis=1, keepdims=True)
+    proportions = weights / weights.sum(axis=1, keepdims=True)
+    to_mean = proportions @ products
+    squares = np.diag(products) - 2 * to_mean + (to_mean * proportions).sum(axis=1, keepdims=True)
     return (weights * squares).sum(axis=1), squares
 
 
@@ -222,7 +220,7 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
         variance of topics or of cells would be below 0 it is shown as 0, and the others stay;
         lme4 estimates them again under that bound, which may change errors by a tenth.
     """
-    return compared_by(random_topics, pairs, options)
+    return compare_by_analysis(random_topics, pairs, options)
 
 
 @declared_test(
@@ -251,24 +249,23 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
         `missing`. With gaps, sums of squares are of type II, by exact least squares. A note
         gives the F of random-topics beside its own.
     """
-    outcome = compared_by(three_way, pairs, options)
+    outcome = compare_by_analysis(three_way, pairs, options)
     assert outcome.table is not None
-    return replace(outcome, notes=only_these_topics(outcome.table, pairs.scores))
+    return replace(outcome, notes=fixed_topics_notes(outcome.table, pairs.scores))
 
 
-def only_these_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
-    """Return the note that a model with fixed topics is about these topics only, with the F of"
-    " random topics."""
+def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
+    """Return a note that results of fixed topics hold for these only, with F of random topics."""
     note = (
         "the results of this test hold for these topics only, as its error excludes the variation"
         " of differences between topics"
     )
-    narrow, wide = table.f_of("System"), random_topics(values)[0].f_of("System")
-    if not np.isnan([narrow, wide]).any():
+    fixed, random = table.f_of("System"), random_topics(values)[0].f_of("System")
+    if not np.isnan([fixed, random]).any():
         note += (
-            f": F of System is {narrow[0]:.4g} (p {shown_p(narrow[1])}) by the error, and"
-            f" {wide[0]:.4g} (p {shown_p(wide[1])}) by Topic:System, which holds for other topics"
-            " too"
+            f": F of System is {fixed[0]:.4g} (p {shown_p(fixed[1])}) by the error, and"
+            f" {random[0]:.4g} (p {shown_p(random[1])}) by Topic:System, which holds for other"
+            " topics too"
         )
     return (f"{note}; the test random-topics uses that F",)
 
@@ -276,69 +273,69 @@ def only_these_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
 def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or of none.
 
-    The error of a difference is of the differences between topics: of as many scores each, by the
-    mean square of topic and system; else by restricted maximum likelihood, which weighs topics by
-    their information, with Satterthwaite's degrees of freedom.
+    The error of a difference is its variation between topics: for topics of equally many scores,
+    the mean square of topic and system; otherwise by restricted maximum likelihood, which weights
+    topics by their information, with Satterthwaite's degrees of freedom.
     """
-    labels, shards = known_cells(values)
+    labels, shards = scored_cells(values)
     cells = values[labels, :, shards]
     systems = values.shape[1]
     if np.unique(labels).size < 2:
         raise CranfieldError("ANOVA with random topics requires at least two topics with scores")
     mean = cells.mean(axis=1, keepdims=True)
     tolerance = ROUNDING * float(np.abs(cells).max())
-    above = cells - mean
-    above[np.abs(above) <= tolerance] = 0.0
-    common = RandomGroups(mean, labels, 1, tolerance)
-    above_mean = RandomGroups(above, labels, systems - 1, tolerance)
-    common_fit, fit = common.fit(), above_mean.fit()
-    means = common_fit.mean + fit.mean
+    deviations = cells - mean
+    deviations[np.abs(deviations) <= tolerance] = 0.0
+    averages = RandomGroups(mean, labels, 1, tolerance)
+    contrasts = RandomGroups(deviations, labels, systems - 1, tolerance)
+    averages_fit, fit = averages.fit(), contrasts.fit()
+    means = averages_fit.mean + fit.mean
     fitted = np.full(values.shape, np.nan)
-    fitted[labels, :, shards] = mean + above_mean.means[above_mean.group]
-    groups, number = above_mean.counts.size, len(cells)
-    table = made_table(
+    fitted[labels, :, shards] = mean + contrasts.means[contrasts.group]
+    groups, n_cells = contrasts.counts.size, len(cells)
+    table = make_table(
         "score ~ system + (1|topic) + (1|topic:system) + (1|topic:shard)",
         {
-            "Topic": (systems * common.between, groups - 1.0),
-            "System": (float(number * (above_mean.centre**2).sum()), systems - 1.0),
-            "Topic:System": (above_mean.between, (groups - 1.0) * (systems - 1)),
-            "Topic:Shard": (systems * common.within, float(number - groups)),
+            "Topic": (systems * averages.between, groups - 1.0),
+            "System": (float(n_cells * (contrasts.centre**2).sum()), systems - 1.0),
+            "Topic:System": (contrasts.between, (groups - 1.0) * (systems - 1)),
+            "Topic:Shard": (systems * averages.within, float(n_cells - groups)),
         },
-        (above_mean.within, (number - groups) * (systems - 1.0)),
+        (contrasts.within, (n_cells - groups) * (systems - 1.0)),
         values=values,
         fitted=fitted,
         means={"System": means},
     )
-    # Topics without any score are none; the others have the same shards, or variations.
-    balanced = bool((above_mean.counts == above_mean.counts[0]).all())
+    # Topics without any score do not count; a balanced design has the same shards for all others.
+    is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
     explained = float((fit.mean**2).sum()) / (systems - 1)
     f = np.inf if explained > 0 else np.nan
     if fit.variance > 0:
         f = explained / fit.variance
-    by = "Topic:System"
-    if not balanced:
-        by = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
-    table = table.tested("Topic", np.nan, np.nan, number)
-    table = table.tested("System", f, fit.df, groups * systems)
+    denominator = "Topic:System"
+    if not is_balanced:
+        denominator = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
+    table = table.with_f("Topic", np.nan, np.nan, n_cells)
+    table = table.with_f("System", f, fit.df, groups * systems)
     table = replace(
         table,
-        components=_components(common_fit, fit, systems),
-        notes=(f"denominator of F: {by} for System, Error for the other effects",),
-        sphericity=sphericity(above_mean.means, f) if balanced else None,
+        components=_components(averages_fit, fit, systems),
+        notes=(f"denominator of F: {denominator} for System, Error for the other effects",),
+        sphericity=sphericity(contrasts.means, f) if is_balanced else None,
     )
     error = groups * fit.variance
     return table, Model(means, error, np.full(systems, float(groups)), fit.df)
 
 
-def _components(common: GroupsFit, apart: GroupsFit, systems: int) -> dict[str, float]:
-    """Take from the variances of means over systems what belongs to single systems."""
-    if np.isnan(apart.within):
+def _components(averages: GroupsFit, contrasts: GroupsFit, systems: int) -> dict[str, float]:
+    """Return the variance components, from the fits of means over systems and of deviations."""
+    if np.isnan(contrasts.within):
         return {}
     return {
-        "Topic": max(0.0, common.between - apart.between / systems),
-        "Topic:System": apart.between,
-        "Topic:Shard": max(0.0, common.within - apart.within / systems),
-        "Error": apart.within,
+        "Topic": max(0.0, averages.between - contrasts.between / systems),
+        "Topic:System": contrasts.between,
+        "Topic:Shard": max(0.0, averages.within - contrasts.within / systems),
+        "Error": contrasts.within,
     }
 
 
@@ -377,45 +374,45 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         interval is by the quantile of |t| over the same fits; of a one-sided test, by that of
         t.
     """
-    data = pairs.scores
-    if data.ndim == 3 and data.shape[2] < 2:
+    scores = pairs.scores
+    if scores.ndim == 3 and scores.shape[2] < 2:
         raise CranfieldError("bootstrap ANOVA of scores by shard requires at least two shards")
-    by_shard = data if data.ndim == 3 else data[:, :, None]
-    if data.ndim == 3:
+    by_shard = scores if scores.ndim == 3 else scores[:, :, None]
+    if scores.ndim == 3:
         # Shards are replicates.
-        table = factorial(data, "Topic", "System", "Topic:System")
+        table = factorial(scores, "Topic", "System", "Topic:System")
     else:
-        table, _ = two_way(data)
+        table, _ = two_way(scores)
     means = table.means["System"]
     difference = pairs.differences_of(means)
-    refits = Refits.drawn(table.residuals.reshape(by_shard.shape), options)
+    refits = Refits.draw(table.residuals.reshape(by_shard.shape), options)
     error = np.sqrt(table.ms_error)
     t = ratio(difference, np.full(len(pairs), error))
 
-    def count(part: tuple[slice, Pairs]) -> Indices:
-        where, block = part
-        statistics = refits.studentised(block, error)
-        return count_reaching(statistics, t[where], options.alternative, relative=RELATIVE)
+    def count(indexed_block: tuple[slice, Pairs]) -> Indices:
+        rows, block = indexed_block
+        statistics = refits.studentise(block, error)
+        return count_reaching(statistics, t[rows], options.alternative, relative=RELATIVE)
 
-    resampled = partial(refits.studentised, error=error)
+    resample = partial(refits.studentise, error=error)
     errors = np.full(len(pairs), error)
     blocks = list(pairs.slices(options.resamples, 2**17))
-    extreme = np.concatenate(in_threads(count, blocks, options.jobs))
+    n_extreme = np.concatenate(in_threads(count, blocks, options.jobs))
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo(extreme, options.resamples),
+        pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
         effect=t,
-        interval=partial(bootstrap_t_interval, pairs, difference, errors, resampled, options),
-        n=np.full(len(pairs), data.shape[0]),
+        interval=partial(bootstrap_t_interval, pairs, difference, errors, resample, options),
+        n=np.full(len(pairs), scores.shape[0]),
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,
-        notes=only_these_topics(table, data) if data.ndim == 3 else (),
+        notes=fixed_topics_notes(table, scores) if scores.ndim == 3 else (),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """The model fitted to residuals drawn anew.
+    """The model fitted to resampled residuals.
 
     `effects` are means of each system's drawn residuals, shape (systems, resamples); `errors` the
     roots of the mean square of the error of each fit, shape (resamples,).
@@ -425,25 +422,25 @@ class Refits:
     errors: Floats
 
     @classmethod
-    def drawn(cls, residuals: Floats, options: Options) -> Refits:
+    def draw(cls, residuals: Floats, options: Options) -> Refits:
         """Draw residuals, shape (topics, systems, shards), for every cell, and fit the model."""
         topics, systems, shards = residuals.shape
         flat = residuals.ravel()
-        # Twice the number, so that differences are exact too; the squares in a unit of their own.
+        # For twice the number of terms, so that differences are exact too.
         integers, unit = as_integers(flat, 2 * flat.size)
         squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
         effects = np.empty((systems, options.resamples))
         errors = np.empty(options.resamples)
         parts = list(row_slices(options.resamples, flat.size, DRAWN))
 
-        def draw(part: int) -> None:
-            random = stream(options.seed, part)
-            some = parts[part]
-            shape = (some.stop - some.start, systems, topics, shards)
-            drawn = random.integers(0, flat.size, size=shape)
-            values = integers[drawn]
-            of_systems = values.sum(axis=(2, 3))
-            total = squares[drawn].sum(axis=(1, 2, 3)) * square_unit
+        def refit(k: int) -> None:
+            random = stream(options.seed, k)
+            rows = parts[k]
+            shape = (rows.stop - rows.start, systems, topics, shards)
+            draws = random.integers(0, flat.size, size=shape)
+            values = integers[draws]
+            system_sums = values.sum(axis=(2, 3))
+            total = squares[draws].sum(axis=(1, 2, 3)) * square_unit
             if shards > 1:
                 # Each topic and system has a mean of its own.
                 explained = exact_squares(values.sum(axis=3), unit) / shards
@@ -451,17 +448,17 @@ class Refits:
             else:
                 explained = (
                     exact_squares(values.sum(axis=(1, 3)), unit) / systems
-                    + exact_squares(of_systems, unit) / topics
-                    - exact_squares(of_systems.sum(axis=1, keepdims=True), unit) / flat.size
+                    + exact_squares(system_sums, unit) / topics
+                    - exact_squares(system_sums.sum(axis=1, keepdims=True), unit) / flat.size
                 )
                 df = (topics - 1) * (systems - 1)
-            effects[:, some] = of_systems.T * (unit / (topics * shards))
-            errors[some] = np.sqrt(np.maximum(total - explained, 0.0) / df)
+            effects[:, rows] = system_sums.T * (unit / (topics * shards))
+            errors[rows] = np.sqrt(np.maximum(total - explained, 0.0) / df)
 
-        in_threads(draw, range(len(parts)), options.jobs)
+        in_threads(refit, range(len(parts)), options.jobs)
         return cls(effects, errors)
 
-    def studentised(self, pairs: Pairs, error: float) -> Floats:
+    def studentise(self, pairs: Pairs, error: float) -> Floats:
         """Return differences of effects by the error of their fit, shape (pairs, resamples)."""
         if error == 0:
             return np.zeros((len(pairs), self.errors.size))
@@ -474,7 +471,7 @@ class Refits:
 
 
 def exact_squares(sums: Floats, unit: float) -> Floats:
-    """Return the sum of the squares of each row, the same in whatever order they are added."""
+    """Return the sum of the squares of each row; it does not depend on their order."""
     squares = (sums.reshape(len(sums), -1) * unit) ** 2
     integers, square_unit = as_integers(squares, squares.shape[1])
     return np.asarray(integers.sum(axis=1) * square_unit)

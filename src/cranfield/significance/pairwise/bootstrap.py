@@ -26,7 +26,7 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    away,
+    orient,
     ratio,
 )
 from cranfield.significance.registry import Options, declared_correction, declared_test
@@ -37,10 +37,10 @@ from cranfield.significance.resampling import (
     as_integers,
     bootstrap_t_interval,
     count_reaching,
-    drawn_counts,
-    monte_carlo,
-    rank_of,
-    studentised,
+    draw_counts,
+    monte_carlo_pvalues,
+    studentise,
+    tail_rank,
     topic_counts,
 )
 
@@ -73,7 +73,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         of |t|, so that it excludes 0 exactly where p is at most alpha; of a one-sided test,
         from the quantile of t on its side. A resample without any variation counts as extreme.
     """
-    return _by_samples(pairs, options, by_error=True)
+    return _bootstrap_pairs(pairs, options, by_error=True)
 
 
 @declared_test(
@@ -102,60 +102,61 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         for all pairs, and for the test bootstrap. The interval is symmetric, from the quantile
         of the absolute value; of a one-sided test, from that of the mean on its side.
     """
-    return _by_samples(pairs, options, by_error=False)
+    return _bootstrap_pairs(pairs, options, by_error=False)
 
 
-def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
+def _bootstrap_pairs(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
     mean, deviation, zeros = pairs.moments()
     error = deviation / np.sqrt(pairs.topics) if by_error else np.ones(len(pairs))
     statistic = ratio(mean, error)
-    resampled = resampler(pairs, options, by_error)
+    resample = resampler(pairs, options, by_error)
 
-    def tested(part: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
-        where, block = part
-        statistics = resampled(block)
-        unlimited = np.isinf(statistics).sum(axis=1)
-        side = options.alternative
-        return count_reaching(statistics, statistic[where], side, relative=RELATIVE), unlimited
+    def test_block(indexed_block: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
+        rows, block = indexed_block
+        statistics = resample(block)
+        n_infinite = np.isinf(statistics).sum(axis=1)
+        alternative = options.alternative
+        n = count_reaching(statistics, statistic[rows], alternative, relative=RELATIVE)
+        return n, n_infinite
 
-    # A block's results fit into the cache, and a matrix product is worth its call.
+    # Blocks fit into the cache, and are large enough for a matrix product.
     parts = list(pairs.slices(options.resamples, 2**19))
-    count, unlimited = zip(*in_threads(tested, parts, options.jobs), strict=True)
+    n_extreme, n_infinite = zip(*in_threads(test_block, parts, options.jobs), strict=True)
 
     return Outcome(
         statistic=statistic,
-        pvalue=monte_carlo(np.concatenate(count), options.resamples),
+        pvalue=monte_carlo_pvalues(np.concatenate(n_extreme), options.resamples),
         effect=ratio(mean, deviation),
         interval=partial(paired_interval, pairs, mean, error, options, by_error),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
-        smallest_pvalues=monte_carlo(np.concatenate(unlimited), options.resamples),
+        smallest_pvalues=monte_carlo_pvalues(np.concatenate(n_infinite), options.resamples),
     )
 
 
 def paired_interval(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, by_error: bool, level: Level
 ) -> Bounds:
-    # Samples take far more memory than the scores: they are not kept.
-    again = resampler(pairs, options, by_error)
-    return bootstrap_t_interval(pairs, mean, error, again, options, level)
+    # Samples take far more memory than scores: they are drawn again.
+    resample = resampler(pairs, options, by_error)
+    return bootstrap_t_interval(pairs, mean, error, resample, options, level)
 
 
 def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
     """Draw topics; return a function from pairs to centred t or means, shape (pairs, samples)."""
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
-    # A resample without any variation is never discarded: it counts as extreme.
+    # A resample without variation is not discarded: it counts as extreme.
     extreme = -np.inf if options.alternative == "less" else np.inf
 
-    def resampled(block: Pairs) -> Floats:
+    def resample(block: Pairs) -> Floats:
         means, variances = CentredPairs(block).pairs.moments(counts)
         if not by_error:
             return means
         variances /= pairs.topics
-        return np.where(variances == 0, extreme, studentised(means, variances))
+        return np.where(variances == 0, extreme, studentise(means, variances))
 
-    return resampled
+    return resample
 
 
 @declared_test(
@@ -193,21 +194,21 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     model = Model(medians, np.nan, np.full(pairs.systems, float(pairs.topics)), np.inf, "median")
     difference = model.differences(pairs)
     low, high = np.quantile(pairs.values, [0.25, 0.75], axis=0)
-    count = np.concatenate(
+    n_extreme = np.concatenate(
         [
             count_reaching(
                 centred[block.first] - centred[block.second],
-                difference[where],
+                difference[rows],
                 options.alternative,
                 relative=RELATIVE,
             )
-            for where, block in pairs.slices(options.resamples)
+            for rows, block in pairs.slices(options.resamples)
         ]
     )
     _, _, zeros = pairs.moments()
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo(count, options.resamples),
+        pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
         effect=ratio(difference, np.full(len(pairs), (high - low).mean())),
         interval=partial(median_interval, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.topics),
@@ -222,15 +223,15 @@ def centred_medians(pairs: Pairs, options: Options) -> Floats:
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
     lower, upper = (pairs.topics + 1) // 2, pairs.topics // 2 + 1
 
-    def medians(scores: Floats) -> Floats:
+    def resample(scores: Floats) -> Floats:
         order = np.argsort(scores, kind="stable")
-        reached = np.cumsum(counts[:, order], axis=1)
-        ends: list[Indices] = [(reached >= rank).argmax(axis=1) for rank in (lower, upper)]
+        cumulative = np.cumsum(counts[:, order], axis=1)
+        ends: list[Indices] = [(cumulative >= rank).argmax(axis=1) for rank in (lower, upper)]
         ascending = scores[order]
         return np.asarray((ascending[ends[0]] + ascending[ends[1]]) / 2 - np.median(scores))
 
     columns = np.ascontiguousarray(pairs.values.T)
-    return np.array(in_threads(medians, list(columns), options.jobs))
+    return np.array(in_threads(resample, list(columns), options.jobs))
 
 
 def median_interval(
@@ -238,15 +239,15 @@ def median_interval(
 ) -> Bounds:
     """Return intervals of each pair alone, by the quantile of its own resampled differences."""
     rank = np.broadcast_to(
-        rank_of((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
+        tail_rank((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
     )
-    half = np.full(len(pairs), np.inf)
-    for where, block in pairs.slices(options.resamples):
-        drawn = np.sort(away(centred[block.first] - centred[block.second], options.alternative))
-        places = options.resamples - np.maximum(rank[where], 1)
-        quantile = np.take_along_axis(drawn, places[:, None], axis=1)[:, 0]
-        half[where] = np.where(rank[where] >= 1, quantile / (1 - RELATIVE), np.inf)
-    return difference - half, difference + half
+    half_width = np.full(len(pairs), np.inf)
+    for rows, block in pairs.slices(options.resamples):
+        draws = np.sort(orient(centred[block.first] - centred[block.second], options.alternative))
+        positions = options.resamples - np.maximum(rank[rows], 1)
+        quantile = np.take_along_axis(draws, positions[:, None], axis=1)[:, 0]
+        half_width[rows] = np.where(rank[rows] >= 1, quantile / (1 - RELATIVE), np.inf)
+    return difference - half_width, difference + half_width
 
 
 @declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
@@ -264,14 +265,14 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     maxima = np.sort(largest_difference(pairs, centred, options.alternative))
     difference = outcome.statistic
     return Corrected(
-        pvalues_of(away(difference, options.alternative), maxima),
+        pvalues_of(orient(difference, options.alternative), maxima),
         interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
         holds_for=TOGETHER,
     )
 
 
 OF_INTERVAL = 0
-"""First step of the path to the random numbers of the interval; those of the test have one step."""
+"""First key of the random streams of intervals; the streams of the test have one key."""
 
 
 @declared_test(
@@ -302,74 +303,74 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         the p-value it does not assume that both distributions are the same, so that the two may
         disagree if a difference is barely significant.
     """
-    values, count = left_justified(pairs.values)
+    values, counts = move_to_front(pairs.values)
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
     integers = np.nan_to_num(integers)
     totals = integers.sum(axis=0)
-    extreme = np.zeros(len(pairs), dtype=np.intp)
-    # Systems with as many scores draw the same samples.
-    sizes = np.stack([count[pairs.first], count[pairs.second]], axis=1)
+    n_extreme = np.zeros(len(pairs), dtype=np.intp)
+    # Systems with equally many scores draw the same samples.
+    sizes = np.stack([counts[pairs.first], counts[pairs.second]], axis=1)
     for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
-        same = np.flatnonzero((sizes == (n, m)).all(axis=1))
-        some = Pairs(pairs.values, pairs.first[same], pairs.second[same])
+        indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
+        subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
         sums = pooled_sums(integers, int(n), int(m), options, k)
-        work = partial(_reaching, sums=sums, slack=2.0 * n * m, kind=options.alternative)
-        observed = totals[some.first] * m - totals[some.second] * n
-        parts = [(block, observed[part]) for part, block in some.slices(options.resamples, 2**17)]
-        extreme[same] = np.concatenate(in_threads(work, parts, options.jobs))
+        count = partial(_count_extreme, sums=sums, slack=2.0 * n * m, kind=options.alternative)
+        observed = totals[subset.first] * m - totals[subset.second] * n
+        parts = [(block, observed[rows]) for rows, block in subset.slices(options.resamples, 2**17)]
+        n_extreme[indices] = np.concatenate(in_threads(count, parts, options.jobs))
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
-    n, m = count[pairs.first], count[pairs.second]
+    n, m = counts[pairs.first], counts[pairs.second]
     with np.errstate(divide="ignore", invalid="ignore"):
-        pooled = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
+        deviation = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
     difference = pairs.differences_of(mean)
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo(extreme, options.resamples),
-        effect=ratio(difference, pooled),
+        pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
+        effect=ratio(difference, deviation),
         interval=partial(welch_interval, pairs, options),
         n=n + m,
         details={"resamples": options.resamples, "seed": options.seed},
     )
 
 
-def left_justified(values: Floats) -> tuple[Floats, Indices]:
-    """Move each system's scores to the front; return them, and how many each system has."""
-    missing = np.isnan(values)
-    order = np.argsort(missing, axis=0, kind="stable")
-    return np.take_along_axis(values, order, axis=0), (~missing).sum(axis=0)
+def move_to_front(values: Floats) -> tuple[Floats, Indices]:
+    """Move each system's scores to the front; return them, and the number of each system."""
+    is_missing = np.isnan(values)
+    order = np.argsort(is_missing, axis=0, kind="stable")
+    return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)
 
 
 def pooled_sums(
-    integers: Floats, n: int, m: int, options: Options, which: int
+    integers: Floats, n: int, m: int, options: Options, stream_key: int
 ) -> tuple[Floats, Floats]:
-    """Draw n and m scores from the pooled ones of two systems, and sum them up.
+    """Draw n and m scores from the pooled scores of two systems, and add them up.
 
-    `integers` are scores, each system's at the front, and zeros; `which` numbers the pairs of
-    sizes n and m. Returned is what each system adds to n m (mean of x* - mean of y*), as first and
-    as second of a pair; shape (systems, resamples).
+    `integers` are scores, each system's at the front, and zeros; `stream_key` numbers the pairs of
+    sizes n and m. Returns the term of each system in n m (mean of x* - mean of y*), as first and as
+    second of a pair; shape (systems, resamples).
     """
-    random = stream(options.seed, which)
+    random = stream(options.seed, stream_key)
     total = n + m
     sums = np.empty((2, integers.shape[1], options.resamples))
-    for part in row_slices(options.resamples, total, DRAWN):
-        drawn = random.integers(0, total, size=(part.stop - part.start, total))
-        drawn += total * np.arange(len(drawn))[:, None]
-        of_x, of_y = (
-            np.bincount(some.ravel(), minlength=drawn.size).reshape(drawn.shape)
-            for some in (drawn[:, :n], drawn[:, n:])
+    for rows in row_slices(options.resamples, total, DRAWN):
+        draws = random.integers(0, total, size=(rows.stop - rows.start, total))
+        draws += total * np.arange(len(draws))[:, None]
+        counts_of_x, counts_of_y = (
+            np.bincount(indices.ravel(), minlength=draws.size).reshape(draws.shape)
+            for indices in (draws[:, :n], draws[:, n:])
         )
         # Sums of integers: the same, however many samples are taken at a time.
-        weights = (of_x * m - of_y * n).astype(np.float64)
-        sums[0, :, part] = (weights[:, :n] @ integers[:n]).T
-        sums[1, :, part] = (weights[:, n:] @ integers[:m]).T
+        weights = (counts_of_x * m - counts_of_y * n).astype(np.float64)
+        sums[0, :, rows] = (weights[:, :n] @ integers[:n]).T
+        sums[1, :, rows] = (weights[:, n:] @ integers[:m]).T
     return sums[0], sums[1]
 
 
-def _reaching(
-    part: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, kind: str
+def _count_extreme(
+    block_and_sums: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, kind: str
 ) -> Indices:
-    pairs, observed = part
+    pairs, observed = block_and_sums
     totals = sums[0][pairs.first]
     totals += sums[1][pairs.second]
     return count_reaching(totals, observed, kind, slack=slack)
@@ -377,10 +378,10 @@ def _reaching(
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return bootstrap-t intervals of the difference of means, each system by its own variance."""
-    values, count = left_justified(pairs.values)
+    values, count = move_to_front(pairs.values)
     systems, resamples = values.shape[1], options.resamples
-    means, squared = np.empty((2, systems, resamples))
-    own = np.empty(systems)
+    means, squared_errors = np.empty((2, systems, resamples))
+    squared_error_of = np.empty(systems)
 
     def draw(system: int) -> None:
         n = int(count[system])
@@ -389,21 +390,21 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         centred = scores - scores.mean()
         if np.abs(centred).max() <= noise:
             centred = np.zeros(n)
-        own[system] = centred @ centred / (n - 1) / n
-        # Its own random numbers, whichever thread it falls to, and not those of the p-value.
+        squared_error_of[system] = centred @ centred / (n - 1) / n
+        # A stream for each system, so that threads do not matter, and not that of the p-value.
         random = stream(options.seed, OF_INTERVAL, system)
-        for part, counts in drawn_counts(random, resamples, n):
+        for columns, counts in draw_counts(random, resamples, n):
             mean, variance = Centred(centred[None], noise).moments(counts)
-            means[system, part], squared[system, part] = mean[0], variance[0] / n
+            means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 
     in_threads(draw, list(range(systems)), options.jobs)
 
-    def resampled(block: Pairs) -> Floats:
-        return studentised(
+    def resample(block: Pairs) -> Floats:
+        return studentise(
             means[block.first] - means[block.second],
-            squared[block.first] + squared[block.second],
+            squared_errors[block.first] + squared_errors[block.second],
         )
 
-    error = np.sqrt(own[pairs.first] + own[pairs.second])
+    error = np.sqrt(squared_error_of[pairs.first] + squared_error_of[pairs.second])
     difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
-    return bootstrap_t_interval(pairs, difference, error, resampled, options, level)
+    return bootstrap_t_interval(pairs, difference, error, resample, options, level)

@@ -20,10 +20,10 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    away,
-    nothing_known,
+    difference_pvalues,
+    infinite_bounds,
     order_statistics,
-    p_of,
+    orient,
     ratio,
     t_interval,
 )
@@ -31,9 +31,9 @@ from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
     as_integers,
     count_reaching,
-    monte_carlo,
+    monte_carlo_pvalues,
     random_signs,
-    rank_of,
+    tail_rank,
 )
 
 DIVIDES_BY_ERROR = ("t", "bootstrap", "anova")
@@ -45,36 +45,34 @@ def with_exchange_tests(
 ) -> Outcome:
     """Test pairs without any variation by exchanging labels, in place of an infinite t.
 
-    Exchanging the systems of any topic turns a constant difference round, so that of the 2^n
-    assignments one, and two-sided its mirror image, reaches what was observed: p = 2^(1 - n).
+    Exchanging the systems of any topic changes the sign of a constant difference, so that one of
+    the 2^n assignments, and two-sided its mirror image, reaches the observed one: p = 2^(1 - n).
     Without pairing n + m scores are exchanged. Neither needs an estimate of the variance.
     """
     if info.family not in DIVIDES_BY_ERROR:
         return outcome
-    constant = _constant(outcome, pairs, info)
-    if not constant.any():
+    is_constant = _find_constant(outcome, pairs, info)
+    if not is_constant.any():
         return outcome
     smallest = _smallest_pvalues(pairs, info.paired, options)
     wrong_side = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[options.alternative]
     difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
     sign = np.sign(difference)
-    exchanged = np.where((sign == 0) | (sign == wrong_side), 1.0, smallest)
-    affected = constant & (sign != 0)
+    pvalues = np.where((sign == 0) | (sign == wrong_side), 1.0, smallest)
+    is_affected = is_constant & (sign != 0)
     name = "exact sign flips" if info.paired else "exact permutations"
     note = (
-        f"{counted(int(affected.sum()), 'pair')} without any variation of the difference: the error"
-        f" cannot be estimated, and p-values are by {name}"
+        f"{counted(int(is_affected.sum()), 'pair')} without any variation of the difference: the"
+        f" error cannot be estimated, and p-values are by {name}"
     )
 
     def bounds(level: Level) -> Bounds:
-        """Return the interval of shifts that the exchange does not reject: the difference alone,"
-        " or all numbers."""
         low, high = outcome.interval(level)
         tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
-        half = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
+        half_width = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
         return (
-            np.where(constant, difference - half, low),
-            np.where(constant, difference + half, high),
+            np.where(is_constant, difference - half_width, low),
+            np.where(is_constant, difference + half_width, high),
         )
 
     smallest_of_test = outcome.smallest_pvalues
@@ -82,16 +80,16 @@ def with_exchange_tests(
         outcome,
         smallest_pvalues=None
         if smallest_of_test is None
-        else np.where(constant, smallest, smallest_of_test),
-        pvalue=np.where(constant, exchanged, outcome.pvalue),
+        else np.where(is_constant, smallest, smallest_of_test),
+        pvalue=np.where(is_constant, pvalues, outcome.pvalue),
         interval=bounds,
-        notes=(*outcome.notes, note) if affected.any() else outcome.notes,
+        notes=(*outcome.notes, note) if is_affected.any() else outcome.notes,
     )
 
 
-def _constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
+def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     if info.model:
-        # One error of all pairs is 0 only where none of them varies.
+        # The error of all pairs is 0 only if no difference varies.
         error = outcome.table.ms_error if outcome.table is not None else outcome.of_model.error
         return np.full(len(pairs), error == 0)
     if not info.paired:
@@ -137,7 +135,7 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     t = ratio(mean, error)
     return Outcome(
         statistic=t,
-        pvalue=p_of(t, error, df, options.alternative),
+        pvalue=difference_pvalues(t, error, df, options.alternative),
         effect=ratio(mean, deviation),
         interval=partial(t_interval, mean, error, df),
         n=np.full(len(pairs), pairs.topics),
@@ -189,32 +187,34 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
-    count = (~np.isnan(pairs.values)).sum(axis=0)
+    counts = (~np.isnan(pairs.values)).sum(axis=0)
     mean = np.nanmean(pairs.values, axis=0)
     centred = pairs.values - mean
     largest = np.nanmax(np.abs(pairs.values), axis=0)
-    constant = np.nanmax(np.abs(centred), axis=0) <= ROUNDING * largest
-    squares = np.where(constant, 0.0, np.nansum(centred**2, axis=0))
+    is_constant = np.nanmax(np.abs(centred), axis=0) <= ROUNDING * largest
+    squares = np.where(is_constant, 0.0, np.nansum(centred**2, axis=0))
     i, j = pairs.first, pairs.second
-    n, m = count[i], count[j]
+    n, m = counts[i], counts[j]
     difference = pairs.differences_of(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = squares / (count - 1)
+        variance = squares / (counts - 1)
         if pooled:
             df = n + m - 2.0
             common = (squares[i] + squares[j]) / df
             error = np.sqrt(common * (1 / n + 1 / m))
         else:
             a, b = variance[i] / n, variance[j] / m
-            # By shares, as the squares of variances may be too large or too small for a float.
-            share = a / (a + b)
-            df = np.nan_to_num(1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1)), nan=1.0)
+            # By proportions, as the squares of variances may be too large or too small for a float.
+            proportion = a / (a + b)
+            df = np.nan_to_num(
+                1 / (proportion**2 / (n - 1) + (1 - proportion) ** 2 / (m - 1)), nan=1.0
+            )
             common = (variance[i] + variance[j]) / 2
             error = np.sqrt(a + b)
     t = ratio(difference, error)
     return Outcome(
         statistic=t,
-        pvalue=p_of(t, error, df, options.alternative),
+        pvalue=difference_pvalues(t, error, df, options.alternative),
         effect=ratio(difference, np.sqrt(common)),
         interval=partial(t_interval, difference, error, df),
         n=n + m,
@@ -222,10 +222,10 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
     )
 
 
-EXACT_WORK = 2**22  # half-sums over all pairs, up to which all assignments are enumerated
-MOST_EXACT = 48  # differences above which the enumeration is refused
-MOST_SUBSET_TOPICS = 16  # topics of which all subsets are taken for the interval, at most
-SUBSETS = 2**26  # means of subsets over all pairs, up to which all are taken: a few seconds
+MAX_HALF_SUMS = 2**22  # half-sums of all pairs up to which all assignments are enumerated
+MAX_EXACT = 48  # differences above which the enumeration is refused
+MAX_SUBSET_TOPICS = 16  # topics up to which intervals use all subsets
+MAX_SUBSETS = 2**26  # subset means of all pairs up to which intervals use all subsets: seconds
 
 
 @declared_test(
@@ -261,18 +261,18 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         it is of B random ones (interval resamples and interval seed in the details).
     """
     mean, deviation, zeros = pairs.moments()
-    exact = exact_wanted(pairs, zeros, options)
+    exact = uses_exact_test(pairs, zeros, options)
     if exact:
-        pvalue = enumerated(pairs, options)
+        pvalue = exact_pvalues(pairs, options)
         details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
         n = pairs.topics
-        all_subsets = n <= MOST_SUBSET_TOPICS and len(pairs) * 2**n <= SUBSETS
+        all_subsets = n <= MAX_SUBSET_TOPICS and len(pairs) * 2**n <= MAX_SUBSETS
         if not all_subsets:
             details |= {"interval resamples": options.resamples, "interval seed": options.seed}
     else:
         all_subsets = False
         signs = random_signs(options.resamples, pairs.topics, options.seed)
-        pvalue = monte_carlo(count_extreme(pairs, signs, options), options.resamples)
+        pvalue = monte_carlo_pvalues(count_extreme(pairs, signs, options), options.resamples)
         details = {"exact": False, "resamples": options.resamples, "seed": options.seed}
     return Outcome(
         statistic=mean,
@@ -285,16 +285,16 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def exact_wanted(pairs: Pairs, zeros: Indices, options: Options) -> bool:
+def uses_exact_test(pairs: Pairs, zeros: Indices, options: Options) -> bool:
     n_topics = int((pairs.topics - zeros).max(initial=0))
     if options.exact:
-        if n_topics > MOST_EXACT:
+        if n_topics > MAX_EXACT:
             raise PolicyError(
                 f"{n_topics} topics are too many for the exact randomisation test, which takes up"
-                f" to {MOST_EXACT}; use exact=False and a number of resamples"
+                f" to {MAX_EXACT}; use exact=False and a number of resamples"
             )
         return True
-    feasible = n_topics <= MOST_EXACT and len(pairs) * 2 ** ((n_topics + 1) // 2) <= EXACT_WORK
+    feasible = n_topics <= MAX_EXACT and len(pairs) * 2 ** ((n_topics + 1) // 2) <= MAX_HALF_SUMS
     return options.exact is None and feasible
 
 
@@ -304,11 +304,11 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> In
     # The sum of a pair's signed differences is the difference of two systems' signed sums.
     sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
     observed = integers.sum(axis=0)
-    # Equal in truth, but not as floats, are sums that differ by less than the rounding of terms.
+    # Sums that differ by less than the rounding of their terms are equal.
     slack = 2.0 * pairs.topics
 
-    def count(part: tuple[slice, Pairs]) -> Indices:
-        _, block = part
+    def count(indexed_block: tuple[slice, Pairs]) -> Indices:
+        _, block = indexed_block
         differences = sums[block.first]
         differences -= sums[block.second]
         return count_reaching(
@@ -318,7 +318,7 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> In
     return np.concatenate(in_threads(count, list(pairs.slices(len(signs), 2**17)), options.jobs))
 
 
-def enumerated(pairs: Pairs, options: Options) -> Floats:
+def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
     """Return exact p-values over all assignments, by meeting in the middle.
 
     The signed sums of each half of the topics are enumerated; sorting them gives the number of
@@ -328,29 +328,29 @@ def enumerated(pairs: Pairs, options: Options) -> Floats:
     half = (pairs.topics + 1) // 2
     for _, block in pairs.slices(4 * 2**half, 4 * BLOCK):
         differences = block.differences()
-        # Topics without difference take no part: move them to the end, and skip them.
+        # Topics without difference do not count: move them to the end, and skip them.
         order = np.argsort(differences == 0, axis=1, kind="stable")
         width = int((differences != 0).sum(axis=1).max(initial=0))
         nonzero = np.take_along_axis(differences, order, axis=1)[:, : max(1, width)]
         integers, _ = as_integers(nonzero, nonzero.shape[1])
-        out.append(_two_halves(integers, options.alternative))
+        out.append(_exact_pvalues_by_halves(integers, options.alternative))
     return np.concatenate(out)
 
 
-def _two_halves(integers: Floats, alternative: str) -> Floats:
+def _exact_pvalues_by_halves(integers: Floats, alternative: str) -> Floats:
     n = integers.shape[1]
-    left_sums, right_sums = (
-        _signed_sums(part) for part in (integers[:, : n // 2], integers[:, n // 2 :])
+    lower_sums, upper_sums = (
+        _signed_sums(half) for half in (integers[:, : n // 2], integers[:, n // 2 :])
     )
-    left_sums.sort(axis=1)
-    right_sums.sort(axis=1)
-    threshold = away(integers.sum(axis=1), alternative) - float(n)
-    at_least = _pairs_reaching(left_sums, right_sums, threshold)
-    assignments = float(left_sums.shape[1]) * right_sums.shape[1]
+    lower_sums.sort(axis=1)
+    upper_sums.sort(axis=1)
+    threshold = orient(integers.sum(axis=1), alternative) - float(n)
+    at_least = _count_pairs(lower_sums, upper_sums, threshold)
+    assignments = float(lower_sums.shape[1]) * upper_sums.shape[1]
     if alternative == "two-sided":
         # The sums are symmetric around zero; both tails overlap only where all counts.
-        reached = np.where(threshold <= 0, assignments, 2 * at_least)
-        return np.asarray(np.minimum(1.0, reached / assignments))
+        n_reaching = np.where(threshold <= 0, assignments, 2 * at_least)
+        return np.asarray(np.minimum(1.0, n_reaching / assignments))
     return np.asarray(at_least / assignments)
 
 
@@ -362,57 +362,57 @@ def _signed_sums(integers: Floats) -> Floats:
     return sums
 
 
-def _pairs_reaching(left: Floats, right: Floats, threshold: Floats) -> Floats:
-    """Count, by row, pairs of a left and a right number with a sum of at least `threshold`."""
-    size = left.shape[1]
-    # In one stable order of both, a number on the right stands behind those that it suffices for.
-    order = np.argsort(np.hstack([threshold[:, None] - left, right]), axis=1, kind="stable")
+def _count_pairs(lower: Floats, upper: Floats, threshold: Floats) -> Floats:
+    """Count, by row, pairs of a lower and an upper sum that add up to at least `threshold`."""
+    size = lower.shape[1]
+    # In a stable order, an upper sum is after the lower sums with which it reaches the threshold.
+    order = np.argsort(np.hstack([threshold[:, None] - lower, upper]), axis=1, kind="stable")
     position = np.where(order < size, np.arange(order.shape[1], dtype=np.float64), 0.0)
-    too_small = position.sum(axis=1) - size * (size - 1) / 2
-    return np.asarray(float(size) * right.shape[1] - too_small)
+    n_too_small = position.sum(axis=1) - size * (size - 1) / 2
+    return np.asarray(float(size) * upper.shape[1] - n_too_small)
 
 
-def subset_interval(pairs: Pairs, options: Options, everything: bool, level: Level) -> Bounds:
+def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Level) -> Bounds:
     """Return the interval of shifts that the test does not reject.
 
-    Turning the signs of a subset of topics makes the sum of shifted differences at least as large
+    Flipping the signs of a subset of topics makes the sum of shifted differences at least as large
     exactly when the mean of the subset is at most the shift. So the lower bound of a one-sided test
     is the mean of a certain rank. In a two-sided test the sum may become as large below zero, which
     it does when the mean of the other topics is at most the shift; so the lower of both means
     counts for the lower bound, and the higher one for the upper bound. Either all subsets are used
-    (`everything`), or those that the test drew.
+    (`all_subsets`), or those that the test drew.
     """
     n = pairs.topics
-    low, high = nothing_known(len(pairs))
-    if everything:
-        turned = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
+    low, high = infinite_bounds(len(pairs))
+    if all_subsets:
+        is_flipped = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
     else:
-        turned = (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)
-    # Of all subsets one is the observed arrangement, which is not among those drawn.
-    number = len(turned) - everything
-    size = turned.sum(axis=1)
-    rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
+        is_flipped = (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)
+    # All subsets include the observed arrangement, drawn ones do not.
+    n_subsets = len(is_flipped) - all_subsets
+    size = is_flipped.sum(axis=1)
+    rank = tail_rank((1 - level) / (1 if options.two_sided else 2), n_subsets)
     rank = np.broadcast_to(rank, (len(pairs),))
-    # No topic turned, or in a two-sided test all: as extreme as can be, whatever the shift.
-    proper = (size > 0) & (size < n) if options.two_sided else size > 0
-    rank = rank - int((~proper).sum()) + everything
-    turned, size = turned[proper], size[proper]
+    # The empty subset, and in a two-sided test the full one, are extreme for any shift.
+    is_proper = (size > 0) & (size < n) if options.two_sided else size > 0
+    rank = rank - int((~is_proper).sum()) + all_subsets
+    is_flipped, size = is_flipped[is_proper], size[is_proper]
     if not (rank >= 1).any():
         return low, high
     integers, unit = as_integers(pairs.values, 2 * n)
-    sums = np.ascontiguousarray((turned @ integers).T)
+    sums = np.ascontiguousarray((is_flipped @ integers).T)
     rounding = pairs.rounding
-    for part, block in pairs.slices(len(size)):
-        inside = sums[block.first] - sums[block.second]
-        below = above = inside / size
+    for rows, block in pairs.slices(len(size)):
+        subset_sums = sums[block.first] - sums[block.second]
+        below = above = subset_sums / size
         if options.two_sided:
-            whole = block.of_systems(integers.sum(axis=0))[:, None]
-            outside = (whole - inside) / (n - size)
-            below, above = np.minimum(below, outside), np.maximum(above, outside)
-        ends = rank[part] - 1, len(size) - rank[part]
-        for limits, means, end in zip((low, high), (below, above), ends, strict=True):
-            limit = order_statistics(means.copy(), end[:, None])[:, 0] * unit
+            total = block.of_systems(integers.sum(axis=0))[:, None]
+            other_means = (total - subset_sums) / (n - size)
+            below, above = np.minimum(below, other_means), np.maximum(above, other_means)
+        ends = rank[rows] - 1, len(size) - rank[rows]
+        for bounds, means, end in zip((low, high), (below, above), ends, strict=True):
+            bound = order_statistics(means.copy(), end[:, None])[:, 0] * unit
             # A bound of 0 does not exclude 0.
-            limit[np.abs(limit) <= rounding[part]] = 0.0
-            limits[part] = np.where(end == np.clip(end, 0, len(size) - 1), limit, limits[part])
+            bound[np.abs(bound) <= rounding[rows]] = 0.0
+            bounds[rows] = np.where(end == np.clip(end, 0, len(size) - 1), bound, bounds[rows])
     return low, high

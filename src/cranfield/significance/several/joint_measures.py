@@ -15,14 +15,14 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned, complete
+from cranfield.scores.one_measure import align_scores, complete_scores
 from cranfield.significance.comparison.rank_sets import heading_of
-from cranfield.significance.comparison.result import notes_on
+from cranfield.significance.comparison.result import scale_notes
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
-    maxima,
     pvalues_of,
+    resampled_maxima,
     simultaneous_interval,
     step_down,
 )
@@ -30,15 +30,15 @@ from cranfield.significance.differences import PAIR, Bounds, Pairs, named_pairs,
 from cranfield.significance.prepare import (
     as_scores,
     baseline_indices,
-    prepared,
+    prepare_scores,
     statistic_of,
-    transformed,
+    transform_scores,
 )
 from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, RESAMPLES, Options, find_test
 from cranfield.tabular import Table
 
 MARKS = {1: "+", -1: "-", 0: "."}
-"""How a table shows that the first system of a pair is better, is worse, or neither is found."""
+"""Marks of a first system that is significantly better, significantly worse, or neither."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,8 +63,7 @@ class JointComparison(Result, WithProse):
     interval
         Lower and upper bounds of intervals that hold simultaneously for all pairs and measures at
         confidence 1 - alpha, each of that shape; NaN where that would contradict the decision on a
-        pair, as
-        in later steps of `bootstrap-max-t`.
+        pair, as in later steps of `bootstrap-max-t`.
     alpha
         Significance level.
     lower_is_better
@@ -130,7 +129,7 @@ class JointComparison(Result, WithProse):
         return np.where(self.pvalues <= self.alpha, sign, 0).astype(np.int64)
 
     def counts(self) -> pl.DataFrame:
-        """Return one row a pair: in how many measures its first system is better, and worse."""
+        """Return the numbers of measures by which the first system is better and worse, by pair."""
         verdicts = self.verdicts
         return self._pairs().with_columns(
             better=pl.Series((verdicts > 0).sum(axis=1)),
@@ -156,20 +155,20 @@ class JointComparison(Result, WithProse):
         """Return a few lines: method, sizes, number of significant pairs."""
         verdicts = self.verdicts
         better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
-        number, either = len(self.measures), int(((better + worse) > 0).sum())
-        every = np.maximum(better, worse) == number
-        opposed = (better > 0) & (worse > 0)
+        n_measures, n_different = len(self.measures), int(((better + worse) > 0).sum())
+        is_unanimous = np.maximum(better, worse) == n_measures
+        is_contradictory = (better > 0) & (worse > 0)
         return [
-            f"{self.method}: {counted(len(self), 'pair')} and {counted(number, 'measure')},"
+            f"{self.method}: {counted(len(self), 'pair')} and {counted(n_measures, 'measure')},"
             f" {counted(self.topics, 'topic')}; alpha {self.alpha:g} for all together",
-            f"{counted(either, 'pair')} differ{'s' * (either == 1)} by some measure,"
-            f" {every.sum():,} of them by every one, {opposed.sum():,} by measures that"
-            " contradict each other",
+            f"{counted(n_different, 'pair')} differ{'s' * (n_different == 1)} by some measure,"
+            f" {is_unanimous.sum():,} of them by every one, {is_contradictory.sum():,} by"
+            " measures that contradict each other",
             f"{self.resamples:,} random samples, seed {self.seed}",
         ]
 
     def tables(self) -> list[Table]:
-        """Return the table for reading: a row a pair, a column a measure, with marks."""
+        """Return the table for reading, with a mark for each pair and measure."""
         rows = [
             [*names, *(MARKS[verdict] for verdict in verdicts)]
             for names, verdicts in zip(self._pairs().rows(), self.verdicts.tolist(), strict=True)
@@ -237,34 +236,36 @@ def compare_measures(
     --------
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
-    >>> found = compare_measures(cf.evaluate(covid.runs[:3], covid.qrels, ["AP", "P@10"]))
-    >>> found.verdicts.tolist()
+    >>> evaluation = cf.evaluate(covid.runs[:3], covid.qrels, ["AP", "P@10"])
+    >>> compare_measures(evaluation).verdicts.tolist()
     [[0, 0], [1, 0], [1, 0]]
     """
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    scores, notes = complete(aligned(_by_measure(evaluation)), missing or "error")
+    scores_of, notes = complete_scores(align_scores(_by_measure(evaluation)), missing or "error")
     info = find_test("t").info
-    names, systems = tuple(scores), next(iter(scores.values())).systems
+    names, systems = tuple(scores_of), next(iter(scores_of.values())).systems
     baselines = baseline_indices(systems, baseline)
-    every = []
-    statistics = tuple(statistic_of(one, None, None) for one in scores.values())
-    for one, statistic in zip(scores.values(), statistics, strict=True):
-        flat = transformed(prepared(one, info, None), statistic).flat
-        every.append(pairs_of(flat, baselines))
-    pairs = every[0]
-    chosen = CORRECTIONS.find(correction)
-    if chosen not in JOINTLY:
+    pairs_by_measure = []
+    statistics = tuple(statistic_of(scores, None, None) for scores in scores_of.values())
+    for scores, statistic in zip(scores_of.values(), statistics, strict=True):
+        flat = transform_scores(prepare_scores(scores, info, None), statistic).flat
+        pairs_by_measure.append(pairs_of(flat, baselines))
+    pairs = pairs_by_measure[0]
+    correction = CORRECTIONS.find(correction)
+    if correction not in JOINTLY:
         raise PolicyError(
-            f"correction of several measures must be one of {', '.join(JOINTLY)}, got {chosen!r}"
+            f"correction of several measures must be one of {', '.join(JOINTLY)},"
+            f" got {correction!r}"
         )
     shape = (len(names), len(pairs))
-    results = _compared(every, chosen, options)
-    difference, pvalues, low, high = (one.reshape(shape).T for one in results)
-    of_scores = [note for one in scores.values() for note in notes_on(one, info, options)]
-    declared = CORRECTIONS[chosen]
-    method = declared.title
-    if declared.heading:
-        method = heading_of(find_test("anova-2").info, declared, baseline=bool(baselines))
+    results = _compare_jointly(pairs_by_measure, correction, options)
+    difference, pvalues, low, high = (result.reshape(shape).T for result in results)
+    for scores in scores_of.values():
+        notes = (*notes, *scale_notes(scores, info, options))
+    declaration = CORRECTIONS[correction]
+    method = declaration.title
+    if declaration.heading:
+        method = heading_of(find_test("anova-2").info, declaration, baseline=bool(baselines))
     return JointComparison(
         measures=names,
         systems=systems,
@@ -276,36 +277,35 @@ def compare_measures(
         pvalues=pvalues,
         interval=(low, high),
         alpha=alpha,
-        lower_is_better=tuple(one.lower_is_better for one in scores.values()),
+        lower_is_better=tuple(scores.lower_is_better for scores in scores_of.values()),
         baselines=tuple(systems[k] for k in baselines),
-        correction=chosen,
+        correction=correction,
         method=method,
         resamples=resamples,
         seed=seed,
-        notes=tuple(dict.fromkeys([*notes, *of_scores])),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
 def _by_measure(evaluation: Any) -> dict[str, Scores]:
     if not isinstance(evaluation, Mapping) or not evaluation:
         raise PolicyError("expected a mapping of measures to scores")
-    return {str(name): as_scores(one) for name, one in evaluation.items()}
+    return {str(name): as_scores(scores) for name, scores in evaluation.items()}
 
 
-def _compared(
-    every: Sequence[Pairs], correction: str, options: Options
+def _compare_jointly(
+    pairs_by_measure: Sequence[Pairs], correction: str, options: Options
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return differences, p-values and intervals of the pairs of all measures, one after the"
-    " other."""
+    """Return differences, p-values and bounds of the pairs of all measures, concatenated."""
     families: Sequence[PooledErrors | CentredPairs]
     if correction == "bootstrap-tukey":
-        families = pooled = [PooledErrors(pairs) for pairs in every]
-        largest = maxima(pooled, options)
+        families = pooled = [PooledErrors(pairs) for pairs in pairs_by_measure]
+        largest = resampled_maxima(pooled, options)
         # Without an error there is no evidence.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
         pvalue = pvalues_of(np.abs(t), largest)
     else:
-        families = centred = [CentredPairs(pairs) for pairs in every]
+        families = centred = [CentredPairs(pairs) for pairs in pairs_by_measure]
         pvalue, largest = step_down(centred, options)
     difference = np.concatenate([family.difference for family in families])
     error = np.concatenate([np.zeros(family.difference.size) + family.error for family in families])

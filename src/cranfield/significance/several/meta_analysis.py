@@ -20,14 +20,14 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
+    difference_pvalues,
     named_pairs,
-    p_of,
     pairs_of,
     ratio,
     t_interval,
 )
 from cranfield.significance.effects import bias_correction
-from cranfield.significance.prepare import as_scores, baseline_indices, prepared
+from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, RESAMPLES, Options, find_test
 from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool, predict
 
@@ -42,7 +42,7 @@ class CommonPairs:
     systems: tuple[str, ...]  # of any collection, in order
     first: Indices
     second: Indices
-    mean: Floats  # of the differences of a pair on a collection; NaN where it does not hold it
+    mean: Floats  # of the differences of a pair on a collection; NaN where it lacks the pair
     deviation: Floats
     notes: tuple[str, ...]  # excluded topics, and systems that some collections lack
 
@@ -72,47 +72,47 @@ def common_pairs(
             f"a meta-analysis requires at least two collections, got {len(collections)}"
         )
     test = find_test("t").info
-    ready = {
-        str(name): prepared(
-            one.scores if isinstance(one, PairwiseComparison) else as_scores(one), test, missing
+    inputs_of = {
+        str(name): prepare_scores(
+            v.scores if isinstance(v, PairwiseComparison) else as_scores(v), test, missing
         )
-        for name, one in collections.items()
+        for name, v in collections.items()
     }
-    scores = {name: one.scores for name, one in ready.items()}
-    if len({one.lower_is_better for one in scores.values()}) > 1:
+    scores_of = {name: inputs.scores for name, inputs in inputs_of.items()}
+    if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
         raise PolicyError("expected measures of one direction, got lower and higher is better")
-    systems = tuple(dict.fromkeys(name for one in scores.values() for name in one.systems))
+    systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
     pairs = pairs_of(np.empty((0, len(systems))), baseline_indices(systems, baseline))
-    mean, deviation = np.full((2, len(pairs), len(scores)), np.nan)
-    for k, one in enumerate(ready.values()):
-        place_of = {system: place for place, system in enumerate(one.scores.systems)}
+    mean, deviation = np.full((2, len(pairs), len(scores_of)), np.nan)
+    for k, inputs in enumerate(inputs_of.values()):
+        place_of = {system: place for place, system in enumerate(inputs.scores.systems)}
         places = np.array([place_of.get(system, -1) for system in systems])
         first, second = places[pairs.first], places[pairs.second]
         rows = np.flatnonzero((first >= 0) & (second >= 0))
         if rows.size:
-            moments = Pairs(one.flat, first[rows], second[rows]).moments()
+            moments = Pairs(inputs.flat, first[rows], second[rows]).moments()
             mean[rows, k], deviation[rows, k], _ = moments
-    kept = ~np.isnan(mean).all(axis=1)
-    if not kept.any():
+    has_pair = ~np.isnan(mean).all(axis=1)
+    if not has_pair.any():
         raise CranfieldError("no collection has two of the systems to compare")
-    notes = [f"{name}: {note}" for name, one in ready.items() for note in one.notes]
-    notes += dict.fromkeys(note for one in scores.values() for note in one.direction_notes())
-    for name, of in scores.items():
-        lacking = [quoted(system) for system in systems if system not in {*of.systems}]
+    notes = [f"{name}: {note}" for name, inputs in inputs_of.items() for note in inputs.notes]
+    notes += dict.fromkeys(note for s in scores_of.values() for note in s.direction_notes())
+    for name, scores in scores_of.items():
+        lacking = [quoted(system) for system in systems if system not in {*scores.systems}]
         if lacking:
             notes.append(f"{name} lacks {some_of(lacking, 5)}")
-    if not kept.all():
-        alone = counted(int((~kept).sum()), "pair")
-        notes.append(f"no collection has both systems of {alone}: excluded")
+    if not has_pair.all():
+        n_excluded = counted(int((~has_pair).sum()), "pair")
+        notes.append(f"no collection has both systems of {n_excluded}: excluded")
     return CommonPairs(
-        names=tuple(scores),
-        topics=tuple(len(one.topics) for one in scores.values()),
-        measures=tuple(one.measure for one in scores.values()),
+        names=tuple(scores_of),
+        topics=tuple(len(scores.topics) for scores in scores_of.values()),
+        measures=tuple(scores.measure for scores in scores_of.values()),
         systems=systems,
-        first=pairs.first[kept],
-        second=pairs.second[kept],
-        mean=mean[kept],
-        deviation=deviation[kept],
+        first=pairs.first[has_pair],
+        second=pairs.second[has_pair],
+        mean=mean[has_pair],
+        deviation=deviation[has_pair],
         notes=tuple(notes),
     )
 
@@ -130,14 +130,14 @@ class MetaAnalysis(Result):
 
     Attributes
     ----------
-    of
+    pairs
         The pairs, and the collections that have them.
     difference, error
         Mean differences and their standard errors, shape (pairs, collections); NaN where a
-        collection does not hold a pair, or its differences do not vary.
+        collection lacks a pair, or its differences do not vary.
     pooled
         By pair: number of collections, pooled difference and its standard error, tau^2, Q and its
-        p-value, I^2; those that take two collections are NaN where a pair has one.
+        p-value, I^2; values that require two collections are NaN where a pair has one.
     standardised
         Whether differences are in standard deviations of the differences by topic.
     tau2_by, errors
@@ -147,7 +147,7 @@ class MetaAnalysis(Result):
     alpha
         Significance level.
     raw_pvalues, adjusted_pvalues
-        That the pooled difference is 0, by pair, before and after the correction.
+        P-values of a pooled difference of 0, by pair, before and after the correction.
     interval
         Confidence interval of the pooled difference at confidence 1 - alpha, by pair.
     interval_kind
@@ -179,7 +179,7 @@ class MetaAnalysis(Result):
         "p of Q": Column("p-value of Q.", pvalue=True),
     }
 
-    of: CommonPairs
+    pairs: CommonPairs
     difference: Floats
     error: Floats
     pooled: Pooled
@@ -199,55 +199,55 @@ class MetaAnalysis(Result):
 
     def __len__(self) -> int:
         """Return the number of pairs."""
-        return len(self.of)
+        return len(self.pairs)
 
     def _frame(self) -> pl.DataFrame:
-        found = self.pooled
+        pooled = self.pooled
         columns = {
-            "difference": found.estimate,
+            "difference": pooled.estimate,
             "low": self.interval[0],
             "high": self.interval[1],
             "p": self.adjusted_pvalues,
             "predicted low": self.prediction[0],
             "predicted high": self.prediction[1],
-            "tau": np.sqrt(found.tau2),
-            "I^2": found.i2,
-            "Q": found.q,
-            "p of Q": found.q_pvalue,
+            "tau": np.sqrt(pooled.tau2),
+            "I^2": pooled.i2,
+            "Q": pooled.q,
+            "p of Q": pooled.q_pvalue,
         }
         numbers = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
-        places = pl.Series("collections", found.places)
-        return self.of.frame().with_columns(places, **numbers)
+        n_collections = pl.Series("collections", pooled.places)
+        return self.pairs.frame().with_columns(n_collections, **numbers)
 
     def by_collection(self) -> pl.DataFrame:
-        """Return one row a pair and collection that holds it: topics, difference, standard error.
+        """Return a row for each pair and collection: topics, difference, standard error, weight.
 
-        `weight` is the weight of the collection in the pooled difference.
+        Collections without the pair are omitted; weights are those of the pooled difference.
         """
         tau2 = np.nan_to_num(self.pooled.tau2)[:, None]
         weight = 1 / (self.error**2 + tau2)
         weight /= np.nansum(weight, axis=1, keepdims=True)
         row, place = np.nonzero(~np.isnan(weight))
         columns = {"difference": self.difference, "standard error": self.error, "weight": weight}
-        return self.of.frame()[row].with_columns(
-            pl.Series("collection", self.of.names, dtype=pl.String).gather(place),
-            pl.Series("topics", self.of.topics, dtype=pl.Int64).gather(place),
+        return self.pairs.frame()[row].with_columns(
+            pl.Series("collection", self.pairs.names, dtype=pl.String).gather(place),
+            pl.Series("topics", self.pairs.topics, dtype=pl.Int64).gather(place),
             **{name: pl.Series(values[row, place]) for name, values in columns.items()},
         )
 
     def heading(self) -> list[str]:
         """Return lines on the method, the collections and the meaning of columns."""
-        of = self.of
-        start = f"{plain(of.measure)}: " if of.measure else ""
+        pairs = self.pairs
+        measure = f"{plain(pairs.measure)}: " if pairs.measure else ""
         unit = "standardised differences" if self.standardised else "differences"
         title = CORRECTIONS[self.correction].title
         level = f"{1 - self.alpha:.4g}"
         return [
-            f"{start}random-effects meta-analysis of {unit}; {title}, alpha {self.alpha:g}",
-            f"{counted(len(of.names), 'collection')}: "
+            f"{measure}random-effects meta-analysis of {unit}; {title}, alpha {self.alpha:g}",
+            f"{counted(len(pairs.names), 'collection')}: "
             + ", ".join(
                 f"{plain(name)} ({counted(topics, 'topic')})"
-                for name, topics in zip(of.names, of.topics, strict=True)
+                for name, topics in zip(pairs.names, pairs.topics, strict=True)
             ),
             f"variance between collections by {TITLES[self.tau2_by]}, errors {self.errors}",
             f"low, high: {level} confidence interval of the mean over such collections,"
@@ -270,7 +270,7 @@ def meta_analysis(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> MetaAnalysis:
-    r"""Pool the differences of systems over several collections that hold them.
+    r"""Pool the differences of systems over several collections.
 
     On collection c the mean difference :math:`y_c` of a pair has the variance :math:`v_c`, that of
     its differences by topic over their number. With the variance :math:`\tau^2` of true
@@ -286,20 +286,19 @@ def meta_analysis(
     not depend on `tau2_by` and `errors`.
 
     It assumes that the collections are like a random sample of all collections of interest, with
-    true
-    differences that vary normally, that no topic is in two of them, and that means over topics are
-    about normal. With two or three collections intervals are wide, as little is known about others.
+    true differences that vary normally, that no topic is in two of them, and that means over topics
+    are about normal. With two or three collections intervals are wide.
 
     Parameters
     ----------
     collections
         By name of each collection its scores, as :func:`cranfield.compare` takes them, or a
-        comparison. Systems are the same where their names are.
+        comparison. Systems are matched by name.
     baseline
-        A system, or several, that the others are compared with; else all pairs are.
+        A system, or several, that the others are compared with; by default all pairs are compared.
     standardised
         Whether to pool differences by their standard deviation over topics, Hedges' g of paired
-        differences, in place of the differences themselves. Of two topics there is none.
+        differences, in place of the differences themselves; requires three topics.
     tau2_by
         `reml`, `paule-mandel` or `dersimonian-laird`.
     errors
@@ -320,7 +319,7 @@ def meta_analysis(
     PolicyError
         For an unknown option or baseline, fewer than two collections, or different measures.
     CranfieldError
-        For scores that are missing or infinite, and where no collection holds two systems.
+        For scores that are missing or infinite, and where no collection has two systems.
 
     Notes
     -----
@@ -333,53 +332,54 @@ def meta_analysis(
     >>> a = {"old": [0.2, 0.4, 0.3, 0.5], "new": [0.4, 0.5, 0.5, 0.6]}
     >>> b = {"old": [0.1, 0.3, 0.2, 0.2], "new": [0.2, 0.5, 0.2, 0.4]}
     >>> c = {"old": [0.5, 0.7, 0.6, 0.4], "new": [0.6, 0.7, 0.8, 0.6], "other": [0, 0, 0, 0.1]}
-    >>> found = meta_analysis({"a": a, "b": b, "c": c}, baseline="old")
-    >>> found.pooled.estimate.round(4).tolist(), found.pooled.places.tolist()
+    >>> pooled = meta_analysis({"a": a, "b": b, "c": c}, baseline="old").pooled
+    >>> pooled.estimate.round(4).tolist(), pooled.places.tolist()
     ([0.1395, -0.525], [3, 1])
     """
     check_choice("tau2_by", tau2_by, TAU2_BY)
     check_choice("errors", errors, ERRORS)
     adjustment = CORRECTIONS[CORRECTIONS.find(correction)]
     if adjustment.families is not None:
-        fitting = ", ".join(one.name for one in CORRECTIONS.values() if one.families is None)
+        fitting = ", ".join(name for name, c in CORRECTIONS.items() if c.families is None)
         raise PolicyError(
             f"correction {adjustment.name} cannot be combined with a meta-analysis;"
             f" use one of: {fitting}"
         )
     options = Options(alpha=alpha, resamples=resamples, seed=seed)
-    of = common_pairs(collections, baseline, missing)
-    if not standardised and len({*of.measures}) > 1:
-        names = ", ".join(map(quoted, dict.fromkeys(of.measures)))
+    common = common_pairs(collections, baseline, missing)
+    if not standardised and len({*common.measures}) > 1:
+        names = ", ".join(map(quoted, dict.fromkeys(common.measures)))
         raise PolicyError(f"differences of {names} cannot be pooled; use standardised=True")
-    topics = np.array(of.topics)
-    # Of two topics no difference is unbiased by its standard deviation.
-    known = (of.deviation > 0) & (topics > (2 if standardised else 1))
-    difference, error = np.where(known, of.mean, np.nan), np.where(known, of.deviation, np.nan)
+    topics = np.array(common.topics)
+    # The bias correction of standardised differences requires three topics.
+    has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
+    moments = (common.mean, common.deviation)
+    difference, error = (np.where(has_error, moment, np.nan) for moment in moments)
     if standardised:
         difference *= bias_correction(topics - 1.0) / error
         error = np.sqrt(1 / topics + difference**2 / (2 * topics))
     else:
         error /= np.sqrt(topics)
-    y, v = np.where(known, difference, 0.0), np.where(known, error**2, np.inf)
-    found = pool(y, v, tau2_by, errors)
-    several = found.places > 1
-    df = np.where(several, np.inf if errors == "normal" else found.places - 1.0, 1.0)
+    y, v = np.where(has_error, difference, 0.0), np.where(has_error, error**2, np.inf)
+    pooled = pool(y, v, tau2_by, errors)
+    is_pooled = pooled.places > 1
+    df = np.where(is_pooled, np.inf if errors == "normal" else pooled.places - 1.0, 1.0)
 
-    def limits(level: Level) -> Bounds:
-        # Without an error nothing is known.
-        low, high = t_interval(found.estimate, found.error, df, level)
+    def interval(level: Level) -> Bounds:
+        # Without an error the interval is infinite.
+        low, high = t_interval(pooled.estimate, pooled.error, df, level)
         return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
 
-    t = ratio(found.estimate, found.error)
-    pvalue = np.where(several, p_of(t, found.error, df, "two-sided"), 1.0)
-    outcome = Outcome(t, pvalue, found.estimate, limits, found.places)
-    pairs = Pairs(np.empty((0, len(of.systems))), of.first, of.second)
+    t = ratio(pooled.estimate, pooled.error)
+    pvalue = np.where(is_pooled, difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
+    outcome = Outcome(t, pvalue, pooled.estimate, interval, pooled.places)
+    pairs = Pairs(np.empty((0, len(common.systems))), common.first, common.second)
     corrected = adjustment.run(outcome, pairs, options)
     return MetaAnalysis(
-        of=of,
+        pairs=common,
         difference=difference,
         error=error,
-        pooled=found,
+        pooled=pooled,
         standardised=standardised,
         tau2_by=tau2_by,
         errors=errors,
@@ -387,26 +387,26 @@ def meta_analysis(
         alpha=alpha,
         raw_pvalues=pvalue,
         adjusted_pvalues=corrected.pvalue,
-        interval=(corrected.interval or limits)(1 - alpha),
+        interval=(corrected.interval or interval)(1 - alpha),
         interval_kind=corrected.holds_for,
         prediction=predict(y, v, 1 - alpha, resamples, seed),
         resamples=resamples,
         seed=seed,
-        notes=(*of.notes, *_notes(of, known, found, errors)),
+        notes=(*common.notes, *_notes(common, has_error, pooled, errors)),
     )
 
 
-def _notes(of: CommonPairs, known: Bools, found: Pooled, errors: str) -> list[str]:
+def _notes(pairs: CommonPairs, has_error: Bools, pooled: Pooled, errors: str) -> list[str]:
     notes = []
-    constant = int((~known & ~np.isnan(of.mean)).sum())
-    if constant:
+    n_constant = int((~has_error & ~np.isnan(pairs.mean)).sum())
+    if n_constant:
         notes.append(
-            f"{counted(constant, 'pair')} of a collection excluded: the difference is the"
+            f"{counted(n_constant, 'pair')} of a collection excluded: the difference is the"
             " same on all topics, so that its standard error is unknown"
         )
-    alone = int((found.places < 2).sum())
-    if alone:
+    n_alone = int((pooled.places < 2).sum())
+    if n_alone:
         notes.append(
-            f"{counted(alone, 'pair')} in fewer than two collections: p is 1, without an interval"
+            f"{counted(n_alone, 'pair')} in fewer than two collections: p is 1, without an interval"
         )
     return notes

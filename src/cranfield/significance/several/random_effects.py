@@ -1,7 +1,7 @@
-"""Random-effects meta-analysis: estimates of one quantity from several places, for many at once.
+"""Random-effects meta-analysis of estimates from several places, for many quantities at once.
 
-Estimates y and their variances v have shape (rows, places), a row a quantity. Where a place has
-none, v is infinite, so that its weight is 0, and y is 0.
+Estimates y and their variances v have shape (rows, places), a row for each quantity. A missing
+estimate has an infinite v, so that its weight is 0, and a y of 0.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from cranfield.significance.differences import BLOCK
 Function = Callable[[Floats], Floats]
 
 GRID = np.concatenate([[0.0], np.logspace(-8, 1, 73)])
-"""Values of tau^2, by the squared range of the estimates, where the likelihood is looked at."""
+"""Grid of tau^2, in units of the squared range of the estimates, for the likelihood."""
 
 TAU2_GRID = np.concatenate([[0.0], np.logspace(-3, 9, 37)])
-"""Values of tau^2, by the one that Q suggests, between which its samples are interpolated."""
+"""Grid of tau^2, in units of its estimate from Q, between which samples are interpolated."""
 
-LEAST = 2.0**-100
-"""Part of the largest variance that the others are at least: less would not change a weight."""
+MIN_VARIANCE = 2.0**-100
+"""Minimum of variances, relative to the largest; lower ones would not change a weight."""
 
-HALVINGS = 80  # of an interval that holds a root; a float has 53 bits
+BISECTIONS = 80  # of an interval with a root; a float has 53 bits
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
     """Results of a meta-analysis by row; NaN where two places are required and there is one.
 
-    Places that count, the pooled estimate and its standard error, the variance between places,
+    Number of places, the pooled estimate and its standard error, the variance between places,
     Cochran's Q with its p-value, and the proportion I^2 of variance between places.
     """
 
@@ -50,9 +50,9 @@ class Pooled:
 def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     """Pool the estimates of each row with weights 1 / (v + tau^2)."""
     slices = list(row_slices(len(y), y.shape[1] * GRID.size, BLOCK)) or [slice(0, 0)]
-    parts = [_pooled(y[part], v[part], tau2_by, errors) for part in slices]
-    names = [one.name for one in fields(Pooled)]
-    return Pooled(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    blocks = [_pool(y[rows], v[rows], tau2_by, errors) for rows in slices]
+    names = [field.name for field in fields(Pooled)]
+    return Pooled(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
 
 
 def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tuple[Floats, Floats]:
@@ -61,39 +61,38 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
     It is infinite with fewer than two places.
 
     Samples of tau^2 come from its confidence distribution, that is from the distribution of
-    Cochran's Q; each gives a mean, of which Student's t with k - 1 degrees of freedom says how far
-    it is off, and a normal value around it: the parametric bootstrap of Nagashima, Noma and
-    Furukawa (2019).
+    Cochran's Q; each gives a mean with an error by Student's t with k - 1 degrees of freedom, and a
+    normal value around it: the parametric bootstrap of Nagashima, Noma and Furukawa (2019).
     """
     low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)
-    known = np.isfinite(v)
-    for row in np.flatnonzero(known.sum(axis=1) > 1):
-        mine = known[row]
-        places = int(mine.sum())
+    has_estimate = np.isfinite(v)
+    for row in np.flatnonzero(has_estimate.sum(axis=1) > 1):
+        columns = has_estimate[row]
+        places = int(columns.sum())
         random = stream(seed, places)
         chi2 = random.chisquare(1, (resamples, places - 1))
         normal = random.normal(size=resamples)
         student = random.standard_t(places - 1, resamples)
         # In units of the largest error, so that squares of weights are numbers.
-        unit = float(np.sqrt(v[row, mine].max())) or 1.0
-        errors = np.maximum(v[row, mine] / unit / unit, LEAST)
-        estimates = y[row, mine] / unit
-        tau2 = _tau2_drawn(estimates, errors, chi2)
+        unit = float(np.sqrt(v[row, columns].max())) or 1.0
+        errors = np.maximum(v[row, columns] / unit / unit, MIN_VARIANCE)
+        estimates = y[row, columns] / unit
+        tau2 = _draw_tau2(estimates, errors, chi2)
         weights = 1 / (errors + tau2[:, None])
-        mean, spread = _weighed(estimates, weights)
+        mean, spread = _weighted(estimates, weights)
         error = np.sqrt(spread / (places - 1) / weights.sum(axis=1))
         values = mean + normal * np.sqrt(tau2) - student * error
         low[row], high[row] = unit * np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return low, high
 
 
-def _tau2_drawn(y: Floats, v: Floats, chi2: Floats) -> Floats:
-    """Draw tau^2 from its confidence distribution: the values for which Q is what was observed.
+def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
+    """Draw tau^2 from its confidence distribution: the values that give the observed Q.
 
-    Given tau^2, Q is a sum of chi-squared variables, weighed by eigenvalues that grow with tau^2.
+    Given tau^2, Q is a sum of chi-squared variables, weighted by eigenvalues that grow with tau^2.
     """
     w = 1 / v
-    _, q = _weighed(y, w)
+    _, q = _weighted(y, w)
     products = np.outer(w, w) / w.sum()
     np.fill_diagonal(products, 0.0)
     # Without differences of large weights, which would lose all digits.
@@ -103,40 +102,40 @@ def _tau2_drawn(y: Floats, v: Floats, chi2: Floats) -> Floats:
     deviations = np.sqrt(v + grid[:, None])
     forms = deviations[:, :, None] * form * deviations[:, None, :]
     sums = chi2 @ np.linalg.eigvalsh(forms)[:, 1:].T
-    above = np.minimum((sums < q).sum(axis=1), grid.size - 1)
-    below = np.maximum(above - 1, 0)
+    upper = np.minimum((sums < q).sum(axis=1), grid.size - 1)
+    lower = np.maximum(upper - 1, 0)
     draws = np.arange(len(chi2))
-    start, end = sums[draws, below], sums[draws, above]
-    part = np.divide(q - start, end - start, out=np.zeros(len(chi2)), where=end > start)
-    return np.asarray(grid[below] + np.clip(part, 0, 1) * (grid[above] - grid[below]))
+    start, end = sums[draws, lower], sums[draws, upper]
+    fraction = np.divide(q - start, end - start, out=np.zeros(len(chi2)), where=end > start)
+    return np.asarray(grid[lower] + np.clip(fraction, 0, 1) * (grid[upper] - grid[lower]))
 
 
-def _pooled(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
-    known = np.isfinite(v)
+def _pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
+    has_estimate = np.isfinite(v)
     # In units of the largest error, so that squares of weights are numbers.
-    unit = np.sqrt(np.where(known, v, 0.0).max(axis=1, initial=0.0))
+    unit = np.sqrt(np.where(has_estimate, v, 0.0).max(axis=1, initial=0.0))
     unit[unit == 0] = 1.0
-    y, v = y / unit[:, None], np.maximum(v / unit[:, None] / unit[:, None], LEAST)
-    places = known.sum(axis=1)
-    several = places > 1
+    y, v = y / unit[:, None], np.maximum(v / unit[:, None] / unit[:, None], MIN_VARIANCE)
+    places = has_estimate.sum(axis=1)
+    is_pooled = places > 1
     df = places - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         fixed = 1 / v
-        _, q = _weighed(y, fixed)
-        tau2 = np.where(several, np.maximum(TAU2_BY[tau2_by](y, v, df), 0.0), 0.0)
+        _, q = _weighted(y, fixed)
+        tau2 = np.where(is_pooled, np.maximum(TAU2_BY[tau2_by](y, v, df), 0.0), 0.0)
         weights = 1 / (v + tau2[:, None])
         total = weights.sum(axis=1)
-        estimate, spread = _weighed(y, weights)
+        estimate, spread = _weighted(y, weights)
         error = ERRORS[errors](spread / df) / np.sqrt(total)
         # The variance of a typical estimate (Higgins and Thompson, 2002, equation 9).
         sum_fixed = fixed.sum(axis=1)
         typical = df * sum_fixed / (sum_fixed**2 - (fixed**2).sum(axis=1))
-        found = (error * unit, tau2 * unit**2, q, chdtrc(df, q), tau2 / (tau2 + typical))
-    return Pooled(places, estimate * unit, *(np.where(several, one, np.nan) for one in found))
+        results = (error * unit, tau2 * unit**2, q, chdtrc(df, q), tau2 / (tau2 + typical))
+    return Pooled(places, estimate * unit, *(np.where(is_pooled, x, np.nan) for x in results))
 
 
-def _weighed(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the weighed mean of each row, and the weighed sum of squares around it."""
+def _weighted(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the weighted mean of each row, and the weighted sum of squares around it."""
     mean = (weights * y).sum(axis=-1) / weights.sum(axis=-1)
     return mean, (weights * (y - mean[..., None]) ** 2).sum(axis=-1)
 
@@ -144,19 +143,19 @@ def _weighed(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
     """Return tau^2 of DerSimonian and Laird (1986), equation 8."""
     weights = 1 / v
-    _, q = _weighed(y, weights)
+    _, q = _weighted(y, weights)
     total = weights.sum(axis=1)
     return np.asarray((q - df) / (total - (weights**2).sum(axis=1) / total))
 
 
 def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
-    """Return the tau^2 by which the weighed sum of squares is k - 1 (Paule and Mandel, 1982)."""
+    """Return the tau^2 by which the weighted sum of squares is k - 1 (Paule and Mandel, 1982)."""
 
     def excess(tau2: Floats) -> Floats:
-        return _weighed(y, 1 / (v + tau2[:, None]))[1] - df
+        return _weighted(y, 1 / (v + tau2[:, None]))[1] - df
 
-    largest = _weighed(y, np.isfinite(v).astype(np.float64))[1] / df
-    return _root(excess, np.zeros(len(y)), largest)
+    largest = _weighted(y, np.isfinite(v).astype(np.float64))[1] / df
+    return _find_root(excess, np.zeros(len(y)), largest)
 
 
 def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
@@ -164,41 +163,41 @@ def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
 
     The likelihood may have several maxima: the highest on a grid is refined by halving.
     """
-    known = np.isfinite(v)
-    span = np.where(known, y, -np.inf).max(axis=1) - np.where(known, y, np.inf).min(axis=1)
+    finite = np.isfinite(v)
+    span = np.where(finite, y, -np.inf).max(axis=1) - np.where(finite, y, np.inf).min(axis=1)
     unit = np.where(span > 0, span, 1.0)
     z, u = y / unit[:, None], v / unit[:, None] ** 2
-    likelihood = _restricted(z[:, None], u[:, None], GRID[:, None])
+    likelihood = _restricted_likelihood(z[:, None], u[:, None], GRID[:, None])
     best = likelihood.argmax(axis=1)
 
     def slope(tau2: Floats) -> Floats:
         w = 1 / (u + tau2[:, None])
-        mean, _ = _weighed(z, w)
+        mean, _ = _weighted(z, w)
         squares = (w**2).sum(axis=1)
         total = w.sum(axis=1)
         spread = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
         return np.asarray(spread - (total - squares / total))
 
-    low, high = GRID[np.maximum(best - 1, 0)], GRID[np.minimum(best + 1, GRID.size - 1)]
-    return np.asarray(np.where(span > 0, _root(slope, low, high) * unit**2, 0.0))
+    bounds = GRID[np.maximum(best - 1, 0)], GRID[np.minimum(best + 1, GRID.size - 1)]
+    return np.asarray(np.where(span > 0, _find_root(slope, *bounds) * unit**2, 0.0))
 
 
-def _restricted(y: Floats, v: Floats, tau2: Floats) -> Floats:
+def _restricted_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
     """Return twice the restricted log-likelihood, but for a constant."""
     weights = 1 / (v + tau2)
-    logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights)).sum(axis=-1)
-    return np.asarray(logs - np.log(weights.sum(axis=-1)) - _weighed(y, weights)[1])
+    log_weights = np.log(weights, where=weights > 0, out=np.zeros_like(weights)).sum(axis=-1)
+    return np.asarray(log_weights - np.log(weights.sum(axis=-1)) - _weighted(y, weights)[1])
 
 
-def _root(falling: Function, low: Floats, high: Floats) -> Floats:
-    """Return where functions fall through 0 between bounds; `low` where they begin below it."""
-    below = falling(low) <= 0
+def _find_root(function: Function, low: Floats, high: Floats) -> Floats:
+    """Find the roots of decreasing functions between bounds; `low` where they begin below 0."""
+    starts_below = function(low) <= 0
     start = low
-    for _ in range(HALVINGS):
+    for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        above = falling(middle) > 0
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.asarray(np.where(below, start, (low + high) / 2))
+        is_above = function(middle) > 0
+        low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
+    return np.asarray(np.where(starts_below, start, (low + high) / 2))
 
 
 TAU2_BY: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
@@ -213,4 +212,4 @@ ERRORS: dict[str, Function] = {
     "hartung-knapp-ad-hoc": lambda ratio: np.sqrt(np.maximum(ratio, 1.0)),
     "normal": np.ones_like,
 }
-"""What 1 / sqrt(sum of weights) is multiplied with, from the weighed mean square of estimates."""
+"""Factor of 1 / sqrt(sum of weights) in the standard error, from the weighted mean square."""

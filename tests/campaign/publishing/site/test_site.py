@@ -19,7 +19,7 @@ from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.publishing.releasing import release, retract
 from cranfield.campaign.publishing.site.releases import newest, read_releases, task_leaderboard
 from cranfield.campaign.publishing.site.writing import MARK, write_site, write_site_of
-from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.significance.comparison.compared_pairs import shorten_letters
 from tests.campaign.publishing.making import make_campaign
 from tests.campaign.publishing.site.making import make_release
 from tests.reporting.page.reading import Page, read
@@ -422,7 +422,7 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
     assert one.manifest == kept.manifest
     shown = task_leaderboard(one)
     found = cf.compare(one.scores[shown.measure])
-    letters = {tag: shortened(some) for tag, some in found.groups().items()}
+    letters = {tag: shorten_letters(some) for tag, some in found.groups().items()}
     assert shown.groups == letters
     assert set(shown.not_separated) == set(found.top_group)
 

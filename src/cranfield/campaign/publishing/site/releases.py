@@ -28,7 +28,7 @@ from cranfield.reporting.page.contents import collect
 from cranfield.reporting.page.data import places
 from cranfield.reporting.page.sections import answer
 from cranfield.scores import Scores
-from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.sources.columns import parquet_frame
 
 COPIES = ("leaderboard.csv", "runs.csv", "teams.csv", "topic-statistics.csv", "rules.toml")
@@ -199,7 +199,7 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
         for tag in tags
         if safe_name(tag) and (path := release.path("sheets") / f"{tag}.json").is_file()
     }
-    groups = {row["tag"]: shortened(row["groups"]) for row in rows if row.get("groups")}
+    groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
     intervals = {}
     for row in rows:
         low, high = decimal(row.get("low")), decimal(row.get("high"))

@@ -1,0 +1,66 @@
+"""Tables with a row for each system, such as its costs or its components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from cranfield.base.errors import quoted
+from cranfield.base.text import counted
+from cranfield.sources.columns import Table, columns_of_mapping, read_columns
+from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.values import ID, Cells, Kind
+
+
+@dataclass(frozen=True)
+class SystemTable:
+    """A table, the names of its columns beside `system`, and the row of each system or null."""
+
+    table: Table
+    names: tuple[str, ...]
+    rows: pl.Series
+    notes: tuple[str, ...]
+
+
+def read_system_table(
+    data: Any,
+    title: str,
+    kind: Kind,
+    systems: Sequence[str],
+    is_used: Callable[[Cells], bool] = lambda cells: True,
+) -> SystemTable:
+    """Read a column `system` and other columns of a kind, with notes on unused columns and rows.
+
+    `title` is the name of the table in messages; `systems` are those with scores.
+    """
+    if isinstance(data, Mapping) and all(isinstance(row, Mapping) for row in data.values()):
+        data = [{"system": system, **row} for system, row in data.items()]
+    key = Column("system", ID)
+    schema = Schema(title, (key,), mapping=columns_of_mapping(title), asked=True)
+    columns = read_columns(data, schema)
+    if "system" in map(spelt, columns.names):
+        # Other columns may be called model or run, which are usual names for a system.
+        key = Column("system", ID, None)
+    place = replace(schema, columns=(key,)).places(columns.names, columns.source)["system"]
+    names, notes = [], []
+    for k, name in enumerate(map(str, columns.names)):
+        if k != place and is_used(columns.cells(k)):
+            names.append(name)
+        elif k != place:
+            source = columns.source
+            notes.append(f"column {quoted(name)} of {source} has no numbers and is not used")
+    table = columns.table(
+        replace(schema, columns=(key, *(Column(name, kind, None) for name in names)))
+    )
+    table.refuse(
+        ~table.frame["system"].is_first_distinct(),
+        lambda row: f"system {quoted(row['system'])} occurs twice",
+    )
+    row_of = {system: k for k, system in enumerate(table.frame["system"])}
+    if unknown := len(row_of.keys() - set(systems)):
+        notes.append(f"{counted(unknown, 'row')} of {table.source} of systems without scores")
+    rows = pl.Series([row_of.get(system) for system in systems], dtype=pl.Int64)
+    return SystemTable(table, tuple(names), rows, tuple(notes))

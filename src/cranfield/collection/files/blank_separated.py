@@ -120,7 +120,7 @@ def read_chunk(
         separators = 0 if frame is None else (expected - 1) * frame.height
         # The CSV reader sees further columns only if it reads all; the line reader checks them.
         is_partly_read = len(layout.read) < expected
-        if is_partly_read and text.count((separator or " ").encode()) != separators:
+        if is_partly_read and _count(text, separator or " ") != separators:
             frame = None
     if frame is None:
         frame, numbers, expected = read_lines(
@@ -134,6 +134,13 @@ def read_chunk(
         numbers = (np.arange(rows) if numbers is None else numbers)[graded.to_numpy()]
         frame = frame.filter(graded)
     return Chunk(frame, numbers, lines, expected, rows - frame.height)
+
+
+def _count(text: bytes, separator: str) -> int:
+    """Count a separator; NumPy is faster than `bytes.count` where it occurs often."""
+    data = np.frombuffer(text, np.uint8)
+    blocks = (data[start : start + _BLOCK] for start in range(0, data.size, _BLOCK))
+    return sum(int(np.count_nonzero(block == ord(separator))) for block in blocks)
 
 
 def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:

@@ -109,7 +109,7 @@ def test_command(tmp_path: Path) -> None:
     for more, message in (
         (["--test", "t"], "--test cannot be combined"),
         (["--marks", "symbols"], "--marks cannot be combined"),
-        (["--baseline", "a", "--baseline", "b"], "one --baseline"),
+        (["--baseline", "a", "--baseline", "b"], "a single --baseline"),
     ):
         _, err = cranfield(tmp_path, *words, *more, status=2)
         assert message in err

@@ -24,7 +24,7 @@ class Plots:
     >>> scores.plot
     box               A box plot of each system's scores over topics, the best mean first
     differences       A bar for each topic: the score of one system minus that of another
-    score-scatter     A point a topic: the score of one system against that of another
+    score-scatter     A point for each topic: the score of one system against that of another
     difficulty        The scores of all systems on all topics as a heat map
     >>> type(scores.plot.box()).__name__
     'LayerChart'

@@ -51,9 +51,8 @@ checks: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python docs/check_site.py site
 
-# One worker more than processors: some tests wait for a browser or for other processes.
 suite: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $$(( $$($(BIN)/python -c 'import os; print(os.cpu_count())') + 1 )) --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run $(ARGS)

@@ -111,7 +111,7 @@ def unused(schema: Schema, columns: dict[str, list[object]]) -> None:
     Columns.of(columns, "t.csv").tell_unused(schema, [0])
 
 
-TELLING = {name: schema for name, schema in SCHEMAS.items() if not schema.asked}
+TELLING = {name: schema for name, schema in SCHEMAS.items() if not schema.is_selected}
 """Schemas whose columns the user does not name."""
 
 

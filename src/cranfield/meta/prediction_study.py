@@ -256,7 +256,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
     is_long = "predictor" in map(spelt, columns.names)
     schema, names = _PREDICTIONS, []
     if not is_long:
-        schema = replace(schema, columns=_KEYS, asked=True, decisive=())
+        schema = replace(schema, columns=_KEYS, is_selected=True, decisive=())
         places = schema.places(columns.names, columns.source).values()
         # Texts that describe topics are not predictors.
         names = [

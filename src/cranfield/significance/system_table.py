@@ -28,7 +28,7 @@ class SystemTable:
 def system_schema(title: str) -> Schema:
     """Return the schema of a table of systems, whose other columns have names of the user."""
     key = Column("system", ID)
-    return Schema(title, (key,), mapping=columns_of_mapping(title), asked=True)
+    return Schema(title, (key,), mapping=columns_of_mapping(title), is_selected=True)
 
 
 def read_system_table(

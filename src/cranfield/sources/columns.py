@@ -70,11 +70,10 @@ class Columns:
     ) -> None:
         """Warn of columns that nothing reads; refuse those that change the meaning of rows.
 
-        So is a second column of grades refused, unless the user named the first one (`called`).
-
-        A row that repeats the names of the columns, as of files that were joined, is refused.
+        A second column of grades is refused, too, unless the user named the first one (`called`),
+        and so is a row that repeats the names of the columns, as in joined files.
         """
-        if repeated := self._heads(used):
+        if repeated := self._header_rows(used):
             line = None if self.lines is None else self.lines[repeated[0]]
             reason = "" if line else f"row {repeated[0] + 1} "
             raise InputError(
@@ -87,36 +86,37 @@ class Columns:
                 some = some_of(map(quoted, values), 3)
                 raise InputError(
                     f"column {quoted(self.names[k])} ({some}) may give the {kind} of rows, which a"
-                    f" {schema.kind} does not take into account: {_SETTLED[kind]}",
+                    f" {schema.kind} does not take into account: {_ADVICE[kind]}",
                     source=self.source,
                 )
-        # A column with one value for all rows changes none of them, nor does a text that belongs to
-        # an identifier, nor another name of what is read.
-        noted = [k for k in unused[:_LOOKED_AT] if _texts(self.cells(k)).n_unique() > 1]
+        # No row changes through a column with a single value, through the text of an identifier, or
+        # through a copy of a used column.
+        reported = [k for k in unused[:_MAX_CHECKED] if _texts(self.cells(k)).n_unique() > 1]
         for k, (place, column) in others.items():
             grades = column.name == "grade" and self._other_grades(k, place)
             if column.name == "grade" and not grades and schema.describes(self.names[k]):
-                # The text of an answer, of which the grade was taken.
+                # The text of an answer, from which the grade was derived.
                 continue
             if grades and "grade" not in called:
-                two = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+                pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
                 raise InputError(
-                    f"has two columns of grades: {two}; remove one, or name the other one:"
+                    f"has two columns of grades: {pair}; remove one, or name the other one:"
                     f" columns={{'grade': ...}}",
                     source=self.source,
                 )
-            pairs = pl.DataFrame({"read": _texts(self.cells(place)), "of": _texts(self.cells(k))})
-            read, other = pairs["read"].n_unique(), pairs["of"].n_unique()
-            text = other == read or schema.describes(self.names[k])
-            if other > 1 and not (text and pairs.n_unique() == read):
-                noted.append(k)
-        if noted := sorted(noted) + unused[_LOOKED_AT:]:
-            listed = some_of((quoted(self.names[k]) for k in noted), 12)
+            used_texts, texts = _texts(self.cells(place)), _texts(self.cells(k))
+            pairs = pl.DataFrame({"used": used_texts, "other": texts})
+            n_used, n_other = used_texts.n_unique(), texts.n_unique()
+            is_text = n_other == n_used or schema.describes(self.names[k])
+            if n_other > 1 and not (is_text and pairs.n_unique() == n_used):
+                reported.append(k)
+        if reported := sorted(reported) + unused[_MAX_CHECKED:]:
+            listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
 
-    def _other_grades(self, column: int, read: int) -> bool:
-        """Return True if a column holds grades that are not those of the column that is read."""
-        texts, grades = _texts(self.cells(column)), _texts(self.cells(read))
+    def _other_grades(self, column: int, used: int) -> bool:
+        """Return True if a column holds grades that differ from those of the used column."""
+        texts, grades = _texts(self.cells(column)), _texts(self.cells(used))
         values = texts.filter(texts != "").unique()
         return (
             len(values) > 0
@@ -125,8 +125,8 @@ class Columns:
             and spelt(self.names[column]) != "score"
         )
 
-    def _heads(self, used: Collection[int]) -> list[int]:
-        """Return the rows that hold the names of the columns."""
+    def _header_rows(self, used: Collection[int]) -> list[int]:
+        """Return the rows that repeat the names of the columns."""
         rows: list[int] | None = None
         for k in used:
             name, cells = self.names[k], self.cells(k)
@@ -139,10 +139,10 @@ class Columns:
         return rows or []
 
 
-_LOOKED_AT = 100
-"""Columns that are not read, and whose values are looked at: the first ones."""
+_MAX_CHECKED = 100
+"""Number of unused columns whose values are checked: the first ones."""
 
-_SETTLED = {
+_ADVICE = {
     "status": "keep the rows that count, and remove the column",
     "count": "give one row for each time, and remove the column",
     "weight": "give rows of equal weight, and remove the column",
@@ -189,8 +189,8 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
     if rows and schema.tuples is not None:
         return columns_of_records(list(data), schema, source)
-    called = schema.called or f"a {schema.kind}"
-    raise InputError(f"{type(data).__name__} cannot be read as {called}")
+    noun = schema.called or f"a {schema.kind}"
+    raise InputError(f"{type(data).__name__} cannot be read as {noun}")
 
 
 def is_frame(data: Any) -> bool:
@@ -201,8 +201,8 @@ def is_frame(data: Any) -> bool:
 def _with_index(data: Any) -> Any:
     """Return a pandas frame with its index as columns, if all levels have names."""
     levels = list(getattr(getattr(data, "index", None), "names", None) or ())
-    all_named = levels and all(isinstance(level, str) for level in levels)
-    return data.reset_index() if all_named and not {*levels} & {*data.columns} else data
+    are_named = levels and all(isinstance(level, str) for level in levels)
+    return data.reset_index() if are_named and not {*levels} & {*data.columns} else data
 
 
 def columns_of_frame(data: Any, source: str) -> Columns:
@@ -210,8 +210,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     import narwhals.stable.v1 as nw
 
     with refusing(f"{type(data).__name__} is not a supported data frame", source, Exception):
-        # Each library has its own ways to refuse a frame, such as one with a name twice. What
-        # narwhals only asks for its names, such as relations of DuckDB, comes by Arrow.
+        # Each library raises its own errors, such as for a repeated name. Relations of DuckDB and
+        # others, of which narwhals only reads the names, are converted by Arrow.
         frame = nw.from_native(data)
         if nw.get_level(frame) == "interchange":
             frame = nw.from_native(_by_arrow(data))
@@ -223,8 +223,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         series: Any = frame.get_column(names[k])
         if isinstance(native := series.to_native(), pl.Series) and native.dtype != pl.Object:
             return native
-        # An object column may hide anything; Python shows each value unchanged. What Arrow
-        # has no type for (complex numbers, wide integers) Python can still show.
+        # Object columns may hold any values, and Arrow has no type for complex numbers and wide
+        # integers: these are read as Python values.
         if series.dtype == nw.Object or series.dtype.is_temporal():
             return list(series.to_list())
         try:
@@ -269,11 +269,11 @@ def columns_of_records(
         records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
         reason = f"expected {records} as rows of a {schema.kind}, got {_kind_of(rows[0])}"
         raise wrong_row(0, reason, source, lines)
-    alike = len(set(map(type, rows))) == 1 and (not plain or len(set(map(len, rows))) == 1)
-    if not alike and (other := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)):
-        like = "a record" if shape is Mapping else _kind_of(rows[0])
-        reason = f"expected {like} as in the first row, got {_kind_of(rows[other])}"
-        raise wrong_row(other, reason, source, lines)
+    uniform = len(set(map(type, rows))) == 1 and (not plain or len(set(map(len, rows))) == 1)
+    if not uniform and (bad := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)):
+        expected = "a record" if shape is Mapping else _kind_of(rows[0])
+        reason = f"expected {expected} as in the first row, got {_kind_of(rows[bad])}"
+        raise wrong_row(bad, reason, source, lines)
     if plain:
         return Columns.of_rows(tuples[:size], rows, source, lines)
     if isinstance(shape, tuple):
@@ -298,7 +298,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     form = form or FORMAT_OF_SUFFIX.get(source.suffix, "")
     form = form if form in schema.formats else schema.otherwise
     if not form and schema.lines is None:
-        suffixes = [end for end, of in FORMAT_OF_SUFFIX.items() if of in schema.formats]
+        suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
         listed = f"{', '.join(suffixes[:-1])} and {suffixes[-1]}"
         raise InputError(
             f"expected the suffix of a format of {schema.things}: {listed}",
@@ -333,14 +333,14 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return Columns.of(schema.mapping(parsed, name), name)
     if isinstance(parsed, list):
         return columns_of_records(parsed, schema, name)
-    what = "an object or an array" if schema.mapping else f"an array of {schema.things}"
-    raise InputError(f"expected {what} in JSON, got {type(parsed).__name__}", source=name)
+    expected = "an object or an array" if schema.mapping else f"an array of {schema.things}"
+    raise InputError(f"expected {expected} in JSON, got {type(parsed).__name__}", source=name)
 
 
 def _nested(
     data: Any, schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns | None:
-    """Take JSON whose records hold lists, where the schema reads it; None for other JSON."""
+    """Read JSON whose records hold lists, if the schema reads it; None for other JSON."""
     nested = None if schema.nested is None else schema.nested(data, source)
     if nested is None:
         return None
@@ -377,7 +377,7 @@ def csv_frame(raw: bytes, source: str, separator: str) -> pl.DataFrame:
             if "more fields" not in str(error):
                 raise
             frame, wider = _with_ends(raw, source, separator), True
-        # The reader gives a name that stands there again another one.
+        # The reader renames repeated names.
         if any("_duplicated_" in name for name in frame.columns):
             head = pl.read_csv(raw.lstrip(b"\r\n"), separator=separator, has_header=False, n_rows=1)
             _refuse_repeated(head.row(0), source)
@@ -455,14 +455,14 @@ def parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
             for column in frame
             if column.dtype in (pl.String, pl.Categorical)
         ]
-    with _saying_limits(source):
-        # Rows that share a text are far longer when they are put down one by one.
+    with _converted_limits(source):
+        # Rows that share a text need far more memory once each row has its own copy.
         check_size(sum(int(length.cast(pl.Int64).sum()) for length in lengths), len(raw))
     return frame
 
 
 def check_parquet_file(path: str) -> None:
-    """Refuse a Parquet file that is damaged, without holding it; one elsewhere is not looked at."""
+    """Refuse a damaged Parquet file without loading it; URLs are not checked."""
     if is_url(path):
         return
     source = Source(path)
@@ -471,14 +471,14 @@ def check_parquet_file(path: str) -> None:
 
 def _check_parquet(data: memoryview, source: str) -> None:
     try:
-        with _saying_limits(source):
+        with _converted_limits(source):
             check_parquet(data)
     except DamagedParquetError as error:
         raise InputError(f"is not readable Parquet: {error}", source=source) from None
 
 
 @contextmanager
-def _saying_limits(source: str) -> Iterator[None]:
+def _converted_limits(source: str) -> Iterator[None]:
     try:
         yield
     except BeyondLimitError as error:
@@ -494,7 +494,7 @@ def reading_parquet(source: str) -> Iterator[None]:
 
 @contextmanager
 def refusing(
-    what: str,
+    problem: str,
     source: str,
     errors: Any = (pl.exceptions.PolarsError, pl.exceptions.PanicException),
 ) -> Iterator[None]:
@@ -511,7 +511,7 @@ def refusing(
         # It may show the text of cells, of any length.
         message = plain(reason[:201])
         cut = f"{message[:200]}…" if len(message) > 200 else message
-        raise InputError(f"{what}: {cut}", source=source) from None
+        raise InputError(f"{problem}: {cut}", source=source) from None
 
 
 def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Columns:
@@ -522,17 +522,17 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
         fields = form.cut(line)
         if not fields:
             continue
-        mark = ";" in line and "\t" not in line
-        if getattr(form.cut, "func", None) is fields_of and semicolons not in {None, mark}:
+        has_semicolon = ";" in line and "\t" not in line
+        if getattr(form.cut, "func", None) is fields_of and semicolons not in {None, has_semicolon}:
             reason = f"expected {'semicolons' if semicolons else 'blanks'} between fields as above"
             raise InputError(reason, source=source, line=number)
-        semicolons = mark
-        if len(fields) < form.least or (len(fields) > len(form.names) and not form.loose):
-            listed = " ".join(form.names[: form.least])
+        semicolons = has_semicolon
+        if len(fields) < form.n_required or (len(fields) > len(form.names) and not form.loose):
+            listed = " ".join(form.names[: form.n_required])
             if not form.loose:
-                listed += "".join(f" [{name}]" for name in form.names[form.least :])
+                listed += "".join(f" [{name}]" for name in form.names[form.n_required :])
             raise InputError(
-                f"expected {form.least} columns ({listed}) in a line of {things},"
+                f"expected {form.n_required} columns ({listed}) in a line of {things},"
                 f" got {len(fields)}",
                 source=source,
                 line=number,
@@ -545,7 +545,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
             )
         rows.append(fields)
         numbers.append(number)
-    names = form.names[: max(map(len, rows), default=form.least)]
+    names = form.names[: max(map(len, rows), default=form.n_required)]
     filled = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
     return Columns.of_rows(names, filled, source, numbers)
 
@@ -615,7 +615,7 @@ class Table:
         return self.frame.with_columns(numbers).iter_rows()
 
     def refuse(self, bad: pl.Series, reason: Callable[[dict[str, Any]], str]) -> None:
-        """Refuse the first of some bad rows, for a reason that its cells give."""
+        """Refuse the first of some bad rows; `reason` gets its cells."""
         rows = bad.arg_true()
         if len(rows):
             row = int(rows[0])
@@ -632,7 +632,7 @@ class Table:
         return wrong_row(row, reason, self.source, self.lines, topic)
 
     def gather(self, rows: pl.Series | NDArray[np.int64]) -> Table:
-        """Return some rows, by their places, with their lines."""
+        """Return the rows at some places, with their lines."""
         lines = None if self.lines is None else np.asarray(self.lines)[np.asarray(rows)]
         return replace(self, frame=self.frame[rows], lines=lines)
 
@@ -651,7 +651,7 @@ def wrong_row(
 
 
 def read_table(data: Any, schema: Schema) -> Table:
-    """Read a table of some kind from a file, a data frame, rows or a mapping."""
+    """Read a table from a file, a data frame, rows or a mapping."""
     return read_columns(data, schema).table(schema)
 
 
@@ -659,7 +659,7 @@ def _cell(cells: Cells, row: int) -> Any:
     try:
         return cells[row]
     except (ValueError, OverflowError) as error:
-        # A time that Python has no date for.
+        # A time outside the years of Python dates.
         return str(error)
 
 

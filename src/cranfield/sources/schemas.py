@@ -1,4 +1,4 @@
-"""Kinds of tables: which columns each has, under which names.
+"""Schemas of tables: the columns of each kind of table, and their usual names.
 
 Every reader takes the names of a column from here, so that a name means the same in every file
 and command. The names of one meaning are in groups: a table with names of two groups is read by
@@ -163,15 +163,15 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "judge": "judge judge_id judge_name model model_id model_name",
     }
 )
-"""Names of columns that change what rows mean, by what they are: never passed over silently.
+"""Names of columns that change the meaning of rows, by kind; they are never ignored silently.
 
-So is every column whose name ends in `status`.
+Names that end in `status` belong to the kind `status`, too.
 """
 
 SUCCESS = frozenset(
     {"success", "successful", "succeeded", "ok", "done", "completed", "complete", "finished"}
 )
-"""States of rows that all count."""
+"""Values of a status column that do not exclude a row."""
 
 SUMMARIES = frozenset(
     {
@@ -187,18 +187,18 @@ PLAIN = (
     " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale"
 )
-"""Names of columns that only describe what rows are about: they may be there, and are not used."""
+"""Names of columns that only describe the subject of rows; they are ignored."""
 
 
 NAMED = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
 
 FRAMES = frozenset({"csv", "tsv", "parquet"})
-"""Those of them that are tables, and nothing else."""
+"""Formats with named columns that can only hold a table."""
 
 
 AS_USUAL: Mapping[str, str] = MappingProxyType({})
-"""Columns have their usual names."""
+"""No column has a name that the user set."""
 
 NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 """Names that pandas or Polars give to an index or to a second column; an index may have none."""
@@ -217,17 +217,17 @@ _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in n
 
 
 def _kind(name: str) -> str:
-    """Return what kind of decisive column has a name, which is spelt; empty if none has."""
+    """Return the kind of decisive column that has a (spelt) name; empty if there is none."""
     return _DECISIVE.get(name, "status" if name.endswith("status") else "")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, what its values are, and what it means.
+    """A column: its name, the kind of its values, and its meaning.
 
     `meaning` is a key of :data:`~cranfield.sources.schemas.GROUPS`, which has its usual
-    names; by default the name of the column, and None where a user gave the name. `called` is what
-    a value of it is called in messages, if not by the name of the column.
+    names; by default the name of the column, and None if the user set the name. `called` is the
+    noun for its values in messages, by default the name of the column.
     """
 
     name: str
@@ -240,9 +240,9 @@ class Column:
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The usual names, those that win first."""
         meaning = self.name if self.meaning == "" else self.meaning
-        groups = [tuple(one.split()) for one in GROUPS.get(meaning or "", ())]
-        known = spelt(self.name) in {spelt(name) for group in groups for name in group}
-        own = () if known else ((self.name,),)
+        groups = [tuple(names.split()) for names in GROUPS.get(meaning or "", ())]
+        is_usual = spelt(self.name) in {spelt(name) for group in groups for name in group}
+        own = () if is_usual else ((self.name,),)
         return (*own, *groups)
 
     @property
@@ -250,11 +250,11 @@ class Column:
         return tuple(name for group in self.groups for name in group)
 
     def named_in(self, names: Sequence[object]) -> list[int]:
-        """Find the columns of a table that have the usual names which win among those there."""
-        given = [spelt(name) for name in names]
+        """Return the places of the names in the first group that a table has names of."""
+        spelt_names = [spelt(name) for name in names]
         for group in self.groups:
             usual = {*map(spelt, group)}
-            places = [k for k, name in enumerate(given) if name in usual]
+            places = [k for k, name in enumerate(spelt_names) if name in usual]
             if places:
                 return places
         return []
@@ -266,10 +266,10 @@ def optional(name: str, kind: Kind, meaning: str | None = "", called: str = "") 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of text without a head; where they are `loose`, further fields are ignored."""
+    """Lines of text without a header; further fields are ignored if they are `loose`."""
 
     names: tuple[str, ...]
-    least: int
+    n_required: int
     loose: bool = False
     cut: Callable[[str], list[str]] = str.split
 
@@ -278,21 +278,19 @@ class Lines:
 class Schema:
     """A kind of table.
 
-    kind, called, hint: words for messages: what a table is, what something is to be read as, and
-        what helps, where nothing else seems to be wrong.
-    columns: its columns; a note names the other ones of a table.
-    asked: whether the user named the columns, so that others are not worth a note.
-    decisive: kinds of columns, of `DECISIVE`, that change what a row means and that it cannot
-        take into account: it refuses them.
-    formats: files with named columns that are read, by suffix; of any other suffix are `lines`, or
-        else files of the format `otherwise`.
-    tuples: what the values of a plain tuple are, those that are required first; None where rows
-        in memory are not read at all.
-    lines_as_rows: what they are where they are the fields of a line of text.
-    mapping: makes columns of a mapping or an object of JSON, and the name of the source.
-    nested: makes columns of JSON whose records hold lists, with the record of each row; it
+    kind, called, hint: words for messages: the kind of table, the noun for the input, and advice
+        if no other reason is likely.
+    columns: its columns; a warning lists other columns of a table.
+    is_selected: whether the user selected the columns, so that no warning lists others.
+    decisive: kinds of columns, of `DECISIVE`, that change the meaning of rows, and are refused.
+    formats: formats with named columns that are read, by suffix; files with another suffix are
+        `lines`, or files of the format `otherwise`.
+    tuples: columns of a plain tuple, required ones first; None if rows in memory are refused.
+    lines_as_rows: columns of a tuple that has the fields of a line of text.
+    mapping: converts a mapping or a JSON object to columns; also takes the name of the source.
+    nested: converts JSON whose records hold lists to columns, with the record of each row;
         returns None for other JSON.
-    numbered: whether rows of CSV know their line, which takes longer, and errors their topic.
+    numbered: whether errors name the line of CSV, which takes longer, and the topic.
     """
 
     kind: str
@@ -308,11 +306,11 @@ class Schema:
     numbered: bool = False
     hint: str = ""
     decisive: tuple[str, ...] = ("status",)
-    asked: bool = False
+    is_selected: bool = False
 
     @property
     def things(self) -> str:
-        """What the rows are."""
+        """Plural noun for the rows, for messages."""
         return self.kind.removeprefix("table of ")
 
     def empty(self, source: str) -> InputError:
@@ -325,103 +323,104 @@ class Schema:
     def places(
         self, names: Sequence[object], source: str, called: Mapping[str, str] = AS_USUAL
     ) -> dict[str, int]:
-        """Find each column by what it is `called` here, or else under any of its usual names.
+        """Find the place of each column, by its name in `called` or by any of its usual names.
 
-        However these are spelt. Two columns of one meaning, by names of one group, are refused.
+        Usual names match in any spelling. Two columns with names of one group are refused.
         """
-        found = {}
+        places = {}
         for column in self.columns:
             if column.name in called:
-                found[column.name] = place_of(called[column.name], names, source, column.name)
+                places[column.name] = place_of(called[column.name], names, source, column.name)
                 continue
             # A column has one meaning.
-            places = [k for k in column.named_in(names) if k not in found.values()]
-            if len(places) > 1:
-                two = " and ".join(quoted(names[k]) for k in places[:2])
-                what = column.called or column.name
-                settled = self.hint.format(name=column.name) or "; remove or rename one"
-                raise InputError(f"has two columns for the {what}: {two}{settled}", source=source)
-            if places:
-                found[column.name] = places[0]
+            matches = [k for k in column.named_in(names) if k not in places.values()]
+            if len(matches) > 1:
+                pair = " and ".join(quoted(names[k]) for k in matches[:2])
+                noun = column.called or column.name
+                advice = self.hint.format(name=column.name) or "; remove or rename one"
+                raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
+            if matches:
+                places[column.name] = matches[0]
             elif column.required:
                 if any(isinstance(name, str) and is_number(name) for name in names):
-                    raise InputError(self._headless(names), source=source)
-                raise InputError(self._lacks(column, names), source=source)
-        return found
+                    raise InputError(self._headless_reason(names), source=source)
+                raise InputError(self._missing_reason(column, names), source=source)
+        return places
 
     def column_of(self, name: object) -> str | None:
-        """Return the column of which this is a usual name; None if it is of none."""
+        """Return the column that has a usual name, or None."""
         word = spelt(name)
-        known = (one.name for one in self.columns if word in map(spelt, one.names))
-        return next(known, None)
+        matches = (col.name for col in self.columns if word in map(spelt, col.names))
+        return next(matches, None)
 
     def columns_of(self, names: Iterable[object]) -> list[str]:
-        """Return the columns of which these are usual names, each of another one."""
+        """Return the columns that have some usual names; refuse two names of one column."""
         columns: list[str] = []
         for name in names:
             column = self.column_of(name)
             if column is None or column in columns:
-                expected = ", ".join(one.name for one in self.columns)
+                expected = ", ".join(col.name for col in self.columns)
                 reason = f"expected one of: {expected}" if column is None else f"a second {column}"
                 raise PolicyError(f"unknown column {quoted(name)} in columns; {reason}")
             columns.append(column)
         return columns
 
     def own_names(self, columns: Mapping[str, str] | None) -> dict[str, str]:
-        """Return what columns are called in a table, where a user says so by any usual name."""
+        """Return the names in a table that the user set, by column; keys are any usual names."""
         names = columns or {}
         return dict(zip(self.columns_of(names), map(str, names.values()), strict=True))
 
     @staticmethod
     def describes(name: object) -> bool:
-        """Return True if a column is descriptive only, by its name."""
+        """Return True if the name is that of a column that only describes rows."""
         return spelt(name) in _PLAIN
 
     def unused(
         self, names: Sequence[object], used: Collection[int]
     ) -> tuple[list[int], dict[int, tuple[int, Column]], dict[int, str]]:
-        """Return the columns that are worth a note as nothing reads them, and the decisive ones.
+        """Return unused columns: those to report, those of a used meaning, and decisive ones.
 
-        The first are not those that only describe rows. Those that have another name of a column
-        that is read are apart, with the place of that column, and what it is. The decisive ones are
-        given with what they are, a key of `DECISIVE`.
+        The first exclude columns that only describe rows. The second have the place and the
+        schema of the used column; the decisive ones have their kind, a key of `DECISIVE`.
         """
-        left = {k: spelt(name) for k, name in enumerate(names) if k not in used}
-        decisive = {k: kind for k, name in left.items() if (kind := _kind(name)) in self.decisive}
-        if self.asked:
+        unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
+        decisive = {k: kind for k, name in unused.items() if (kind := _kind(name)) in self.decisive}
+        if self.is_selected:
             return [], {}, decisive
         others: dict[int, tuple[int, Column]] = {}
         for column in self.columns:
             usual = {*map(spelt, column.names)}
-            read = [k for k in used if spelt(names[k]) in usual]
-            others |= {k: (read[0], column) for k, name in left.items() if read and name in usual}
-        noted = [
+            places = [k for k in used if spelt(names[k]) in usual]
+            if places:
+                others |= {k: (places[0], column) for k, name in unused.items() if name in usual}
+        reported = [
             k
-            for k, name in left.items()
+            for k, name in unused.items()
             if k not in others
             and name not in _PLAIN
             and not (NO_NAME.fullmatch(name) and (name or not k))
         ]
-        return noted, others, decisive
+        return reported, others, decisive
 
-    def _lacks(self, column: Column, names: Sequence[object]) -> str:
-        known = dict.fromkeys((column.name, *column.names))
-        usual = f" (usual names: {some_of(known, 10)})" if len(known) > 1 else ""
-        have = ", ".join(quoted(name) for name in names[:12]) or "none"
-        hint = self._of_head(names) or self.hint.format(name=column.name)
+    def _missing_reason(self, column: Column, names: Sequence[object]) -> str:
+        usual_names = dict.fromkeys((column.name, *column.names))
+        usual = f" (usual names: {some_of(usual_names, 10)})" if len(usual_names) > 1 else ""
+        columns = ", ".join(quoted(name) for name in names[:12]) or "none"
+        hint = self._header_hint(names) or self.hint.format(name=column.name)
         if not usual:
             hint = did_you_mean(column.name, map(str, names), show=quoted) + hint
-        return f"has no {column.name} column{usual}; columns: {have}{hint}"
+        return f"has no {column.name} column{usual}; columns: {columns}{hint}"
 
-    def _headless(self, names: Sequence[object]) -> str:
+    def _headless_reason(self, names: Sequence[object]) -> str:
         """Describe a table without column names, with names that may be expected."""
         usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
-        such = f" such as {','.join(usual or self.required)}"
-        # The reader of CSV gives a name that stands there again another one.
-        have = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
-        return f"does not name its columns: the first line is {have}; write a line{such} above it"
+        example = f" such as {','.join(usual or self.required)}"
+        # The CSV reader renames repeated names.
+        first_line = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
+        reason = f"does not name its columns: the first line is {first_line}"
+        return f"{reason}; write a line{example} above it"
 
-    def _of_head(self, names: Sequence[object]) -> str:
+    def _header_hint(self, names: Sequence[object]) -> str:
         """Describe a likely mistake in the header of a file."""
         if len(names) != 1 or not isinstance(name := names[0], str):
             return ""
@@ -437,15 +436,15 @@ class Schema:
         return ""
 
 
-def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:
+def place_of(name: str, names: Sequence[object], source: str, role: str) -> int:
     """Find a column by its requested name: exactly, else in any spelling."""
-    for known in (str, spelt):
-        for k, one in enumerate(names):
-            if known(one) == known(name):
+    for spelling in (str, spelt):
+        for k, other in enumerate(names):
+            if spelling(other) == spelling(name):
                 return k
-    have = ", ".join(quoted(one) for one in names[:12])
+    columns = ", ".join(quoted(other) for other in names[:12])
     raise InputError(
-        f"has no column {quoted(name)}, requested as {of}; columns: {have}", source=source
+        f"has no column {quoted(name)}, requested as {role}; columns: {columns}", source=source
     )
 
 

@@ -16,20 +16,20 @@ from cranfield.base.errors import quoted, warn
 from cranfield.base.text import counted
 
 Cells = Sequence[Any] | pl.Series
-"""A column as it was given: values of Python, or a column of polars."""
+"""A raw column: Python values, or a polars series."""
 
 _COMPLEX = (complex, np.complexfloating)
-"""NumPy makes a real number of one, with a warning."""
+"""NumPy converts these to real numbers, with a warning."""
 
 _NO_NUMBER = (bool, np.bool_, bytes, bytearray, *_COMPLEX)
-"""What Python and NumPy would make a number of."""
+"""Types that Python and NumPy would convert to numbers."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _INT32 = 2**31
 
 _BLANKS = " \t\n\r\v\f"
-"""What may stand around a number: no blanks of other scripts, and no separators of files."""
+"""Characters to strip from values: no blanks of other scripts, and no separators of files."""
 
 
 def is_number(text: str) -> bool:
@@ -38,10 +38,10 @@ def is_number(text: str) -> bool:
 
 
 def integer_in(text: str) -> int | None:
-    """Read an integer of 32 bits; None where the text is none."""
+    """Read an integer of 32 bits; None for other text."""
     if not _INTEGER.fullmatch(text):
         return None
-    # The leading zeros are taken off first: Python refuses to read thousands of digits.
+    # Leading zeros are stripped first: Python refuses to read thousands of digits.
     digits = text.lstrip("+-0") or "0"
     if len(digits) > len(str(_INT32)):
         return None
@@ -50,36 +50,36 @@ def integer_in(text: str) -> int | None:
 
 
 def whole_in(text: str) -> int | None:
-    """Read a whole number of 32 bits, also one with a point and zeros after it, such as `2.0`."""
+    """Read an integer of 32 bits, also with a point and zeros after it, such as `2.0`."""
     whole, _, zeros = text.partition(".")
     return None if zeros.strip("0") else integer_in(whole)
 
 
 def numbers_in(column: pl.Expr) -> pl.Expr:
-    """Read a column of text as :func:`is_number` has it; null where there is no finite number.
+    """Read a column of text as numbers in the form of :func:`is_number`; others are null.
 
     >>> frame = pl.DataFrame({"score": ["0.5", "1e3", "nan", "1_0", ".5", None]})
     >>> frame.select(numbers_in(pl.col("score")))["score"].to_list()
     [0.5, 1000.0, None, None, 0.5, None]
     """
     number = column.cast(pl.Float64, strict=False)
-    written = column.str.contains(f"(?-u)^(?:{_NUMBER.pattern})$")
-    return pl.when(written & number.is_finite()).then(number)
+    is_written = column.str.contains(f"(?-u)^(?:{_NUMBER.pattern})$")
+    return pl.when(is_written & number.is_finite()).then(number)
 
 
 def integers_in(column: pl.Expr) -> pl.Expr:
-    """Read a column of text as :func:`integer_in` has it; null where there is no integer.
+    """Read a column of text as integers in the form of :func:`integer_in`; others are null.
 
     >>> frame = pl.DataFrame({"rank": ["5", "-5", "1.5", "1-2", "2147483648", None]})
     >>> frame.select(integers_in(pl.col("rank")))["rank"].to_list()
     [5, -5, None, None, None, None]
     """
-    written = column.str.contains(f"(?-u)^(?:{_INTEGER.pattern})$")
-    return pl.when(written).then(column.cast(pl.Int32, strict=False))
+    is_written = column.str.contains(f"(?-u)^(?:{_INTEGER.pattern})$")
+    return pl.when(is_written).then(column.cast(pl.Int32, strict=False))
 
 
 def finite(cell: Any) -> float | None:
-    """Return a cell as a finite number, in digits of ASCII; None where it holds none."""
+    """Return a cell as a finite number in ASCII digits, or None."""
     if isinstance(cell, str):
         return float(text) if is_number(text := cell.strip(_BLANKS)) else None
     if isinstance(cell, _NO_NUMBER):
@@ -97,7 +97,7 @@ def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
         return cell.strip().lower() in words
     if isinstance(cell, _COMPLEX):
         return False
-    # The missing value of pandas is equal to nothing, and has no truth.
+    # pandas.NA equals nothing, and has no truth value.
     if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
         return True
     try:
@@ -115,17 +115,17 @@ NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "gu
 _TRUTHS = {"true": 1, "false": 0}
 
 
-def truths_as_grades(cells: Cells, what: str = "grades") -> Cells:
-    """Return 1 for true and 0 for false, with a warning, where all grades are one of the two."""
+def truths_as_grades(cells: Cells, noun: str = "grades") -> Cells:
+    """Convert true to 1 and false to 0, with a warning, if all cells are Boolean or missing."""
     first = next((cell for cell in cells if not absent(cell, NO_GRADE)), None)
     if _truth(first) is None:
         return cells
     listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
-    made = [_truth(cell) for cell in listed]
+    grades = [_truth(cell) for cell in listed]
     if any(_truth(cell) is None and not absent(cell, NO_GRADE) for cell in listed):
         return cells
-    warn(f"{what} are Boolean; true is read as 1, false as 0", stacklevel=6)
-    return made
+    warn(f"{noun} are Boolean; true is read as 1, false as 0", stacklevel=6)
+    return grades
 
 
 def _truth(cell: Any) -> int | None:
@@ -141,42 +141,41 @@ def plain(cell: Any) -> Any:
 
 @dataclass(frozen=True)
 class Kind:
-    """What the values of a column are.
+    """The kind of values of a column, and their conversion.
 
-    read: turns a value of Python into one of the column; None where it is none.
+    read: converts a Python value to one of the column; None for an invalid value.
     dtype: type of the column.
-    wanted: what a bad value is not, for messages; a function of the value where that depends on
-        it.
-    missing: tells which values that are none may be left empty; by default none of them.
-    exact: the type of Python, and of polars, that can be converted as a whole; None where each
-        value has to be looked at.
+    problem: the problem of an invalid value, for messages, or a function that returns it.
+    missing: returns True for invalid values that become null; by default none do.
+    exact: the types of Python and of polars that are converted as a whole; None if each value
+        is checked.
     prepare: changes a column before its values are converted.
     """
 
     read: Callable[[Any], Any]
     dtype: type[pl.DataType] = pl.String
-    wanted: str | Callable[[Any], str] = ""
+    problem: str | Callable[[Any], str] = ""
     missing: Callable[[Any], bool] = lambda cell: False
     exact: tuple[type, type[pl.DataType]] | None = None
     prepare: Callable[[Cells], Cells] | None = None
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
-        """Convert a column; with the first row that holds what it may not."""
+        """Convert a column; also return the first row with an invalid value."""
         cells = cells if self.prepare is None else self.prepare(cells)
-        made = self._whole(cells) if isinstance(cells, pl.Series) else None
-        if made is None:
+        series = self._whole(cells) if isinstance(cells, pl.Series) else None
+        if series is None:
             listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
-            made = self._listed(listed)
-        rows = made.is_null().arg_true()
+            series = self._listed(listed)
+        rows = series.is_null().arg_true()
         bad = next((int(row) for row in rows if not self.missing(cells[int(row)])), None)
-        return made.alias(name), bad
+        return series.alias(name), bad
 
     def reason(self, name: str, cell: Any) -> str:
         """Return the reason why a value is invalid."""
         if absent(cell) and not (self.dtype == pl.Float64 and isinstance(cell, float)):
             return f"has no {name}"
-        wanted = self.wanted(cell) if callable(self.wanted) else self.wanted
-        return f"{name} {_shown(cell)} is {wanted}" if wanted else f"has no {name}"
+        problem = self.problem(cell) if callable(self.problem) else self.problem
+        return f"{name} {_cell_text(cell)} is {problem}" if problem else f"has no {name}"
 
     def _whole(self, series: pl.Series) -> pl.Series | None:
         """Convert a column of a plain type as a whole; None for any other type."""
@@ -184,43 +183,43 @@ class Kind:
             return None
         if series.dtype in {pl.Categorical, pl.Enum}:
             series = series.cast(pl.String)
-        given = series.dtype
+        dtype = series.dtype
         if self.dtype == pl.String:
-            if given == pl.String:
-                bare = series.str.strip_chars(_BLANKS)
-                changed = int(((bare != series) & (bare != "")).sum())
-                if changed:
-                    warn(f"blanks around {counted(changed, 'id')} were removed", stacklevel=6)
-                return bare.set(bare == "", None)
-            return series.cast(pl.String) if given.is_integer() else None
-        if given == pl.String:
+            if dtype == pl.String:
+                stripped = series.str.strip_chars(_BLANKS)
+                n_changed = int(((stripped != series) & (stripped != "")).sum())
+                if n_changed:
+                    warn(f"blanks around {counted(n_changed, 'id')} were removed", stacklevel=6)
+                return stripped.set(stripped == "", None)
+            return series.cast(pl.String) if dtype.is_integer() else None
+        if dtype == pl.String:
             # Either all have the usual form, or each is checked.
             texts = pl.DataFrame({"": series.str.strip_chars(_BLANKS)})
-            written = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
-            made = texts.select(written).to_series()
-            return None if made.null_count() else made
-        if not (given.is_integer() or given in {pl.Float32, pl.Float64}):
+            expression = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
+            numbers = texts.select(expression).to_series()
+            return None if numbers.null_count() else numbers
+        if not (dtype.is_integer() or dtype in {pl.Float32, pl.Float64}):
             return None
         number = series.cast(self.dtype, strict=False)
         if self.dtype == pl.Float64:
             return number.set(~number.is_finite().fill_null(False), None)
-        return number.set((number != series).fill_null(True), None) if given.is_float() else number
+        return number.set((number != series).fill_null(True), None) if dtype.is_float() else number
 
     def _listed(self, cells: list[Any]) -> pl.Series:
-        """Convert values of any types; the usual ones are not looked at one by one."""
+        """Convert values of any types, as a whole if all have the usual one."""
         if self.exact is not None:
             python, dtype = self.exact
             if set(map(type, cells)) <= ({float, int} if python is float else {python}):
                 try:
-                    made = self._whole(pl.Series(cells, dtype=dtype, strict=True))
+                    series = self._whole(pl.Series(cells, dtype=dtype, strict=True))
                 except (OverflowError, UnicodeError, TypeError, pl.exceptions.PolarsError):
-                    made = None
-                if made is not None:
-                    return made
+                    series = None
+                if series is not None:
+                    return series
         return pl.Series([self.read(cell) for cell in cells], dtype=self.dtype)
 
 
-def _shown(cell: Any) -> str:
+def _cell_text(cell: Any) -> str:
     try:
         return quoted(cell)
     except ValueError:
@@ -253,18 +252,18 @@ def _identifier(cell: Any) -> str | None:
 
 
 def anything(cell: Any) -> bool:
-    """Let a column have any gaps."""
+    """Return True: every invalid value is missing."""
     return True
 
 
-ID = Kind(_identifier, wanted="not text or an integer", exact=(str, pl.String))
-"""The name of a document, a topic, a group: whole numbers are their digits.
+ID = Kind(_identifier, problem="not text or an integer", exact=(str, pl.String))
+"""The id of a document, topic or group; integers become their digits.
 
 Blanks around it are removed, as between the fields of a line of text.
 """
 
 TAG = Kind(_identifier, missing=anything, exact=(str, pl.String))
-"""The same, and nothing where it is none."""
+"""An id, or null for any other value."""
 
 
 def _label(cell: Any) -> str | None:
@@ -272,11 +271,11 @@ def _label(cell: Any) -> str | None:
     return None if nested or absent(cell) else str(plain(cell)).strip() or None
 
 
-LABEL = Kind(_label, wanted="not text or a number")
-"""A name of any plain value, such as a topic, a nugget or a system; there has to be one."""
+LABEL = Kind(_label, problem="not text or a number")
+"""The required name of a topic, nugget or system: any single value, as text."""
 
 NAME = replace(LABEL, missing=absent)
-"""The same, and nothing where there is no value."""
+"""An optional name."""
 
 NUMBER = Kind(finite, pl.Float64, "not a finite number", exact=(float, pl.Float64))
 
@@ -285,21 +284,21 @@ def no_integer(cell: Any) -> str:
     """Return the reason why a grade is invalid."""
     number = finite(cell)
     decimal = number is not None and number % 1
-    way = ""
+    advice = ""
     if decimal:
-        way = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
+        advice = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
     elif isinstance(cell, str) and number is None and re.search(r"[^\W\d_]{2}|^[^\W\d_]$", cell):
-        way = "; words are not read: map them to integer grades, such as 'relevant' to 1"
-    return f"not an integer (of 32 bits){way}"
+        advice = "; words are not read: map them to integer grades, such as 'relevant' to 1"
+    return f"not an integer (of 32 bits){advice}"
 
 
 GRADE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64), prepare=truths_as_grades)
 
 WHOLE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64))
-"""A whole number, such as a rank or a count."""
+"""An integer, such as a rank or a count."""
 
 GRADE_OR_NONE = replace(GRADE, missing=lambda cell: absent(cell, NO_GRADE))
-"""A grade, and nothing where a document is not judged."""
+"""A grade, or null for an unjudged document."""
 
 RANK = Kind(_grade, pl.Int32, missing=anything, exact=(int, pl.Int64))
-"""A whole number, and nothing where it is none."""
+"""An integer, or null for any other value."""

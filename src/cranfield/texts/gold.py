@@ -64,7 +64,7 @@ def _yes(cell: Any) -> float | None:
     return degree if degree in {0.0, 1.0} else None
 
 
-TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, wanted="no text")
+TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, problem="no text")
 
 AMOUNT = Kind(_amount, pl.Float64, _no_amount, absent)
 """A number from 0."""
@@ -77,7 +77,7 @@ SUPPORT = Kind(
     pl.Float64,
     "not full, partial, none or a number from 0 to 1",
     absent,
-    prepare=partial(truths_as_grades, what="degrees of support"),
+    prepare=partial(truths_as_grades, noun="degrees of support"),
 )
 """A degree of support: a word, or a number from 0 to 1."""
 

@@ -62,7 +62,7 @@ LABELS = Schema(
         optional("topic", TOPIC.kind),
         DOC,
         Column("worker", ID),
-        Column("grade", replace(GRADE_OR_NONE, wanted=not_a_grade), "judgment"),
+        Column("grade", replace(GRADE_OR_NONE, problem=not_a_grade), "judgment"),
         optional("order", NUMBER, "order"),
     ),
     called="labels",

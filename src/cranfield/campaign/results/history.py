@@ -180,7 +180,7 @@ class _Entries:
             Column(name, number if name == name_of["score"] else TAG, None)
             for name in dict.fromkeys(name_of.values())
         )
-        schema = replace(_BOARD, columns=columns, decisive=(), asked=True)
+        schema = replace(_BOARD, columns=columns, decisive=(), is_selected=True)
         table = source.table(schema)
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)

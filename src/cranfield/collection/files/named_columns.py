@@ -191,7 +191,7 @@ QRELS = Schema(
     "qrels",
     (
         *(TOPIC, DOC),
-        replace(GRADED, kind=replace(GRADE_OR_NONE, wanted=not_a_grade)),
+        replace(GRADED, kind=replace(GRADE_OR_NONE, problem=not_a_grade)),
         optional("subtopic", ID),
         optional("class", ID),
         optional("stratum", ID),

@@ -59,14 +59,14 @@ _METRIC = replace(
 _LABEL = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
-    wanted="not text, an integer or a truth value",
+    problem="not text, an integer or a truth value",
     missing=absent,
 )
 DATED = r"^\d{4}-\d{2}-\d{2}"
 """Start of times that are text, so that sorting them sorts by time."""
 
 _TIME_KIND = Kind(
-    lambda cell: None if absent(cell) else str(cell).strip(), wanted="no time", missing=absent
+    lambda cell: None if absent(cell) else str(cell).strip(), problem="no time", missing=absent
 )
 
 
@@ -315,7 +315,7 @@ def _read_table(
         name,
         (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids),
         mapping=columns_of_mapping(name),
-        asked=True,
+        is_selected=True,
         decisive=("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW)),
     )
     columns = read_columns(data, schema)

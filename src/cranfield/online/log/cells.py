@@ -233,10 +233,10 @@ def _convert_time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return _nulls(column, UTC)
 
 
-ID = Cell(convert=_convert_id, wanted="not text or an integer", is_required=True)
+ID = Cell(convert=_convert_id, problem="not text or an integer", is_required=True)
 """Id of a page or a document; integers are converted to text."""
 
-NAME = Cell(convert=_convert_id, wanted="not text or an integer", blank=("",))
+NAME = Cell(convert=_convert_id, problem="not text or an integer", blank=("",))
 """A name that may be missing."""
 
 
@@ -250,7 +250,7 @@ def _kind(
     problem: str,
     bounds: tuple[float, float] | None = None,
 ) -> Cell:
-    return Cell(convert=convert, dtype=dtype, wanted=problem, bounds=bounds)
+    return Cell(convert=convert, dtype=dtype, problem=problem, bounds=bounds)
 
 
 RANK = _kind(_convert_integer, pl.Int32, "not a whole number from 1", (1, _INT_32[1]))
@@ -263,7 +263,7 @@ FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
 TIME = Cell(
     convert=_convert_time,
     dtype=UTC,  # type: ignore[arg-type]
-    wanted="not a time (ISO 8601, or a number since 1970)",
+    problem="not a time (ISO 8601, or a number since 1970)",
     blank=("", "na"),
     formats=_text_conversions,
 )

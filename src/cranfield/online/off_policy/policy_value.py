@@ -33,7 +33,7 @@ from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent
 
-_POSITION = replace(RANK, wanted="not a whole number", missing=absent)
+_POSITION = replace(RANK, problem="not a whole number", missing=absent)
 
 ACTIONS = Schema(
     "table of logged actions",

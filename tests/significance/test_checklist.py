@@ -51,12 +51,16 @@ def test_uncorrected_tests_are_counted_over_measures() -> None:
     assert status == "made"
     assert finding.startswith("6 tests (2 measures)")
     assert f"up to {1 - probability:.4f} = 1 - (1 - 0.05)^6" in finding
+    assert "if they were independent" in finding
     status, finding = items(cf.checklist(both, test="t", correction="holm"))["multiple"]
     assert status == "made"
     assert "up to 0.0975 = 1 - (1 - 0.05)^2" in finding
-    one = items(cf.checklist(both["AP"], test="t", correction="holm"))["multiple"]
-    assert one[0] == "avoided"
-    assert one[1].startswith("3 pairs of one measure")
+    status, finding = items(cf.checklist(both["AP"], test="t", correction="holm"))["multiple"]
+    assert status == "avoided"
+    assert finding.startswith("3 pairs of one measure")
+    status, finding = items(cf.checklist(both, test="t", correction="bh"))["multiple"]
+    assert status == "made"
+    assert "false discovery rate" in finding and "Type I" not in finding
 
 
 def test_scale_and_user_of_ap() -> None:
@@ -68,6 +72,15 @@ def test_scale_and_user_of_ap() -> None:
     assert items(cf.checklist(both, test="t"))["map-user"][0] == "avoided"
     unnamed = items(cf.checklist({"old": OLD, "new": NEW}, test="t"))
     assert unnamed["scale-mean"][0] == unnamed["map-user"][0] == "cannot tell"
+
+
+@pytest.mark.parametrize("name", ["AP", "map", "AP(rel=2)@100", "average_precision"])
+def test_average_precision_has_several_names(name: str) -> None:
+    assert cf.parse_measure(name).name == "AP"
+    status, finding = items(cf.checklist({name: scores(name, OLD, NEW)}, test="t"))["map-user"]
+    assert status == "disputed" and name in finding
+    both = {name: scores(name, OLD, NEW), "clarity": scores("clarity", OLD, NEW)}
+    assert items(cf.checklist(both, test="t"))["map-user"][0] == "avoided"
 
 
 def test_digits_are_those_of_the_standard_error() -> None:
@@ -108,7 +121,7 @@ def test_effect_and_null_are_those_of_scipy() -> None:
     assert f"up to {max(abs(low), abs(high)):.4f} in the interval" in finding
     smallest = stats.t.ppf(0.975, 7) * stats.sem(difference)
     assert f"about {smallest:.4f} is the smallest difference" in finding
-    same = [one - 0.3 + k / 100 for k, one in enumerate(OLD)]
+    same = [score - 0.3 + k / 100 for k, score in enumerate(OLD)]
     assert items(cf.checklist(scores("P@5", OLD, same), test="t"))["null"][0] == "avoided"
 
 

@@ -287,7 +287,7 @@ def _checklist(
 ) -> Checklist:
     from cranfield.significance.checklist import checklist
 
-    used = {one.name for one in fields(comparing)} | _SUMMARY_OPTIONS | {"score_files"}
+    used = {field.name for field in fields(comparing)} | _SUMMARY_OPTIONS | {"score_files"}
     _refuse_unused("--as checklist", used - {"topic_groups"}, judging)
     options = comparing.checked()
     return checklist(source.scores(judging, scale=scale), jobs=judging["jobs"], **options)

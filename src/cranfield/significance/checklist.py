@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -11,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.base.scale_types import a_scale
 from cranfield.base.text import counted, plain
 from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures.grammar import parse_measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -36,7 +36,7 @@ Finding = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class _Material:
-    """All that items are decided from: comparisons by measure, and runs with judgments if known."""
+    """Input of all items: comparisons by measure, and the evaluation of runs if there is one."""
 
     comparisons: Mapping[str, PairwiseComparison]
     evaluation: Evaluation | None
@@ -54,7 +54,7 @@ class _Material:
 
 def _pair(comparison: PairwiseComparison, k: int) -> str:
     first, second = comparison.first[k], comparison.second[k]
-    names = [plain(comparison.systems[one]) for one in (first, second)]
+    names = plain(comparison.systems[first]), plain(comparison.systems[second])
     return f"{names[0]} {comparison.between_names} {names[1]}"
 
 
@@ -76,12 +76,20 @@ def _scale_mean(material: _Material) -> Finding:
 
 def _map_user(material: _Material) -> Finding:
     names = list(material.comparisons)
-    is_ap = [re.split(r"[@(]", name)[0] == "AP" for name in names]
     if not all(names):
         return CANNOT_TELL, "the scores do not name their measure: is it AP alone?"
-    if all(is_ap):
-        return DISPUTED, f"{', '.join(names)} is the only measure; add one with a user model"
-    return AVOIDED, f"the measures are {', '.join(names)}, not AP alone"
+    listed = ", ".join(map(plain, names))
+    if all(map(_is_average_precision, names)):
+        return DISPUTED, f"average precision is the only measure ({listed}); add another user model"
+    return AVOIDED, f"measures other than average precision are used: {listed}"
+
+
+def _is_average_precision(name: str) -> bool:
+    """Return True for any text form of AP, such as `map` and `AP(rel=2)@100`."""
+    try:
+        return parse_measure(name).name == "AP"
+    except MeasureError:
+        return False
 
 
 def _digits(material: _Material) -> Finding:
@@ -111,25 +119,25 @@ def _relative(material: _Material) -> Finding:
 
 def _multiple(material: _Material) -> Finding:
     comparisons = material.comparisons.values()
-    n_tests = sum(len(one) for one in comparisons)
-    n_families = sum(len(one) if one.correction == "none" else 1 for one in comparisons)
-    first = material.first
-    correction = CORRECTIONS[first.correction].title
-    measures = counted(len(material.comparisons), "measure")
-    if n_families <= 1:
-        if n_tests == 1:
-            return AVOIDED, "one pair is tested by one measure"
-        return AVOIDED, f"{counted(n_tests, 'pair')} of one measure are corrected: {correction}"
-    probability = 1 - (1 - first.alpha) ** n_families
-    error = (
-        f"the probability of a Type I error is up to {probability:.4f}"
-        f" = 1 - (1 - {first.alpha:g})^{n_families}"
-    )
+    n_tests = sum(map(len, comparisons))
+    if n_tests == 1:
+        return AVOIDED, "one pair is tested by one measure"
+    first, n_measures = material.first, len(comparisons)
+    correction = CORRECTIONS[first.correction]
+    measures = counted(n_measures, "measure")
+    if first.correction != "none" and n_measures == 1:
+        return AVOIDED, f"{n_tests:,} pairs of one measure are corrected: {correction.title}"
     if first.correction == "none":
-        return MADE, f"{counted(n_tests, 'test')} ({measures}) without correction: {error}"
+        problem = f"{n_tests:,} tests ({measures}) without correction"
+    else:
+        problem = f"the correction is within each of {measures}, not over all {n_tests:,} tests"
+    if correction.controls == "FDR":
+        return MADE, f"{problem}: the false discovery rate is controlled within each measure only"
+    n_families = n_tests if first.correction == "none" else n_measures
+    probability = 1 - (1 - first.alpha) ** n_families
     return MADE, (
-        f"the correction is within each of {measures}, not for all together: {error};"
-        f" --joint corrects for all {n_tests:,} tests"
+        f"{problem}: if they were independent, the probability of a Type I error would be up to"
+        f" {probability:.4f} = 1 - (1 - {first.alpha:g})^{n_families}"
     )
 
 
@@ -175,7 +183,7 @@ def _null(material: _Material) -> Finding:
 
 
 def _topics(material: _Material) -> Finding:
-    n = min(one.topics for one in material.comparisons.values())
+    n = min(comparison.topics for comparison in material.comparisons.values())
     if n < MIN_TOPICS:
         return MADE, f"{counted(n, 'topic')}, fewer than {MIN_TOPICS}"
     if n < USUAL_TOPICS:
@@ -197,11 +205,11 @@ def _unjudged(material: _Material) -> Finding:
     proportions = np.array([row.unjudged_10 / max(1, row.retrieved_10) for row in covered])
     differences = np.abs(proportions[first.first] - proportions[first.second])
     k = int(differences.argmax())
-    # Proportions of counts: a difference of exactly 0.05 is not above it by rounding.
+    # Rounding must not put a difference of exactly 0.05 above the threshold.
     n_above = int((differences > UNJUDGED + 1e-12).sum())
     systems = [
-        f"{plain(first.systems[one])} {proportions[one]:.1%}"
-        for one in (first.first[k], first.second[k])
+        f"{plain(first.systems[system])} {proportions[system]:.1%}"
+        for system in (first.first[k], first.second[k])
     ]
     return (MADE if n_above else AVOIDED), (
         f"the proportion unjudged in the top 10 differs by more than {UNJUDGED:g} in {n_above:,} of"
@@ -217,11 +225,11 @@ def _aggregate_only(material: _Material) -> Finding:
         lowest = np.where(np.isnan(gains), np.inf, gains)
         topic, k = np.unravel_index(int(lowest.argmin()), gains.shape)
         pair = gains[:, k]
-        wins, losses, ties = (test(pair, 0).sum() for test in (np.greater, np.less, np.equal))
+        wins, losses, ties = ((pair > 0).sum(), (pair < 0).sum(), (pair == 0).sum())
         if lowest[topic, k] >= 0:
             findings.append(f"{label}no system loses a topic to one with a lower mean")
             continue
-        names = [comparison.systems[one[k]] for one in (comparison.first, comparison.second)]
+        names = [comparison.systems[side[k]] for side in (comparison.first, comparison.second)]
         if _is_reversed(comparison)[k]:
             names.reverse()
         findings.append(
@@ -358,7 +366,8 @@ class Checklist(TableResult):
     def heading(self) -> list[str]:
         """Return one line: the measures, the test, and the number of items by status."""
         statuses = self.rows["status"].to_list()
-        counts = [f"{statuses.count(one)} {one}" for one in (AVOIDED, MADE, DISPUTED, CANNOT_TELL)]
+        order = (AVOIDED, MADE, DISPUTED, CANNOT_TELL)
+        counts = [f"{statuses.count(status)} {status}" for status in order]
         measures = ", ".join(map(plain, filter(None, self.measures))) or "scores"
         return [
             f"checklist of {measures}: {self.test}, correction {self.correction},"
@@ -400,14 +409,14 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     Sources: the mistakes of Fuhr (2017); the objections of Sakai (2020) and Moffat (2022), with
     the reply of Ferrante, Ferro and Fuhr (2022); limits of batch evaluation, Zobel (2022). Items on
     which papers disagree are `disputed`. The means of n topics with standard error s support
-    :math:`\lceil -\log_{10} s \rceil + 1` decimals; c uncorrected tests at level alpha have a
-    Type I error with probability up to :math:`1 - (1 - \alpha)^c`.
+    :math:`\lceil -\log_{10} s \rceil + 1` decimals; c independent uncorrected tests at level alpha
+    have a Type I error with probability :math:`1 - (1 - \alpha)^c` if all null hypotheses hold.
 
     Examples
     --------
     >>> scores = {"old": [0.5, 0.4, 0.3], "new": [0.7, 0.5, 0.2]}
-    >>> found = checklist(scores, test="t")
-    >>> dict(found.rows["id", "finding"].rows())["aggregate-only"]
+    >>> mistakes = checklist(scores, test="t")
+    >>> dict(mistakes.rows["id", "finding"].rows())["aggregate-only"]
     'largest loss: new loses 0.1000 to old on topic 3, and wins 2 topics, loses 1, ties 0'
     """
     is_by_measure = isinstance(scores, Mapping) and all(

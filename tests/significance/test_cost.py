@@ -152,6 +152,17 @@ def test_mappings_and_frames_are_the_same() -> None:
         assert cf.cost_effectiveness(scores, other).to_polars().equals(one)
 
 
+def test_a_column_of_models_stands_beside_systems() -> None:
+    """The column `system` names the systems; `model`, another usual name, is a further column."""
+    scores = {"a": [0.1, 0.5], "b": [0.2, 0.3]}
+    table = pl.DataFrame({"model": ["b", "a"], "system": ["a", "b"], "seconds": [1.0, 2.5]})
+    costs = cf.cost_effectiveness(scores, table)
+    seconds = cf.cost_effectiveness(scores, table.drop("model"))
+    assert costs.to_polars().equals(seconds.to_polars())
+    assert dict(costs.to_polars()["system", "amount"].rows()) == {"a": 1.0, "b": 2.5}
+    assert any("column 'model'" in note for note in costs.notes)
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

@@ -98,11 +98,11 @@ class GradedPage:
 
     Attributes
     ----------
-    page
-        Rankings, with the code of each document for its grade: the place of that among `grades`,
-        from 1, and 0 where there is no judgment or no document.
+    layout
+        The rankings, with codes in place of grades: the place of a document's grade among
+        `grades`, from 1, and 0 for unjudged documents and empty ranks.
     grades
-        The grades in order.
+        The grades in ascending order.
     """
 
     layout: Page

@@ -259,10 +259,10 @@ class Line(Rule):
 
 
 class Budget(Rule):
-    """Stops at a bend of 6 (:class:`Knee`) with enough judgments, or at 75% of the pool.
+    """Stops at a bend of 6 or more (:class:`Knee`) with enough judgments, or at 75% of the pool.
 
-    Enough is ten times as many documents as a random sample needs to have one relevant document
-    on average: s >= 10 N / r(s) of N documents.
+    Of a pool of N documents, s judgments with r(s) relevant documents are enough if
+    s >= 10 N / r(s): a random sample of N / r(s) documents has one relevant document on average.
     """
 
     name = "Budget"

@@ -56,18 +56,19 @@ class Info:
         Data that it needs besides judgments and rankings, by name: `intents`, `lengths`,
         `groups`, `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
     scale, scale_note
-        The scale that it has at least, for the order of rankings that it induces; and a note,
-        such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
+        The scale that scores have at least, given the order of rankings that the measure induces;
+        and a note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
         Names of the same measure in other tools.
     beyond_grades, beyond_length
         Data on which scores depend besides the grades of a run and `inputs`, in words; and data
         on which the order of rankings of several lengths or topics depends.
     monotone
-        Whether no swap or replacement that betters a run ever lowers its score, as long as gains
+        Whether swaps and replacements that improve a run never lower its score, as long as gains
         rise with the grade.
     counts
-        Whether runs of equal length with equally many documents of each grade score the same.
+        Whether runs of equal length score the same if they have the same number of documents of
+        each grade.
     one_size
         Whether scores are equally spaced only among retrieved sets of one size.
     linear
@@ -115,7 +116,7 @@ class Info:
 
 
 MOST_RANKS = 1 << 20
-"""The highest cutoff of a measure that sums all ranks, with or without documents."""
+"""Maximum cutoff of measures that sum over all ranks, including ranks without documents."""
 
 
 def check_ranks(ranks: int, name: object) -> None:

@@ -423,8 +423,8 @@ def _from_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessi
         )
     if (first_number := min(keys["number"])) > 1:
         warn(
-            f"{source}: query numbers are read as positions in the session, and no session begins"
-            f" before {first_number}; if they are ids, number the queries of each session from 1",
+            f"{source}: query numbers are read as positions in the session, but the lowest is"
+            f" {first_number}; if they are ids, number the queries of each session from 1",
             stacklevel=3,
         )
     results = _encode(frame, keys, names, systems)

@@ -60,7 +60,7 @@ class _ExpectedExposure(
     range=(0.0, _INFINITY),
     beyond_grades="which documents they are",
 ):
-    """Base class of these measures."""
+    """Base class of measures of expected exposure."""
 
     browsing: str = parameter(
         "geometric",
@@ -197,7 +197,7 @@ class _Ratio(
     needs="groups of documents",
     scale_note="not known to be interval: a ratio",
 ):
-    """Base class of these measures."""
+    """Base class of measures of parity of exposure: the lowest value over the highest."""
 
     protected: str | None = parameter(
         None, optional(name), _PROTECTED_DOC + "; by default all groups are compared"
@@ -259,7 +259,7 @@ class _Ratio(
 
 
 class _LogRatio(_Ratio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
-    """Base class of the logarithmic versions."""
+    """Base class of the logarithmic measures of parity of exposure."""
 
     protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; required")
 

@@ -116,7 +116,7 @@ class RMeasure(_Blended):
     """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
 
     def evenly_spaced(self, highest: int) -> bool:
-        """Return True if 1 + beta * gain of relevant documents is in equal steps."""
+        """Return True if the values of 1 + beta * gain of relevant documents are evenly spaced."""
         if highest > HIGHEST:
             return False
         grades = grades_up_to(highest)

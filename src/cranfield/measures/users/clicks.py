@@ -84,7 +84,7 @@ def by_rank(value: Any) -> Chances:
 
 
 def at_rank(chances: Gain | None, rank: Any) -> Any:
-    """Return the probability of the last listed rank that is not below `rank`, or of the first."""
+    """Return the probability of the largest listed rank up to `rank`, or else of the smallest."""
     if chances is None:
         return 1
     assert isinstance(chances.kind, tuple)
@@ -98,11 +98,11 @@ class GradedPage:
 
     Attributes
     ----------
-    page
-        Rankings, with the code of each document for its grade: the place of that among `grades`,
-        from 1, and 0 where there is no judgment or no document.
+    layout
+        Rankings; the code of a document is the position of its grade in `grades`, from 1, and 0
+        without a judgment or a document.
     grades
-        The grades in order.
+        The grades in ascending order.
     """
 
     layout: Page
@@ -206,7 +206,7 @@ class Effort(Clicks):
         raise NotImplementedError
 
     def deciding_chances(self) -> Chances | None:
-        """Return the probabilities by which unjudged documents count or not."""
+        """Return the probabilities that decide whether unjudged documents count."""
         return self.clicks
 
     @property

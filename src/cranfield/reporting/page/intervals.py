@@ -126,7 +126,7 @@ def two_systems_figure(contents: Contents) -> Html:
     )
     levels = ", ".join(sorted({*map(_level, comparisons)}))
     note = f"Lines: {levels} confidence intervals. Blue: significantly different."
-    axes = "" if has_one_axis else "Each has its own axis."
+    axes = "" if has_one_axis else "Each measure has its own axis."
     return _figure(title, Html("".join(drawings)), [note, axes, *sorted({*notes})])
 
 

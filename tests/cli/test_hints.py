@@ -76,7 +76,7 @@ def test_a_document_twice(tmp_path: Path) -> None:
     assert said.format("on_duplicate='first'") in str(caught.value)
     with pytest.warns(
         cf.CranfieldWarning,
-        match="1 repeated document excluded .*; the first occurrence in a topic is kept",
+        match="1 repeated document excluded .*; the first one is kept",
     ):
         assert len(cf.read_run(tmp_path / "twice.run", on_duplicate="first")) == 1
 

@@ -474,8 +474,8 @@ def stopping_by_topic(
     pool
         The pool; judgments of other documents are ignored.
     judged
-        The judgments so far, those of a topic in order of judging: whatever
-        :func:`cranfield.read_qrels` takes, or None before the first.
+        The judgments so far, those of a topic in order of judging: any input of
+        :func:`cranfield.read_qrels`, or None before the first.
     rules, rel, every
         As for :func:`stopping`.
 

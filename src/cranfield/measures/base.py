@@ -130,7 +130,7 @@ def check_ranks(ranks: int, name: object) -> None:
 class Measure(Spec):
     """A measure with its parameters.
 
-    Its text form is its identity: `str(measure)`, equality and hash go by it, and
+    Its text form is its identity: it is `str(measure)`, it determines equality and hash, and
     :func:`parse_measure` reads it back. `measure @ 10` sets the cutoff and `measure(rel=2)` the
     parameters.
 
@@ -283,7 +283,7 @@ class Measure(Spec):
 
     @property
     def scale(self) -> Scale:
-        """The scale for the measure's own order of runs on one topic, whatever the grades.
+        """The scale for the measure's own order of runs on one topic, with any grades.
 
         It depends on parameters and cutoff: RR@1 is 0 or 1, and RR@2 is 0, 1/2 or 1, which are
         interval scales; RR@3 is not. It is the highest scale that is known: a measure declared
@@ -339,7 +339,7 @@ class Measure(Spec):
         So are SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with one or
         two documents SetP can be 0, 1/2 and 1, with three 1/3 and 2/3 as well, and steps are 1/3
         and 1/6 (Ferrante, Ferro and Fuhr 2021, section 3.4). P divides by the cutoff and SetR by
-        the recall base, whatever was retrieved. At rank 1 there is one size, and none retrieved.
+        the recall base, not by the size of the set. At rank 1 there is one size, and none retrieved.
         """
         return self.info.one_size and self.cutoff != 1
 

@@ -209,7 +209,7 @@ class PPlusQ(OfIntents):
     inputs=("intents",),
 )
 class Sharp(Wrapping):
-    """D#-measures and the like: overall relevance and pure diversity in one number."""
+    """D#-measures and similar ones: a weighted mean of intent recall and another measure."""
 
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 
@@ -315,7 +315,7 @@ def greedy(
 def _gains(hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None) -> Floats:
     """Return the gains of one topic's greedy ranking; `hits` has documents in order of ties."""
     size = min(len(hits), cutoff or len(hits))
-    # Documents that answer the same intents are alike, so kinds of documents are chosen from.
+    # Documents that answer the same intents are interchangeable: one kind is chosen at each rank.
     first, kind = _kinds(hits)
     stock = np.bincount(kind)
     answers = hits[first].astype(np.float64)

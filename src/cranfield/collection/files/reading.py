@@ -465,7 +465,7 @@ class _Rows:
         warn(
             f"{self.origin.name}: {counted(dropped.size, 'repeated document')} excluded (such as"
             f" {location} {quoted(self.topics[self.codes[row]])}, document"
-            f" {quoted(self.docs[row])}); the {on_duplicate} occurrence in a topic is kept",
+            f" {quoted(self.docs[row])}); the {on_duplicate} one is kept",
             stacklevel=3,
         )
         return first_rows

@@ -152,7 +152,7 @@ class ExpectedExposureLoss(_ExpectedExposure):
 
 @measure(
     "EED",
-    summary="Inequality of the exposure of documents, or groups, whatever their relevance.",
+    summary="Inequality of the exposure of documents, or groups, regardless of relevance.",
     formula=r"\|\varepsilon\|^2",
     source="Diaz and others (2020)",
     lower_is_better=True,
@@ -161,8 +161,8 @@ class ExpectedExposureLoss(_ExpectedExposure):
 class ExpectedExposureDisparity(_ExpectedExposure):
     """EE-D, the disparity.
 
-    A single ranking without groups has the same one whatever it ranks, but for how long it is and,
-    with cascade browsing, where its relevant documents are.
+    Without groups, that of a single ranking depends only on its length and, with cascade browsing,
+    on the ranks of relevant documents.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -314,7 +314,7 @@ class _Realised(_Ratio):
     elsewhere={"FairRankTune": "EXP with MinMaxRatio"},
 )
 class DemographicParity(_Demographic):
-    """Demographic parity, whatever the relevance; 1 where documents of all groups get the same."""
+    """Demographic parity, regardless of relevance; 1 where documents of all groups get the same."""
 
 
 @measure(
@@ -337,7 +337,7 @@ class ExposedUtilityRatio(_Ratio):
     source=_SOURCE + ", disparate impact",
 )
 class RealisedUtilityRatio(_Realised):
-    """Realised utility ratio; 1 where relevant documents of all groups are exposed alike."""
+    """Realised utility ratio; 1 where relevant documents of all groups have the same exposure."""
 
 
 @measure(

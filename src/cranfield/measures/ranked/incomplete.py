@@ -245,7 +245,7 @@ class ExtendedInferredAP(OfRelevance):
 
     Of the :math:`N_s` documents of a stratum :math:`n_s` are sampled; above rank r stand
     :math:`d_t(r)` of stratum t, of which :math:`n_t(r)` are sampled. With one stratum and
-    `prior=0.5` it is infAP; when all of the pool is sampled it is AP, but for the smoothing.
+    `prior=0.5` it is infAP; when all of the pool is sampled it is AP, except for the smoothing.
     """
 
     prior: float = _PRIOR

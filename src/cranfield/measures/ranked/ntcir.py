@@ -199,9 +199,10 @@ class NormalisedCumulativeUtility(_Blended):
     """Normalised cumulative utility.
 
     Users stop at a relevant document in proportion to its gain, or to another weight of its grade
-    (`stopping='graded'`), or by how many they have seen (`stopping='rank-biased'`). Those who would
-    stop at a document that is not retrieved (in the top k) have no utility. If all stopped equally
-    often, it would be Q, and AP where utility is precision.
+    (`stopping='graded'`), or to gamma^(n - 1) at the n-th one (`stopping='rank-biased'`). Those who would
+    stop at a document that is not retrieved (in the top k) have no utility. If users
+    stopped at all relevant documents equally often, it would be Q, and AP where utility is
+    precision.
     """
 
     stopping: str = parameter(

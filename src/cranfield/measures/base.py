@@ -339,7 +339,7 @@ class Measure(Spec):
         So are SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with one or
         two documents SetP can be 0, 1/2 and 1, with three 1/3 and 2/3 as well, and steps are 1/3
         and 1/6 (Ferrante, Ferro and Fuhr 2021, section 3.4). P divides by the cutoff and SetR by
-        the recall base, not by the size of the set. At rank 1 there is one size, and none retrieved.
+        the recall base, not by the size of the set. At rank 1 there is one size, besides none.
         """
         return self.info.one_size and self.cutoff != 1
 

@@ -62,8 +62,9 @@ class Topics:
             + \lambda \bar f_N
 
         As topics are a sample these values are independent and identically distributed, except for
-        lambda and the sizes of the parts, which differ by at most one: the variance of their mean over n is that of
-        the estimate, with n - 1 degrees of freedom, and also of differences between systems.
+        lambda and the sizes of the parts, which differ by at most one: their variance over n is
+        that of the estimate, with n - 1 degrees of freedom, and also for differences between
+        systems.
         """
         systems, topics = self.people.shape
         means = fit_means(self.people, self.judge, np.arange(topics), self.fit)

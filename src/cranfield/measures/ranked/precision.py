@@ -92,8 +92,8 @@ class Recall(_AtCutoff):
 
 _GRADED_NOTE = (
     "for graded relevance neither interval nor ordinal on the set-based total order of Ferrante,"
-    " Ferro and Pontarollo (2019), except for the shortest runs; on their own order interval for even"
-    " gains"
+    " Ferro and Pontarollo (2019), except for the shortest runs; on their own order interval for"
+    " even gains"
 )
 
 

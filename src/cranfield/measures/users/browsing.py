@@ -9,7 +9,7 @@ DCM    :math:`\lambda_i`, by rank; 1                :math:`1 - \lambda_i`
 CCM    :math:`(1-c_i)\tau_2 + c_i\tau_3`;           :math:`c_i`
        :math:`\tau_1`
 UBM    none: who clicked last at rank j examines    no such thing
-       rank i with the chance :math:`x_{ij}`
+       rank i with probability :math:`x_{ij}`
 =====  ===========================================  ==============================================
 """
 
@@ -56,8 +56,8 @@ _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
 class ExpectedBrowsingUtility(Chain, Utility):
     r"""Expected browsing utility.
 
-    Users leave by the grade of what they clicked on, or else by :math:`1 - \gamma`. Where a click
-    makes them leave with the chance :math:`1 - \gamma(1 - s)`, that is the utility of a DBN.
+    Users leave by the grade of what they clicked on, or else by :math:`1 - \gamma`. If a click
+    makes them leave with probability :math:`1 - \gamma(1 - s)`, that is the utility of a DBN.
 
     Examples
     --------

@@ -127,7 +127,7 @@ def p_of(pvalue: float, alpha: float) -> Maths:
 
 
 ZERO = 1e-9
-"""Bounds up to this are 0 except for rounding."""
+"""Bounds whose absolute value is at most this are 0 except for rounding."""
 
 MAX_PAIRS = 5
 """Maximum number of pairs whose differences are listed."""

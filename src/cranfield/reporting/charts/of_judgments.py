@@ -37,7 +37,7 @@ COLUMNS = 4
 """Number of confusion matrices side by side."""
 
 DARK = 0.55
-"""Minimum proportion with white numbers."""
+"""Minimum proportion whose cell is so dark that its number is white."""
 
 
 @draws("judges", "JudgeComparison")

@@ -34,7 +34,7 @@ RESOLUTION = 100
 """Number of steps of a chart in each direction."""
 
 MAX_FAST = 2**32
-"""Maximum number of values of an image in which ranking a run is fast."""
+"""Maximum number of values of an image for which the rank of a run is computed quickly."""
 
 
 def shares_up_to(image_of_runs: Image) -> pl.DataFrame:

@@ -30,7 +30,7 @@ LETTERS = 24
 """Maximum number of characters of a name; its tooltip has the whole name."""
 
 SHORT = 14
-"""Maximum length of names with which the plot gets more room."""
+"""Maximum length of names that take so little room that the plot is wider."""
 
 MAX_VISIBLE = 40
 """Maximum number of rows that are visible without scrolling."""

@@ -58,7 +58,7 @@ def answer_figure(part: Part) -> Html | None:
         axis = "Log ratio to" if pairs.mean_of == "geometric mean" else "Difference from"
         note = (
             f"{axis} {label(pairs.baselines[0])}, with its {_level(pairs)} confidence interval"
-            f" ({pairs.interval_of}, {pairs.interval_kind}). Blue: better than it."
+            f" ({pairs.interval_of}, {pairs.interval_kind}). Blue: significantly better."
         )
     elif pairs is not None:
         order, best, values, form = (

@@ -49,7 +49,7 @@ class Column:
     percent
         Whether tables for reading show the value times 100, with a percent sign.
     pvalue
-        Whether it is a p-value, of which small ones keep their size in tables for reading.
+        Whether it is a p-value; small ones are in scientific notation in tables for reading.
     key
         Whether the column identifies a row, such as the system.
     read
@@ -312,7 +312,7 @@ def columns_section(kind: type[Result]) -> str:
 
 
 def tables_of(frames: Mapping[str, pl.DataFrame], declared: Mapping[str, Columns]) -> list[Table]:
-    """Return data frames as tables for reading; several ones have their names as titles."""
+    """Return data frames as tables for reading; with their names as titles if there are several."""
     titled = len(frames) > 1
     return [
         readable(frame, name if titled else "", declared[name]) for name, frame in frames.items()

@@ -93,7 +93,9 @@ def test_arguments_are_checked_by_annotations() -> None:
     check_arguments(function, {"kind": None, "alpha": 0.1, "names": ()})
     with pytest.raises(PolicyError, match="unknown kind 'c'; expected one of: a, b"):
         check_arguments(function, {"kind": "c", "alpha": 0.1, "names": ()})
-    with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1, got None"):
+    with pytest.raises(
+        PolicyError, match=r"alpha must be a number between 0 and 1 \(exclusive\), got None"
+    ):
         check_arguments(function, {"kind": "a", "alpha": None, "names": ()})
 
 

@@ -199,7 +199,7 @@ def test_columns_of_judgments_from_tables(tmp_path: Path) -> None:
         assert qrels.columns["inclusion"].tolist() == [0.5, 1.0]
         found = cf.evaluate(RUN, qrels, ["Classes(R@4)", "statAP"])
         assert found["Classes(R@4)"].values.tolist() == [[1.0]]
-    with pytest.raises(InputError, match=r"inclusion probability 1.5 is not from 0 to 1"):
+    with pytest.raises(InputError, match=r"inclusion probability must be from 0 to 1, got 1.5"):
         cf.read_qrels(frame.with_columns(inclusion=pl.lit(1.5)))
 
 

@@ -94,7 +94,7 @@ def test_values_without_a_grade(tmp_path: Path) -> None:
     for name, data in sources(rows, tmp_path).items():
         place = {"head.csv": "head.csv:3: ", "head.tsv": "head.tsv:3: "}.get(name, f"{name}:2: ")
         place = "row 2: " if name in {"dict", "frame", "rows"} else place
-        expected = f"{place}grade 'Perfect' is not a value that grades map; expected one of: 'Rel"
+        expected = f"{place}grade 'Perfect' is not in the mapping of grades; expected one of: 'Rel"
         with pytest.raises(InputError, match=expected):
             cf.read_qrels(data, grades={"Relevant": 1})
     with pytest.raises(InputError, match="grade 'Relevant' is not a finite number, as the cut"):
@@ -133,7 +133,7 @@ def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
     assert "0.5000" in out
     (tmp_path / "few.yml").write_text("map-grades: {exact: 2}\n")
     _, told = cranfield(tmp_path, "evaluate", "q.csv", "a.run", "--settings", "few.yml", status=2)
-    assert "q.csv:2: grade 'no' is not a value that grades map; expected one of: 'exact'" in told
+    assert "q.csv:2: grade 'no' is not in the mapping of grades; expected one of: 'exact'" in told
 
 
 def test_letters_and_values_with_commas(tmp_path: Path) -> None:

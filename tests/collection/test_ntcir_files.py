@@ -208,8 +208,8 @@ def test_xqrels(write: Write) -> None:
 @pytest.mark.parametrize(
     ("layout", "line", "said"),
     [
-        ("prels", "1 b 0 1 1.5", "inclusion probability 1.5 is not from 0 to 1 (topic '1'"),
-        ("prels", "1 b 0 1 -0.1", "inclusion probability -0.1 is not from 0 to 1"),
+        ("prels", "1 b 0 1 1.5", "inclusion probability must be from 0 to 1, got 1.5 (topic '1'"),
+        ("prels", "1 b 0 1 -0.1", "inclusion probability must be from 0 to 1, got -0.1"),
         ("prels", "1 b 0 1 nan", "is not"),
         ("prels", "1 b 0 0.5", "expected 5 columns"),
         ("prels", "1 b 0 1 1.01 c 1 1 0.5", "got 9"),

@@ -295,11 +295,11 @@ def test_documents_twice_in_a_topic(on_duplicate: str, kept: list[float], tmp_pa
     path = tmp_path / "a.run"
     path.write_text("1 Q0 a 1 2 x\n1 Q0 b 2 9 x\n1 Q0 b 3 5 x\n1 Q0 a 4 9 x\n")
     want = {"first": [2.0, 9.0], "last": [5.0, 9.0], "best": [9.0, 9.0]}[on_duplicate]
-    with pytest.warns(cf.CranfieldWarning, match=f"2 documents twice .* the {on_duplicate} one"):
+    with pytest.warns(cf.CranfieldWarning, match=f"2 repeated documents .* the {on_duplicate} one"):
         assert cf.read_run(path, on_duplicate=on_duplicate).scores.tolist() == want
     qrels = [("1", "a", 0), ("1", "a", 2)]
     grade = {"first": 0, "last": 2, "best": 2}[on_duplicate]
-    with pytest.warns(cf.CranfieldWarning, match="1 document twice"):
+    with pytest.warns(cf.CranfieldWarning, match="1 repeated document excluded"):
         assert cf.read_qrels(qrels, on_duplicate=on_duplicate).grades.tolist() == [grade]
     with pytest.raises(cf.PolicyError, match="unknown on_duplicate 'merge'; expected one of:"):
         cf.read_run(path, on_duplicate="merge")

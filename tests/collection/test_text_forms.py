@@ -278,7 +278,8 @@ def test_measures_without_intents_say_that_the_highest_grade_counts(folder: Path
     run = {"1": {"b": 2.0, "a": 1.0}}
     assert cf.evaluate(run, path, "alpha_nDCG@5")["alpha_nDCG@5"].values[0, 0] > 0
     with pytest.warns(
-        cf.CranfieldWarning, match="1 document with different grades by subtopic: AP"
+        cf.CranfieldWarning,
+        match="1 document with different grades by subtopic; the highest grade counts for: AP",
     ):
         assert cf.evaluate(run, path, "AP")["AP"].values.tolist() == [[0.5]]
     _, err = cranfield(folder, "evaluate", "div.txt", "other.run", "--no-subtopics", status=2)

@@ -298,7 +298,7 @@ REFUSALS: Refusals = {
             ({"teams": 7}, "teams"),
             ({"teams": lambda _: "all systems"}, "'all systems'"),
             ({"jobs": 0}, "jobs must be an integer from 1 to 100,000, got 0"),
-            ({"alpha": 2}, "alpha must be a number between 0 and 1, got 2"),
+            ({"alpha": 2}, "alpha must be a number between 0 and 1 .exclusive., got 2"),
             ({"by_shard": SOME}, "by_shard"),
             ({"by_shard": SHARDS.select(systems=SHARDS.systems[1:])}, "lacks system 's0'"),
         ),

@@ -175,7 +175,7 @@ def _strata(pool: Pool, strata: Mapping[int, Wanted]) -> Cells:
         )
     (topic, label), of_doc, size = _cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
     draws = list(strata.values())
-    # At least one document of a stratum: without any, nothing is known of it.
+    # At least one document of each stratum: otherwise nothing can be estimated for it.
     number = [
         min(int(draws[k - 1]), n)
         if isinstance(draws[k - 1], (int, np.integer))
@@ -324,7 +324,7 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
 
 def _cut(share: Floats, low: Floats, high: Floats, total: int) -> Floats:
     """Return numbers proportional to shares, within bounds, that add up to a total."""
-    # If all strata with a share are full, the remainder goes by size.
+    # If all strata with a share are full, the remainder is distributed by size.
     full = np.where(share > 0, high, low)
     if full.sum() < total:
         return _cut(np.where(share > 0, 0.0, high), full, high, total)

@@ -259,10 +259,10 @@ class Line(Rule):
 
 
 class Budget(Rule):
-    """Stops at a bend of 6 (:class:`Knee`) with enough judgments, or at 75% of the pool.
+    """Stops at a bend of 6 or more (:class:`Knee`) with enough judgments, or at 75% of the pool.
 
-    Enough is ten times as many documents as a random sample needs to have one relevant document
-    on average: s >= 10 N / r(s) of N documents.
+    Of a pool of N documents, s judgments with r(s) relevant documents are enough if
+    s >= 10 N / r(s): a random sample of N / r(s) documents has one relevant document on average.
     """
 
     name = "Budget"
@@ -474,8 +474,8 @@ def stopping_by_topic(
     pool
         The pool; judgments of other documents are ignored.
     judged
-        The judgments so far, those of a topic in order of judging: whatever
-        :func:`cranfield.read_qrels` takes, or None before the first.
+        The judgments so far, those of a topic in order of judging: any input of
+        :func:`cranfield.read_qrels`, or None before the first.
     rules, rel, every
         As for :func:`stopping`.
 

@@ -215,7 +215,7 @@ def check_share(name: str, value: Any) -> None:
     is_number = isinstance(value, Real) and not isinstance(value, Rational)
     if not is_number or not 0 < float(value) < 1:
         text = str(value) if is_number else repr(value)
-        raise PolicyError(f"{name} must be a number between 0 and 1, got {text}")
+        raise PolicyError(f"{name} must be a number between 0 and 1 (exclusive), got {text}")
 
 
 def check_number(

@@ -225,8 +225,8 @@ def shares(value: Any) -> Shares:
 class Spec:
     """Base class of named components with declared parameters, such as measures.
 
-    It is immutable; calling it with parameters returns a changed copy. Equality and hash go by the
-    text form, which shows the parameters that are not the default.
+    It is immutable; calling it with parameters returns a changed copy. The text form,
+    which shows the parameters that are not the default, determines equality and hash.
     """
 
     parameters: ClassVar[dict[str, Parameter]] = {}

@@ -49,7 +49,7 @@ LEAST_LIKENESS = 0.65
 """Proportion of common letters, in order, below which a name is not suggested."""
 
 LESS_LIKE = 0.15
-"""Maximal difference in likeness between suggested names."""
+"""Maximal difference in similarity between suggested names."""
 
 
 def nearest(name: object, names: Iterable[str], limit: int = 3) -> list[str]:
@@ -200,7 +200,7 @@ def json_text(content: Any) -> str:
 
 def plain_values(value: Any) -> Any:
     """Return Python's values for NumPy's, text for dates, and None for non-finite numbers."""
-    # NumPy's arrays and scalars both have it, so NumPy need not be loaded.
+    # Arrays and scalars of NumPy have `tolist`, so NumPy need not be loaded to recognise them.
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

@@ -205,7 +205,7 @@ class RelevanceEvaluator:
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
         judged = {topic: grades for topic, grades in query_relevance.items() if grades}
         self._topics = frozenset(judged)
-        # A topic in every run, as a run must not be empty; its name is longer than all others.
+        # Every run gets this topic, as a run must not be empty. Its name is longer than all others.
         self._filler = "-" * (1 + max(map(len, judged), default=0))
         self._qrels = read_qrels({**judged, self._filler: {"-": 0}})
 

@@ -95,9 +95,10 @@ class KeyIndex:
         bits = min(22, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 3))
         self._shift = np.uint64(64 - bits)
         self._first = np.full(1 << bits, -1, dtype=np.int32)
-        # Of keys with equal leading bits the last assignment counts, which is the first key.
+        # Keys are assigned from the last to the first, so that of those with equal leading bits the
+        # first one remains.
         self._first[ordered[::-1] >> self._shift] = np.arange(keys.size, dtype=np.int32)[::-1]
-        # A largest key at the end stops every step forward.
+        # The largest possible key at the end stops every search.
         self._sorted: Keys = np.append(ordered, ~np.uint64(0))
 
     def candidates(self, keys: Keys) -> tuple[Indices, Indices]:

@@ -161,8 +161,8 @@ PRESETS: dict[str, Policies] = {
 A preset sets the policies and roundings of a program. It does not remove documents, as BEIR does
 with those whose id is that of the query (`exclude="self"`), nor include options of the program.
 
-`ndeval` is `ndeval -traditional`, which orders documents by score; without that option it goes by
-the rank column (`ties="rank"`). With `-c`, it and `gdeval` count every judged topic
+`ndeval` is `ndeval -traditional`, which orders documents by score; without that option it orders
+them by the rank column (`ties="rank"`). With `-c`, it and `gdeval` count every judged topic
 (`topics="qrels"`). `ntcireval` takes documents in the order of the file,
 and `cwl` ends rankings at rank 1000.
 

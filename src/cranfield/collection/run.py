@@ -30,7 +30,7 @@ class Run(Pairs, Framed):
     Attributes
     ----------
     name
-        Name of the system: the run tag, or the file name without one.
+        Name of the system: the run tag, or the name of the file if it has no tag.
     topics
         The topics' ids, by code, in order of appearance.
     codes
@@ -40,11 +40,11 @@ class Run(Pairs, Framed):
     scores
         Retrieval score of each row, finite; higher is better.
     ranks
-        The rank column of the file, 0 for what is not an integer; None without such a column.
+        The rank column of the file, 0 for values that are not integers; None if it has none.
     origin
         Source of the rows, for messages.
     described
-        Place of the metadata, which :attr:`metadata` reads.
+        Location of the metadata, which :attr:`metadata` reads.
     unranked
         Mask of the rows whose rank is not an integer; None if each is one; shape (rows,).
     chunks

@@ -210,7 +210,7 @@ def from_ir_measures(text: str) -> str:
 
 
 def program_names(program: str | None, text: str) -> list[str]:
-    """Rewrite a name of a program; that of the program itself stands for all its measures.
+    """Return the text forms of a program's measure; the name of the program means all of them.
 
     `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`. With any other program, and for a text
     that is not a name of the program, nothing changes.
@@ -372,7 +372,7 @@ def _parse_parameters(text: str) -> list[str] | None:
     if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", values):
         # With grades, ranx takes the grade itself as gain, and scores may be above 1.
         raise MeasureError(
-            f"{quoted(text)} is a name of ranx: RBP(p=0.{values}) is the same for grades 0 and 1"
+            f"{quoted(text)} is a ranx name; for grades 0 and 1, RBP(p=0.{values}) is the same"
         )
     if name == "rbp":
         p = float(values.removeprefix("="))

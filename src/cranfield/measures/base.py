@@ -56,18 +56,19 @@ class Info:
         Data that it needs besides judgments and rankings, by name: `intents`, `lengths`,
         `groups`, `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
     scale, scale_note
-        The scale that it has at least, for the order of rankings that it induces; and a note,
-        such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
+        The scale that scores have at least, given the order of rankings that the measure induces;
+        and a note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
         Names of the same measure in other tools.
     beyond_grades, beyond_length
         Data on which scores depend besides the grades of a run and `inputs`, in words; and data
         on which the order of rankings of several lengths or topics depends.
     monotone
-        Whether no swap or replacement that betters a run ever lowers its score, as long as gains
+        Whether swaps and replacements that improve a run never lower its score, as long as gains
         rise with the grade.
     counts
-        Whether runs of equal length with equally many documents of each grade score the same.
+        Whether runs of equal length score the same if they have the same number of documents of
+        each grade.
     one_size
         Whether scores are equally spaced only among retrieved sets of one size.
     linear
@@ -115,7 +116,7 @@ class Info:
 
 
 MOST_RANKS = 1 << 20
-"""The highest cutoff of a measure that sums all ranks, with or without documents."""
+"""Maximum cutoff of measures that sum over all ranks, including ranks without documents."""
 
 
 def check_ranks(ranks: int, name: object) -> None:
@@ -129,7 +130,7 @@ def check_ranks(ranks: int, name: object) -> None:
 class Measure(Spec):
     """A measure with its parameters.
 
-    Its text form is its identity: `str(measure)`, equality and hash go by it, and
+    Its text form is its identity: it is `str(measure)`, it determines equality and hash, and
     :func:`parse_measure` reads it back. `measure @ 10` sets the cutoff and `measure(rel=2)` the
     parameters.
 
@@ -282,7 +283,7 @@ class Measure(Spec):
 
     @property
     def scale(self) -> Scale:
-        """The scale for the measure's own order of runs on one topic, whatever the grades.
+        """The scale for the measure's own order of runs on one topic, with any grades.
 
         It depends on parameters and cutoff: RR@1 is 0 or 1, and RR@2 is 0, 1/2 or 1, which are
         interval scales; RR@3 is not. It is the highest scale that is known: a measure declared
@@ -338,7 +339,7 @@ class Measure(Spec):
         So are SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with one or
         two documents SetP can be 0, 1/2 and 1, with three 1/3 and 2/3 as well, and steps are 1/3
         and 1/6 (Ferrante, Ferro and Fuhr 2021, section 3.4). P divides by the cutoff and SetR by
-        the recall base, whatever was retrieved. At rank 1 there is one size, and none retrieved.
+        the recall base, not by the size of the set. At rank 1 there is one size, besides none.
         """
         return self.info.one_size and self.cutoff != 1
 

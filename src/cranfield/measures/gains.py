@@ -30,8 +30,9 @@ class Gain:
 
     `linear` is the grade itself, `exponential` 2^grade - 1, `binary` 1; a mapping gives the gain
     of the grades in it, and the others stay linear. Grades below 0, and below `rel` for `binary`,
-    have gain 0 unless the mapping names them. Gains of whole numbers in an array of objects stay
-    exact, those of a mapping if it has fractions for gains (see :meth:`as_fractions`).
+    have gain 0 unless the mapping names them. For grades in an array of
+    objects gains are exact; those of a mapping only if its values are fractions (see
+    :meth:`as_fractions`).
     """
 
     kind: str | tuple[tuple[int, float], ...] = "linear"

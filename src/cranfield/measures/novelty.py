@@ -1,22 +1,22 @@
 r"""Measures of several intents: intent-aware measures and novelty-biased gains.
 
-An intent-aware measure is the mean of a measure over the intents of a topic, by how likely they
-are (Agrawal and others 2009; Sakai 2013, equation (26)). Intents without a relevant document do not
-count; if probabilities were given, those of the others do not add up to 1 then.
+An intent-aware measure is the mean of a measure over the intents of a topic, weighted by their
+probabilities (Agrawal and others 2009; Sakai 2013, equation (26)). Intents without a relevant
+document do not count; if probabilities were read, those of the others add up to less than 1 then.
 
 A document's gain is the sum, over the intents that it is relevant to, of the value of one more
 answer to that intent:
 
 .. math:: ng(r) = \sum_i Pr(i|q) \, I_i(r) \, (1 - \alpha)^{C_i(r-1)}
 
-where :math:`I_i(r)` says whether the document at rank r is relevant to intent i and
-:math:`C_i(r-1)` how many above it are (Sakai 2013, equation (25); with probabilities Clarke and
-others 2011). Without a table of intents they are equally likely. Intents without a relevant
-document do not count. Every measure here is the sum of these gains by a discount of the rank,
-divided by its maximum: that of documents that answer every intent at once
+where :math:`I_i(r)` is 1 if the document at rank r is relevant to intent i, else 0, and
+:math:`C_i(r-1)` is the number of documents above it that are (Sakai 2013, equation (25); with
+probabilities Clarke and others 2011). Without a table of intents they are equally likely. Intents
+without a relevant document do not count. Every measure here is the sum of these gains, discounted
+by rank, divided by its maximum: that of documents that answer every intent at once
 (`over='perfect'`), or that of the best ranking of the judged documents. Finding the best one is
-NP-complete; as everywhere it is built greedily, one document after the other, and of documents that
-add the same the one whose id comes last is taken.
+NP-complete; as usual it is built greedily, one document after the other. Of documents that add the
+same gain, the one with the last id is chosen.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class PPlusQ(OfIntents):
     inputs=("intents",),
 )
 class Sharp(Wrapping):
-    """D#-measures and the like: overall relevance and pure diversity in one number."""
+    """D#-measures and similar ones: a weighted mean of intent recall and another measure."""
 
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 
@@ -315,7 +315,7 @@ def greedy(
 def _gains(hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None) -> Floats:
     """Return the gains of one topic's greedy ranking; `hits` has documents in order of ties."""
     size = min(len(hits), cutoff or len(hits))
-    # Documents that answer the same intents are alike, so kinds of documents are chosen from.
+    # Documents that answer the same intents are interchangeable: one kind is chosen at each rank.
     first, kind = _kinds(hits)
     stock = np.bincount(kind)
     answers = hits[first].astype(np.float64)

@@ -345,7 +345,7 @@ class NormalisedSessionDCG(SessionDiscounted):
     gain again.
 
     Scores are at most 1 with `variant='kanoulas'`. With ranks that start again in each list and a
-    single ideal list they can be above 1, a flaw that the later definition mends.
+    single ideal list they can be above 1, a flaw that the later definition corrects.
 
     Examples
     --------

@@ -21,7 +21,7 @@ LISTED = 1_500
 """Number of runs up to which they are all scored: of five documents with grades 0 to 3."""
 
 MOST = 5
-"""The highest grade that is tried: values uneven with more grades are so with some of these."""
+"""The highest grade that is tried: values unevenly spaced with more grades are so with these."""
 
 ROUNDING = 1e-13
 """Values closer than this fraction of the largest value count as one."""

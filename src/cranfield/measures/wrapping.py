@@ -162,7 +162,7 @@ def weigh_losses(values: Floats, baseline: Floats, alpha: float) -> Floats:
 def standard_error(differences: Floats) -> Floats:
     """Compute the standard error of each system's mean; NaN is a missing difference.
 
-    0 where all differences are equal but for rounding.
+    0 where all differences are equal except for rounding.
     """
     is_scored = np.isfinite(differences)
     count = is_scored.sum(axis=0)

@@ -21,7 +21,9 @@ def levels_of(alpha: Any) -> tuple[float, ...]:
     except (TypeError, ValueError):
         levels = []
     if not levels or not all(0 < level < 1 for level in levels):
-        raise PolicyError(f"alpha must be a number between 0 and 1, or several, got {alpha!r}")
+        raise PolicyError(
+            f"alpha must be a number between 0 and 1 (exclusive), or several, got {alpha!r}"
+        )
     return tuple(levels)
 
 

@@ -127,7 +127,7 @@ def p_of(pvalue: float, alpha: float) -> Maths:
 
 
 ZERO = 1e-9
-"""Bounds up to this are 0 except for rounding."""
+"""Bounds whose absolute value is at most this are 0 except for rounding."""
 
 MAX_PAIRS = 5
 """Maximum number of pairs whose differences are listed."""
@@ -202,7 +202,7 @@ def result_of(comparison: PairwiseComparison) -> Iterator[Sentence]:
         has = f"{counted(number, 'pair')} {'has' if number == 1 else 'have'}"
         note = f"; {has} no interval, because it would contradict the decision of the test"
     yield [
-        f"Intervals are of the {comparison.interval_of}, and hold for"
+        f"Intervals are for the {comparison.interval_of}, and hold for"
         f" {comparison.interval_kind}{note}."
     ]
     if comparison.baselines:
@@ -290,7 +290,8 @@ def _of_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     ]
     a, b = _name(comparison, k)
     yield [
-        f"Beside the second, {comparison.systems[next_best]}, the {comparison.difference_name}"
+        f"Compared with the second, {comparison.systems[next_best]}, the"
+        f" {comparison.difference_name}"
         f" ({a} {comparison.between_names} {b}) is ",
         *_pair(comparison, k),
         ".",
@@ -384,7 +385,8 @@ def jointly(comparison: JointComparison) -> Iterator[Sentence]:
         )
         yield [
             f"By {measure}, {counted(significant.size, 'pair')}"
-            f" {_verb('differ', significant.size)}, the most {names[comparison.first[k]]} {word}"
+            f" {_verb('differ', significant.size)} significantly; the largest difference is"
+            f" {names[comparison.first[k]]} {word}"
             f" {names[comparison.second[k]]}: {quantity}",
             rounded(comparison.difference[k, m], places),
             " (",
@@ -518,7 +520,7 @@ def _test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if comparison.omnibus is not None:
         omnibus = comparison.omnibus
         yield [
-            f"Of all systems together, {omnibus.name} was {omnibus.statistic:.2f} with"
+            f"Over all systems together, {omnibus.name} was {omnibus.statistic:.2f} with"
             f" {counted(round(omnibus.df), 'degree')} of freedom (",
             p_of(omnibus.pvalue, comparison.alpha),
             f", {omnibus.effect_name} {omnibus.effect:.3f}).",

@@ -165,7 +165,7 @@ class Sessions:
         Parameters
         ----------
         qrels
-            Judgments by topic; whatever :func:`cranfield.read_qrels` takes.
+            Judgments by topic: any input of :func:`cranfield.read_qrels`.
         current
             Keep only the sessions with a current query, which runs of the TREC Session track
             answer.
@@ -330,9 +330,9 @@ class ConcatenatedSessions(Sequence[Run]):
         Parameters
         ----------
         qrels
-            Judgments by topic; whatever :func:`cranfield.read_qrels` takes.
+            Judgments by topic: any input of :func:`cranfield.read_qrels`.
         policies
-            As for :func:`cranfield.judge`, but for `ties`: ranks are known here.
+            As for :func:`cranfield.judge`, except `ties`, as ranks are known here.
 
         Returns
         -------
@@ -541,7 +541,7 @@ def followed_by(
     sessions
         A log of one system.
     runs
-        Whatever :func:`cranfield.read_runs` takes; the topics are the names of sessions.
+        Any input of :func:`cranfield.read_runs`; the topics are the names of sessions.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`.
     on_duplicate, on_bad_run

@@ -382,7 +382,7 @@ def _from_xml(log: LogRows, source: str, topics: Any) -> Sessions:
     schema = {**_without_system(CLICKS), "doc": pl.String}
     rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in log.clicks]
     clicks = pl.DataFrame(rows, schema=schema, orient="row")
-    # A click that names its document only is one on the highest rank of it.
+    # A click with a document but no rank is on the best rank of that document.
     place = results.group_by("session", "query", "doc").agg(pl.col("rank").min().alias("highest"))
     clicks = clicks.join(place, on=["session", "query", "doc"], how="left", maintain_order="left")
     clicks = clicks.with_columns(pl.coalesce("rank", "highest").alias("rank"))
@@ -423,8 +423,8 @@ def _from_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessi
         )
     if (first_number := min(keys["number"])) > 1:
         warn(
-            f"{source}: query numbers are read as positions in the session, and no session begins"
-            f" before {first_number}; if they are ids, number the queries of each session from 1",
+            f"{source}: query numbers are read as positions in the session, but the lowest is"
+            f" {first_number}; if they are ids, number the queries of each session from 1",
             stacklevel=3,
         )
     results = _encode(frame, keys, names, systems)

@@ -374,7 +374,7 @@ def _zstd() -> Any:
 
 
 class _JoinedStreams(io.RawIOBase):
-    """Concatenated compressed streams, read to the last byte, unlike by the readers of Python."""
+    """Concatenated compressed streams, read to the last byte, unlike with Python's own readers."""
 
     def __init__(self, raw: IO[bytes], make: Callable[[], Any]) -> None:
         self._raw = raw

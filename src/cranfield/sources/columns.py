@@ -89,8 +89,8 @@ class Columns:
                     f" {schema.kind} does not take into account: {_ADVICE[kind]}",
                     source=self.source,
                 )
-        # No row changes through a column with a single value, through the text of an identifier, or
-        # through a copy of a used column.
+        # Not reported: columns with a single value, with a text for each identifier, or with a copy
+        # of a used column.
         reported = [k for k in unused[:_MAX_CHECKED] if _texts(self.cells(k)).n_unique() > 1]
         for k, (place, column) in others.items():
             grades = column.name == "grade" and self._other_grades(k, place)
@@ -100,7 +100,7 @@ class Columns:
             if grades and "grade" not in called:
                 pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
                 raise InputError(
-                    f"has two columns of grades: {pair}; remove one, or name the other one:"
+                    f"has two columns of grades: {pair}; remove one, or select one:"
                     f" columns={{'grade': ...}}",
                     source=self.source,
                 )

@@ -198,7 +198,7 @@ FRAMES = frozenset({"csv", "tsv", "parquet"})
 
 
 AS_USUAL: Mapping[str, str] = MappingProxyType({})
-"""No column has a name that the user set."""
+"""Default of names set by the user: none, so that all columns have their usual names."""
 
 NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 """Names that pandas or Polars give to an index or to a second column; an index may have none."""
@@ -250,7 +250,7 @@ class Column:
         return tuple(name for group in self.groups for name in group)
 
     def named_in(self, names: Sequence[object]) -> list[int]:
-        """Return the places of the names in the first group that a table has names of."""
+        """Return the positions of the names that are in the first group that occurs in a table."""
         spelt_names = [spelt(name) for name in names]
         for group in self.groups:
             usual = {*map(spelt, group)}
@@ -380,8 +380,9 @@ class Schema:
     ) -> tuple[list[int], dict[int, tuple[int, Column]], dict[int, str]]:
         """Return unused columns: those to report, those of a used meaning, and decisive ones.
 
-        The first exclude columns that only describe rows. The second have the place and the
-        schema of the used column; the decisive ones have their kind, a key of `DECISIVE`.
+        The first are a list, without columns that only describe rows. The second are mapped to the
+        position and the schema of the used column, and the third to their kind, a key of
+        `DECISIVE`. If the user selected the columns, only the third are returned.
         """
         unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
         decisive = {k: kind for k, name in unused.items() if (kind := _kind(name)) in self.decisive}

@@ -198,7 +198,8 @@ def test_a_judge_without_a_family_is_reported(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     found = cf.assess.self_preference(runs, people, label_sets, {"noisy": "s0"}, "AP")
     assert found.notes == (
-        "no bias for judges without a system of their family, or without a system of another: kind",
+        "no bias computed for judges that lack systems of their own family or of other"
+        " families: kind",
     )
     assert np.isnan(found.bias).tolist() == [False, True]
     for families in ({}, {"noisy": list(runs), "kind": list(runs)}):
@@ -226,7 +227,7 @@ def test_a_bias_that_is_equal_in_all_topics_has_no_interval() -> None:
     found = cf.assess.self_preference(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
     assert found.bias.tolist() == [2.0]
     assert np.isnan([found.low, found.high, found.low_together, found.p]).all()
-    assert "1 value of the bias equal in all topics: no interval" in found.notes[-1]
+    assert "no interval for 1 value of the bias: it is equal in all topics" in found.notes[-1]
 
 
 def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:

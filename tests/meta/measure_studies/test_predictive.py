@@ -208,7 +208,9 @@ def test_errors(tmp_path: Path) -> None:
             predictive_power(scores, bad)
     with pytest.raises(InputError, match="int cannot be read as preferences"):
         predictive_power(scores, 3)
-    with pytest.raises(PolicyError, match="confidence must be a number between 0 and 1, got 95"):
+    with pytest.raises(
+        PolicyError, match=r"confidence must be a number between 0 and 1 \(exclusive\), got 95"
+    ):
         predictive_power(scores, PREFERENCES, confidence=95)
     with pytest.raises(PolicyError, match="majority must be True or False, got 'yes'"):
         predictive_power(scores, PREFERENCES, majority="yes")  # type: ignore[arg-type]

@@ -111,5 +111,5 @@ def test_systems_without_the_topic() -> None:
     ev = cf.evaluate(runs, {"1": {"x": 1}, "2": {"x": 1}}, "AP", topics="intersection")
     spec = spec_of(precision_recall(ev, topic="1"))
     assert "Excluded: 1 system without a ranking." in spec["title"]["subtitle"]
-    with pytest.raises(cf.CranfieldError, match="system 'b' does not count for topic '1'"):
+    with pytest.raises(cf.CranfieldError, match="system 'b' has no score for topic '1'"):
         precision_recall(ev, topic="1", systems=["a", "b"])

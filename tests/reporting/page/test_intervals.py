@@ -73,7 +73,7 @@ def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:
     assert f"{abs(found.difference[0]):.4f}" in figure
     # The numbers of documents have an axis of their own.
     assert figure.count('class="plot"') == 3
-    assert "Each has its own axis." in figure
+    assert "Each measure has its own axis." in figure
     assert read(cf.report(ev, tmp_path / "r.html", scales=False)).html.count('class="plot"') == 3
 
 

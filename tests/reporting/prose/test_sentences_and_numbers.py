@@ -196,7 +196,7 @@ class Comparison(Reader):
         assert (number(found[1]), int(found[2])) == (self.one.resamples, self.one.seed)
 
     @matches(
-        rf"Of all systems together, chi-squared was ({N}) with (\d+) degrees of freedom \(({P}),"
+        rf"Over all systems together, chi-squared was ({N}) with (\d+) degrees of freedom \(({P}),"
         rf" Kendall's W ({N})\)\."
     )
     def see_omnibus(self, found: re.Match[str]) -> None:
@@ -220,7 +220,7 @@ class Comparison(Reader):
     def see_count(self, found: re.Match[str]) -> None:
         assert (number(found[1]), number(found[2])) == (len(self.one), int(self.star.sum()))
 
-    @matches(r"Intervals are of the (.+), and hold for (.+)\.")
+    @matches(r"Intervals are for the (.+), and hold for (.+)\.")
     def see_intervals(self, found: re.Match[str]) -> None:
         assert found.group(1, 2) == (self.one.interval_of, self.one.interval_kind)
 
@@ -274,7 +274,7 @@ class Comparison(Reader):
         assert {*re.split(", | and ", left or "")} - {""} == same
 
     @matches(
-        r"Beside the second, (\S+), the difference of [a-z ]+ \((\S+) minus (\S+)\) is"
+        r"Compared with the second, (\S+), the difference of [a-z ]+ \((\S+) minus (\S+)\) is"
         rf" {Reader.DIFFERENCE}\."
     )
     def see_second(self, found: re.Match[str]) -> None:
@@ -424,7 +424,8 @@ def test_several_measures_together(evaluation: Any) -> None:
     assert f"Of 15 pairs, {some} differ significantly by some measure, {every} by every" in told
     for m, measure in enumerate(joint.measures):
         found = re.search(
-            rf"By {measure}, ({N}) pairs? differs?, the most (\S+) minus (\S+): ({N}) \(95%"
+            rf"By {measure}, ({N}) pairs? differs? significantly; the largest difference is (\S+)"
+            rf" minus (\S+): ({N}) \(95%"
             rf" interval of all together ({N}) to ({N}), ({P})\)\.",
             told,
         )
@@ -455,8 +456,9 @@ def test_several_measures_with_a_baseline_and_geometric_means() -> None:
     told = compare_measures(scores, baseline="a").prose()
     assert "Dunnett's test on the two-way ANOVA error, bootstrapped over topics (Dunnett" in told
     assert "Tukey" not in told
-    mean = re.search(rf"By AP, 2 pairs differ, the most b minus a: ({N}) \(95%", told)
-    ratio = re.search(rf"By GMAP, 2 pairs differ, the most b to a: log ratio ({N}) \(95%", told)
+    largest = "2 pairs differ significantly; the largest difference is b"
+    mean = re.search(rf"By AP, {largest} minus a: ({N}) \(95%", told)
+    ratio = re.search(rf"By GMAP, {largest} to a: log ratio ({N}) \(95%", told)
     assert mean is not None and is_rounded(mean[1], np.diff(values.mean(axis=0))[0])
     assert ratio is not None and is_rounded(ratio[1], np.diff(np.log(values).mean(axis=0))[0])
 
@@ -581,4 +583,4 @@ def test_geometric_means_are_compared_by_log_ratios() -> None:
     assert "b has the highest geometric mean" in told
     found = re.search(rf"the log ratio of geometric means \(a to b\) is ({N}) \(", told)
     assert found is not None and is_rounded(found[1], -ratio)
-    assert "Intervals are of the log ratio of geometric means" in told
+    assert "Intervals are for the log ratio of geometric means" in told

@@ -217,13 +217,13 @@ class Coefficient:
         return COEFFICIENTS[self.name]
 
     def of(self, tables: Tables) -> Floats:
-        """Return the values of the coefficient, over the leading axes of the tables."""
+        """Compute the coefficient for every table; tables lie along the leading axes."""
         if self.rel is not None:
             tables = tables.cut(self.rel)
         return self.law.values(tables, *([self.distance] if self.distance else []))
 
     def __str__(self) -> str:
-        # Kappa without a distance usually means the nominal one.
+        # Unweighted kappa is usually written without a distance.
         is_default = self.distance == self.law.distance == "nominal"
         options = [self.distance] if self.distance and not is_default else []
         options += [] if self.rel is None else [f"rel={self.rel}"]
@@ -273,7 +273,7 @@ def coefficients(
 
 
 HELD = 2**22
-"""Maximum count of numbers in memory for the tables of resampled topics."""
+"""Maximum number of values in memory for the tables of resampled topics."""
 
 DRAWN = 500
 """Resamples per stream of random numbers."""
@@ -412,5 +412,5 @@ def remarks(
             " agree equally, or the value is undefined if a topic is excluded (jackknife)"
         )
     if interval == "bootstrap" and (n_lost := int(np.isnan(replicates).any(axis=(1, 2)).sum())):
-        notes.append(f"{counted(n_lost, 'resample')} excluded: a value was not defined")
+        notes.append(f"{counted(n_lost, 'resample')} excluded: a value is undefined in them")
     return tuple(notes)

@@ -253,7 +253,7 @@ class Agreement(Result):
         places
             Decimals.
         limit
-            Maximum number of comparisons; None for all. A note counts the others.
+            Maximum number of comparisons; None for all. A remark gives the number of the others.
         """
         intervals = self.interval != "none"
         head = ["assessors", "units", "topics"]

@@ -387,7 +387,7 @@ def estimate_means(
     constant = np.abs(own).max(axis=1) * count <= SAME * scale
     freedom = (means.units - 1).astype(np.float64)
     of_labels = np.where(constant, 0.0, np.maximum(variance - of_rest, 0.0))
-    # Labels of one cluster are alike: fewer independent labels vary as much.
+    # Labels of a cluster are correlated: fewer independent labels have the same variance.
     alike = ratio(of_labels, ratio((own**2).sum(axis=1) * count, count - 1.0))
     rate = np.where(constant, 1 / means.units, np.maximum(alike, 1.0) / count)
     independent = means.units == count
@@ -597,7 +597,7 @@ def stratified_mean(
     labels = count.sum(axis=1)
     used = ratio(summed(weight, row, (rows,)), labels)
     variance, no_judge_variance = parts.sum(axis=1), np.zeros(rows)
-    # The rate of a simple sample that would vary as much, were all strata alike.
+    # The rate of a simple random sample with the same variance, if all strata were alike.
     rate = scale.sum(axis=1)
     return with_intervals(
         ratio(sums, count) @ size / size.sum(),

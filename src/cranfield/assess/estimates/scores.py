@@ -55,15 +55,16 @@ class Topics:
     def values(self) -> Floats:
         r"""Return a value of each judged topic (topics, systems), whose mean is the estimate.
 
-        The unjudged topics are dealt to the judged ones in random order. With its share U of them,
-        judged topic t has the value
+        The unjudged topics are distributed among the judged ones in random order. With its part
+        :math:`U_t` of them, judged topic t has the value
 
         .. math:: y_t - \lambda f_t + \lambda \frac{n}{N} \sum_{u \in U_t} (f_u - \bar f_N)
             + \lambda \bar f_N
 
-        As topics are a sample these values are independent and alike, except for lambda and the
-        sizes of shares, which differ by one at most: the variance of their mean over n is that of
-        the estimate, with n - 1 degrees of freedom, and also of differences between systems.
+        As topics are a sample these values are independent and identically distributed, except for
+        lambda and the sizes of the parts, which differ by at most one: their variance over n is
+        that of the estimate, with n - 1 degrees of freedom, and also for differences between
+        systems.
         """
         systems, topics = self.people.shape
         means = fit_means(self.people, self.judge, np.arange(topics), self.fit)
@@ -101,7 +102,7 @@ class PPIScores(Result):
         The column of that name; shape (systems,).
     scores
         Values by topic whose means are the estimates, for :func:`cranfield.compare`. By topic they
-        are of the judged topics, each with its share of the others; by document they are estimates
+        are of the judged topics, each with its part of the others; by document they are estimates
         for all topics, which can lie outside the range of the measure.
     topics
         Number of topics.

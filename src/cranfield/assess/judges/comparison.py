@@ -34,7 +34,7 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
     Tables have shape (topics, grades by people, grades by the judge), results (grades by the judge,
     grades by people); NaN for a grade that the judge never gave. Intervals are those of Wilson
     (1927) for a proportion p, with pairs divided by the design effect of topics, as pairs of a
-    topic are alike: the variance of p by the jackknife over topics,
+    topic are correlated: the variance of p by the jackknife over topics,
 
     .. math:: \frac{T-1}{T} \sum_t \left(\frac{n_{t1} - p\, n_t}{n - n_t}\right)^2,
 

@@ -34,8 +34,8 @@ class JudgeScores:
 
     people: shape (measures, topics, systems).
     judges: shape (measures, judges, topics, systems); NaN on topics without a label of the judge.
-    Scores have their sign reversed if lower is better, and those with a geometric mean are
-    logarithms on request, so that means order the systems.
+    Scores are negated if lower is better. On request those of measures with a geometric mean are
+    logarithms, so that arithmetic means order the systems as geometric means do.
     """
 
     panel: Panel

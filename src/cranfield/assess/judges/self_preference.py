@@ -225,8 +225,8 @@ def self_preference(
     if not is_estimable.all():
         excluded = some_of((names[k] for k in np.flatnonzero(~is_estimable)), 5)
         notes.append(
-            "no bias for judges without a system of their family, or without a system of"
-            f" another: {excluded}"
+            "no bias computed for judges that lack systems of their own family or of other"
+            f" families: {excluded}"
         )
     shape = scored.judges.shape[:2]
     topics, by_people, by_judge = np.zeros((3, *shape), dtype=np.int64)
@@ -247,7 +247,7 @@ def self_preference(
     bias = of_family - of_others
     if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
         n_values = counted(int(is_constant.sum()), "value")
-        notes.append(f"{n_values} of the bias equal in all topics: no interval can be computed")
+        notes.append(f"no interval for {n_values} of the bias: it is equal in all topics")
     freedom = np.maximum(topics - 1, 1)
     joint_level = 1 - (1 - confidence) / int(is_estimable.sum())
     half, half_together = (

@@ -30,7 +30,7 @@ LEAST = 1e-300
 PRIORS = ("estimated", "uniform")
 
 UNMET = {"impossible": 0.0, "even": 1.0}
-"""Sum of the label probabilities of a grade for which a worker has no pair."""
+"""Sum of the label probabilities of a worker, given a grade that none of its pairs has."""
 
 INFERENCES = ("variational", "em")
 
@@ -182,25 +182,26 @@ def dawid_skene(
         \pi^w_{kl} = \frac{s + \sum_i T_{ik} n^w_{il}}{\sum_l (s + \sum_i T_{ik} n^w_{il})}, \qquad
         T_{ik} \propto p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}
 
-    from the shares of labels as T. The steps maximise the log-likelihood
+    starting with the proportions of labels as T. The steps maximise the log-likelihood
     \(\sum_i \log \sum_k p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}\), which never falls; with a
     smoothing s it is the log-likelihood and \(s \sum \log \pi\).
 
     Parameters
     ----------
     labels
-        From :func:`read_labels`; repeated labels all count.
+        From :func:`read_labels`; each repeated label counts.
     gold
         Known grades of some pairs: anything that `read_qrels` takes; of items without topics also
-        `{item: grade}`, or a file of lines of item and grade. Their T is fixed.
+        `{item: grade}`, or a file of lines of item and grade. T is fixed for these pairs.
     smoothing
         s, 0 or more.
     prior
         `estimated`, `uniform`, or fixed probabilities of the grades.
     unmet
-        The value of 0/0, if a worker has no pair of a grade: `impossible`, 0, so that its pairs
-        never have that grade; or `even`, all labels alike, so that they may still get it, and the
-        likelihood can end higher.
+        The probabilities of a worker's labels given a grade that none of its pairs has, which are
+        0/0. With `impossible` they are 0, so that its pairs never get that grade. With `even` all
+        labels have the same probability, so that its pairs can still get that grade, and the
+        likelihood can become higher.
     tie, seed
         As for :func:`majority`.
     tolerance, iterations

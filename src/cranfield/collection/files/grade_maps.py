@@ -133,7 +133,7 @@ class GradeMap:
         if self.cuts:
             return f"grade {quoted(value)} is not a finite number, as the cut points of grades are"
         expected = some_of(map(quoted, self.grades), 6)
-        return f"grade {quoted(value)} is not a value that grades map; expected one of: {expected}"
+        return f"grade {quoted(value)} is not in the mapping of grades; expected one of: {expected}"
 
 
 def valued(schema: Schema, grade_map: GradeMap | None) -> Schema:

@@ -309,7 +309,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
         return [(name, data)]
     path = fspath(data) if isinstance(data, (str, PathLike)) else None
     if path == "-" and options["format"] in FORMAT_OF_SUFFIX.values():
-        # Standard input is used twice, and can be read once.
+        # Standard input is used twice, but can be read only once.
         data = Source(path, content=Source(path).read())
     try:
         row_options = ("on_duplicate", "lower_is_better", "numbers", "chunk_separator")

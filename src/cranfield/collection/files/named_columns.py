@@ -232,8 +232,8 @@ class Called:
     """Names of columns in the tables of a kind.
 
     names: the requested names.
-    loose: columns that may also have a usual name: the requested name may be for other tables.
-    met: requested columns that occurred in a table.
+    loose: columns that may also have a usual name, as the requested one may be for other tables.
+    met: requested columns that occurred in a table so far.
     beside_tables: whether files without column names are read together with tables.
     """
 
@@ -444,7 +444,7 @@ def _numbers_by_numpy(values: list[Any], kind: _NumberKind) -> NDArray[Any] | No
         # The conversion of a value to an array may raise any error.
         return None
     types = {*map(type, values)}
-    # NumPy converts a truth value among numbers to 1 or 0.
+    # NumPy converts a Boolean among numbers to 1 or 0.
     if numbers.dtype.kind not in kind.kinds or numbers.dtype.itemsize > 8 or types & _TRUTHS:
         return None
     is_exact = kind.types is None or (

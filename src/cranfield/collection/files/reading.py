@@ -156,7 +156,7 @@ def read_qrels(
         probabilities = rows.numbers("inclusion")
         rows.refuse(
             ~((probabilities >= 0) & (probabilities <= 1)),
-            lambda row: f"inclusion probability {probabilities[row]:g} is not from 0 to 1",
+            lambda row: f"inclusion probability must be from 0 to 1, got {probabilities[row]:g}",
         )
     iterations: list[str] = []
     if rows.has("intent"):
@@ -463,9 +463,9 @@ class _Rows:
         line = self.origin.line(row)
         location = f"line {line}, topic" if line else "topic"
         warn(
-            f"{self.origin.name}: {counted(dropped.size, 'document')} twice in one topic, of which"
-            f" the {on_duplicate} one is kept (such as {location}"
-            f" {quoted(self.topics[self.codes[row]])}, document {quoted(self.docs[row])})",
+            f"{self.origin.name}: {counted(dropped.size, 'repeated document')} excluded (such as"
+            f" {location} {quoted(self.topics[self.codes[row]])}, document"
+            f" {quoted(self.docs[row])}); the {on_duplicate} one is kept",
             stacklevel=3,
         )
         return first_rows

@@ -132,7 +132,7 @@ class Coverage:
             notes.append(
                 f"{_subject(contradicting, self.systems)} a rank column that contradicts the scores"
                 f" ({_name_worst(worst, self.systems)}{counted(worst.contradictions, 'place')});"
-                " the scores decide, unless ties are by 'rank'"
+                " documents are ordered by score; ties='rank' orders them by rank"
             )
         unjudged = [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]
         if unjudged:
@@ -173,7 +173,7 @@ def _name_worst(worst: SystemCoverage, systems: tuple[SystemCoverage, ...]) -> s
 
 
 class Scorer(Protocol):
-    """The interface of measures that their inputs use."""
+    """Interface of measures, as used by the inputs that they score."""
 
     def score(self, judged: Any) -> Floats:
         """Return scores of shape (topics, systems)."""

@@ -233,7 +233,7 @@ def _annotations(
     shape = (len(labels), len(parts))
     by_name: dict[str, Rows] = {}
     for name in supplements.tables:
-        # Judgments on another aspect have no rows here; theirs are those of relevance.
+        # Documents are looked up only when runs are judged by relevance, not on other aspects.
         tables = [part.table_rows.get(name, NO_ROWS) for part in parts]
         cell = np.concatenate(
             [i * shape[0] + target[table.topic] for i, table in enumerate(tables)]

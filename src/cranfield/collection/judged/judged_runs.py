@@ -157,8 +157,8 @@ class JudgedRuns(Scorable):
             if affected:
                 documents = counted(intents.differing, "document")
                 warn(
-                    f"{documents} with different grades by subtopic: {some_of(affected, 3)} by the"
-                    " highest of them",
+                    f"{documents} with different grades by subtopic; the highest grade counts for:"
+                    f" {some_of(affected, 3)}",
                     stacklevel=4,
                 )
         return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
@@ -360,13 +360,13 @@ def _moved(rows: Rows, judged: Rows) -> Rows:
 def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
     """Let the first document of each equivalence class stand for the class.
 
-    Later documents of the class stay in their places, judged and not relevant. There is one
-    judgment a class, of its highest grade: so recall bases count classes, and ideal rankings have
-    the best document of each. A document without a class is one of its own. Of the
-    annotations the view keeps the lengths. `name` is the measure that needs it.
+    Later documents of the class keep their ranks, and count as judged and not relevant. Each class
+    has a single judgment, with its highest grade, so that the recall base is the number of classes,
+    and ideal rankings have the best document of each. A document without a class is a class of its
+    own. The view keeps only the lengths of the annotations. `name` is the measure that needs it.
 
     As in NTCIREVAL (option -ec), any judged document counts as the first of its class, relevant or
-    not; so give documents that are not relevant no class, or one each.
+    not; so leave documents that are not relevant without a class, or give each its own.
     """
     return judged.view("by class", lambda: _by_class(judged, _codes(judged, name)))
 

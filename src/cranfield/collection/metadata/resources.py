@@ -18,7 +18,7 @@ RESOURCES: dict[str, tuple[tuple[str, ...], str, int]] = {
     "RAM joules": (("resources.ram.energy used system",), "J", 1),
     "GPU joules": (("resources.gpu.energy used system",), "J", 1),
 }
-"""Paths of each cost, whose values are added; their unit, and how many make one of the cost."""
+"""By cost: the paths whose values are added, their unit, and their number per unit of cost."""
 
 MACHINE = (
     "platform.hardware.cpu.model",

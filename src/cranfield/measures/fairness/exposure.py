@@ -60,7 +60,7 @@ class _ExpectedExposure(
     range=(0.0, _INFINITY),
     beyond_grades="which documents they are",
 ):
-    """Base class of these measures."""
+    """Base class of measures of expected exposure."""
 
     browsing: str = parameter(
         "geometric",
@@ -152,7 +152,7 @@ class ExpectedExposureLoss(_ExpectedExposure):
 
 @measure(
     "EED",
-    summary="Inequality of the exposure of documents, or groups, whatever their relevance.",
+    summary="Inequality of the exposure of documents, or groups, regardless of relevance.",
     formula=r"\|\varepsilon\|^2",
     source="Diaz and others (2020)",
     lower_is_better=True,
@@ -161,8 +161,8 @@ class ExpectedExposureLoss(_ExpectedExposure):
 class ExpectedExposureDisparity(_ExpectedExposure):
     """EE-D, the disparity.
 
-    A single ranking without groups has the same one whatever it ranks, but for how long it is and,
-    with cascade browsing, where its relevant documents are.
+    Without groups, that of a single ranking depends only on its length and, with cascade browsing,
+    on the ranks of relevant documents.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -197,7 +197,7 @@ class _Ratio(
     needs="groups of documents",
     scale_note="not known to be interval: a ratio",
 ):
-    """Base class of these measures."""
+    """Base class of measures of parity of exposure: the lowest value over the highest."""
 
     protected: str | None = parameter(
         None, optional(name), _PROTECTED_DOC + "; by default all groups are compared"
@@ -259,7 +259,7 @@ class _Ratio(
 
 
 class _LogRatio(_Ratio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
-    """Base class of the logarithmic versions."""
+    """Base class of the logarithmic measures of parity of exposure."""
 
     protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; required")
 
@@ -314,7 +314,7 @@ class _Realised(_Ratio):
     elsewhere={"FairRankTune": "EXP with MinMaxRatio"},
 )
 class DemographicParity(_Demographic):
-    """Demographic parity, whatever the relevance; 1 where documents of all groups get the same."""
+    """Demographic parity, regardless of relevance; 1 where documents of all groups get the same."""
 
 
 @measure(
@@ -337,7 +337,7 @@ class ExposedUtilityRatio(_Ratio):
     source=_SOURCE + ", disparate impact",
 )
 class RealisedUtilityRatio(_Realised):
-    """Realised utility ratio; 1 where relevant documents of all groups are exposed alike."""
+    """Realised utility ratio; 1 where relevant documents of all groups have the same exposure."""
 
 
 @measure(

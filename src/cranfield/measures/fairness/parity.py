@@ -180,7 +180,7 @@ class _Prefixes(
             reach = best.copy()
             for added in range(1, min(self.step, counts.size - 1) + 1):
                 np.maximum(reach[:, added:], best[:, :-added], out=reach[:, added:])
-            # The others must fit into the top, and the remaining documents below it.
+            # A top has at most all protected documents, and at most all others.
             fits = (counts <= np.minimum(protected, point)) & (point - counts <= size - protected)
             term = self.distance(np.minimum(counts, point), point, size, protected) / np.log2(point)
             best = np.where(point <= size, np.where(fits, reach + term, -np.inf), best)

@@ -101,8 +101,8 @@ class _Interpolated(
         reached = np.flatnonzero(skipped < hits.sizes)
         best = np.zeros(hits.sizes.size)
         if reached.size:
-            # Slices from the document that reaches the level to the last one; every second one
-            # does not count.
+            # Each slice ends at the last relevant document of a cell, and begins at the one that
+            # reaches the level. The slices between them are skipped.
             first = hits.starts[reached] + skipped[reached]
             ends = np.stack([first, hits.starts[reached] + hits.sizes[reached]], axis=1).ravel()
             # The last slice needs no end, which would be out of bounds.
@@ -218,7 +218,8 @@ class GradedAveragePrecision(Measure):
 
     It is the mean of AP(rel=j) weighted by pi_j and the number of documents that are relevant
     from grade j on. Only the proportions of the weights matter. `uniform` gives all grades the
-    same; `linear` is by the grade, as in NTCIREVAL; in a mapping, unlisted grades have none.
+    same weight; `linear` is proportional to the grade, as in NTCIREVAL; grades that a mapping does
+    not list have no weight.
     With `denominator='min'` (the default) the ideal ranking scores 1 at any cutoff.
     """
 
@@ -226,12 +227,12 @@ class GradedAveragePrecision(Measure):
         Gain("uniform"),
         _thresholds,
         "distribution of the lowest grade that users call relevant: 'uniform',"
-        " 'linear' (by the grade), or a mapping of grades to weights",
+        " 'linear' (proportional to the grade), or a mapping of grades to weights",
     )
     denominator: str = _DENOMINATOR
 
     def weight(self, grade: int) -> Any:
-        """Return the weight of the thresholds up to a grade, for which it is relevant."""
+        """Sum the weights of the thresholds up to a grade: those for which it is relevant."""
         if isinstance(self.thresholds.kind, tuple):
             return sum(weight for level, weight in self.thresholds.kind if level <= grade)
         return grade * (grade + 1) // 2 if self.thresholds.kind == "linear" else grade

@@ -32,7 +32,7 @@ class _Bpref(
         "trec_eval",
         choice("trec_eval", "R", "N", "relative"),
         "'trec_eval' divides by min(R, N), 'R' and 'N' are Sakai's bpref_R and bpref_N,"
-        " 'relative' divides by the documents above, and rank 1 counts nothing",
+        " 'relative' divides by the number of documents above; a document at rank 1 adds nothing",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -73,7 +73,8 @@ class _Bpref(
 class BinaryPreference(_Bpref):
     """Bpref: n_r judged non-relevant documents stand above; R and N are the judged counts.
 
-    The form `relative` with a value at rank 1 is AP of the condensed list: `AP(judged_only=True)`.
+    With r instead of r - 1 as its divisor, the form `relative` would be AP of the condensed list,
+    `AP(judged_only=True)`.
     """
 
 
@@ -114,10 +115,10 @@ class GradedPreference(Measure):
 
     - `N`: its maximum for a document of the highest grade,
       :math:`d_r = \sum_d (1 - g_d / g_{max})` over all judged documents; binary, it is bpref_N.
-    - `relative`: the number of documents above, :math:`d_r = r - 1`, and a document at rank 1
-      counts nothing, a flaw: the ideal ranking does not score 1.
-    - `relative2`, the default: the rank, :math:`d_r = r`, which mends that (Sakai 2007a); binary,
-      it is AP of the condensed list.
+    - `relative`: the number of documents above, :math:`d_r = r - 1`; a document at rank 1 adds
+      nothing, so that the ideal ranking does not score 1.
+    - `relative2`, the default: the rank, :math:`d_r = r`, which corrects this (Sakai 2007a);
+      binary, it is AP of the condensed list.
     """
 
     form: str = parameter(
@@ -244,7 +245,7 @@ class ExtendedInferredAP(OfRelevance):
 
     Of the :math:`N_s` documents of a stratum :math:`n_s` are sampled; above rank r stand
     :math:`d_t(r)` of stratum t, of which :math:`n_t(r)` are sampled. With one stratum and
-    `prior=0.5` it is infAP; when all of the pool is sampled it is AP, but for the smoothing.
+    `prior=0.5` it is infAP; when all of the pool is sampled it is AP, except for the smoothing.
     """
 
     prior: float = _PRIOR

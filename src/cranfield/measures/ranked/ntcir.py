@@ -116,7 +116,7 @@ class RMeasure(_Blended):
     """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
 
     def evenly_spaced(self, highest: int) -> bool:
-        """Return True if 1 + beta * gain of relevant documents is in equal steps."""
+        """Return True if the values of 1 + beta * gain of relevant documents are evenly spaced."""
         if highest > HIGHEST:
             return False
         grades = grades_up_to(highest)
@@ -199,9 +199,9 @@ class NormalisedCumulativeUtility(_Blended):
     """Normalised cumulative utility.
 
     Users stop at a relevant document in proportion to its gain, or to another weight of its grade
-    (`stopping='graded'`), or by how many they have seen (`stopping='rank-biased'`). Those who would
-    stop at a document that is not retrieved (in the top k) have no utility. If all stopped equally
-    often, it would be Q, and AP where utility is precision.
+    (`stopping='graded'`), or to gamma^(n - 1) at the n-th one (`stopping='rank-biased'`). Those who
+    would stop at a document that is not retrieved (in the top k) have no utility. If users stopped
+    at all relevant documents equally often, it would be Q, and AP where utility is precision.
     """
 
     stopping: str = parameter(
@@ -257,7 +257,7 @@ class NormalisedCumulativeUtility(_Blended):
 class ExpectedBlendedRatio(_Blended):
     """EBR: users stop as in ERR, and the blended ratio takes the place of the reciprocal rank.
 
-    With `gains='exponential'` the chance to be satisfied is that of ERR, (2^g - 1) / 2^max_grade.
+    With `gains='exponential'` the satisfaction probability is that of ERR, (2^g - 1) / 2^max_grade.
     """
 
     max_grade: int | str | None = SCALE_END

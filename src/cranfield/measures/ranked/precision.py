@@ -92,8 +92,8 @@ class Recall(_AtCutoff):
 
 _GRADED_NOTE = (
     "for graded relevance neither interval nor ordinal on the set-based total order of Ferrante,"
-    " Ferro and Pontarollo (2019), but for the shortest runs; on their own order interval for even"
-    " gains"
+    " Ferro and Pontarollo (2019), except for the shortest runs; on their own order interval for"
+    " even gains"
 )
 
 
@@ -309,7 +309,7 @@ class FirstRank(OfRelevance):
     """Rank of the first relevant document; its mean is the mean rank of known-item search.
 
     The cutoff is required because a run must not gain by being short: where no relevant document
-    is in the top k the score is k + 1, whatever the number of documents retrieved.
+    is in the top k the score is k + 1, for any number of documents retrieved.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -1,4 +1,4 @@
-"""Measures of the retrieved set, whatever its order; and counts of it, judged or not."""
+"""Measures of the retrieved set, which ignore its order; and counts of its documents."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
         alone = np.zeros(len(judged.cell))
         alone[judged.sentence] = judged.support >= 1
         joint = np.where(count == 1, alone, judged.joint)
-        # For one citation both values are the same, unless the table has a value of joint.
+        # A single citation has its own support as joint support, unless the table has a value.
         joint = np.where((count == 1) & ~np.isnan(judged.joint), judged.joint, joint)
         missing = np.flatnonzero(np.isnan(joint) & (count > 1))
         if missing.size:

@@ -1,15 +1,15 @@
 r"""Measures of click models whose continuation depends on clicks: EBU, DCM, CCM and UBM.
 
 =====  ===========================================  ==============================================
-model  probability of going on after a click, and after     satisfied by a click, for the effort
-       none
+model  probability of continuing after a click;     probability that a click satisfies, for the
+       after no click                               effort measure
 =====  ===========================================  ==============================================
-EBU    :math:`1 - l_i`, by grade; :math:`\gamma`    not told
+EBU    :math:`1 - l_i`, by grade; :math:`\gamma`    not defined
 DCM    :math:`\lambda_i`, by rank; 1                :math:`1 - \lambda_i`
 CCM    :math:`(1-c_i)\tau_2 + c_i\tau_3`;           :math:`c_i`
        :math:`\tau_1`
-UBM    none: who clicked last at rank j examines    no such thing
-       rank i with the chance :math:`x_{ij}`
+UBM    none: who clicked last at rank j examines    not defined
+       rank i with probability :math:`x_{ij}`
 =====  ===========================================  ==============================================
 """
 
@@ -56,8 +56,8 @@ _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
 class ExpectedBrowsingUtility(Chain, Utility):
     r"""Expected browsing utility.
 
-    Users leave by the grade of what they clicked on, or else by :math:`1 - \gamma`. Where a click
-    makes them leave with the chance :math:`1 - \gamma(1 - s)`, that is the utility of a DBN.
+    Users leave by the grade of what they clicked on, or else by :math:`1 - \gamma`. If a click
+    makes them leave with probability :math:`1 - \gamma(1 - s)`, that is the utility of a DBN.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def by_rank(value: Any) -> Chances:
 
 
 def at_rank(chances: Gain | None, rank: Any) -> Any:
-    """Return the probability of the last listed rank that is not below `rank`, or of the first."""
+    """Return the probability of the largest listed rank up to `rank`, or else of the smallest."""
     if chances is None:
         return 1
     assert isinstance(chances.kind, tuple)
@@ -206,7 +206,7 @@ class Effort(Clicks):
         raise NotImplementedError
 
     def deciding_chances(self) -> Chances | None:
-        """Return the probabilities by which unjudged documents count or not."""
+        """Return the probabilities that decide whether unjudged documents count."""
         return self.clicks
 
     @property

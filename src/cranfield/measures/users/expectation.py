@@ -183,7 +183,7 @@ class ETU(Expectation):
 class EC(_Cost):
     """The sum of W(r) c(r) (Azzopardi and others 2019).
 
-    Where costs go by length, the depth is 1000 if there is no other.
+    Where costs depend on length, the depth is 1000 if no other is set.
 
     Examples
     --------

@@ -117,15 +117,15 @@ class MarkovPrecision(OfRelevance):
     The invariant distribution is restricted to the ranks of relevant documents, where it adds up
     to 1. In the terms of the authors' own program (MATTERS) `states` is OR or AD, `moves` G or L,
     `distance` NA, ID or LID, and `loops` NL or SL. There weights are 1, 1 / (d + 1) and
-    1 / log10(d + 2). Its models that count relevant documents on the way are not here.
+    1 / log10(d + 2). Its models that count relevant documents on the way are not implemented.
 
-    Whoever moves anywhere with equal chances is everywhere as often: with `recall`, which
-    multiplies by the proportion of the relevant documents that is retrieved, that is AP.
+    If all moves are equally probable (`distance='none'`), so are all relevant ranks. With `recall`,
+    which multiplies by the proportion of relevant documents that are retrieved, the score is AP.
 
     With `moves` as a mapping users know those ranks and go no further down: relevant documents
-    below count for nothing, and so does `distance`. With `dwell` time is continuous: where users
-    are found goes by :math:`\pi_i \mu_i`, with the mean time :math:`\mu_i` at a rank, or at a
-    document of a grade.
+    below do not count, and `distance` is ignored. With `dwell` time is continuous: the
+    distribution of users is proportional to :math:`\pi_i \mu_i`, where :math:`\mu_i` is the mean
+    time at a rank, or at a document of a grade.
 
     Examples
     --------

@@ -113,7 +113,7 @@ def boxes_of(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.Dat
     q1, median, q3 = quartiles
     reach = WHISKERS * (q3 - q1)
     inside = (values >= q1 - reach) & (values <= q3 + reach)
-    # With few scores there may be none between a quartile and the end of its reach.
+    # With few scores there may be none between a quartile and the maximum end of its whisker.
     low = np.minimum(np.where(inside, values, np.inf).min(axis=0), q1)
     high = np.maximum(np.where(inside, values, -np.inf).max(axis=0), q3)
     boxes = pl.DataFrame(

@@ -37,7 +37,7 @@ COLUMNS = 4
 """Number of confusion matrices side by side."""
 
 DARK = 0.55
-"""Minimum proportion with white numbers."""
+"""Minimum proportion whose cell is so dark that its number is white."""
 
 
 @draws("judges", "JudgeComparison")
@@ -122,7 +122,7 @@ def judges_chart(
 def confusion_chart(
     comparison: JudgeComparison, *, judges: Sequence[str] | None = None
 ) -> alt.ConcatChart:
-    """Draw a confusion matrix for each judge: the distribution of grades by people for its grades.
+    """Draw a confusion matrix for each judge: the grades by people, given each of its grades.
 
     A column is a grade of the judge, labelled with its number of pairs; the proportions of a column
     sum to 1. A judge that always agrees with people has ones on the diagonal.

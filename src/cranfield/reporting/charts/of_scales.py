@@ -34,7 +34,7 @@ RESOLUTION = 100
 """Number of steps of a chart in each direction."""
 
 MAX_FAST = 2**32
-"""Maximum number of values of an image in which ranking a run is fast."""
+"""Maximum number of values of an image for which the rank of a run is computed quickly."""
 
 
 def shares_up_to(image_of_runs: Image) -> pl.DataFrame:
@@ -55,8 +55,8 @@ def shares_up_to(image_of_runs: Image) -> pl.DataFrame:
         subset = _thin(value)
         rows, value = rows[subset], value[subset]
     share = image_of_runs.relative_ranks(rows)
-    # Floats of equal values may differ, but not their ranks. Approximate shares are equal for many
-    # values near the ends, where the floats decide.
+    # Floats of equal values may differ, but not their ranks. Approximate proportions are equal for
+    # many values near the ends; there the floats set the order.
     order = np.lexsort((value, share))
     rows, value, share = rows[order], value[order], share[order]
     is_counted = _is_countable(image_of_runs, len(rows), "unique")

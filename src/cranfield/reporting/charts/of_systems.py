@@ -57,8 +57,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     Parameters
     ----------
     scores
-        Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard. Topics
-        without a score are skipped.
+        Scores of one measure: any input of :func:`cranfield.compare`, except scores by shard.
+        Topics without a score are skipped.
     systems
         Systems to show; by default all.
 

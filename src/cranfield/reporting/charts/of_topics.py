@@ -61,7 +61,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     Parameters
     ----------
     scores
-        Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard.
+        Scores of one measure: any input of :func:`cranfield.compare`, except scores by shard.
     first, second
         Two systems. Topics without scores of both are excluded, and the chart states their number.
 
@@ -121,7 +121,7 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     Parameters
     ----------
     scores
-        Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard.
+        Scores of one measure: any input of :func:`cranfield.compare`, except scores by shard.
     first, second
         The system of the vertical axis, and that of the horizontal one.
 
@@ -246,7 +246,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     Parameters
     ----------
     scores
-        Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard.
+        Scores of one measure: any input of :func:`cranfield.compare`, except scores by shard.
     systems
         Systems to draw; by default all.
 

@@ -154,9 +154,7 @@ def _check_data(
     missing = [k for k in columns if not has_scores[k]]
     if missing and (requires_all or len(missing) == len(columns)):
         scope = "any topic" if row is None else f"topic {quoted(runs.topics[row])}"
-        raise CranfieldError(
-            f"system {quoted(runs.systems[missing[0]])} does not count for {scope}"
-        )
+        raise CranfieldError(f"system {quoted(runs.systems[missing[0]])} has no score for {scope}")
 
 
 def _curves(

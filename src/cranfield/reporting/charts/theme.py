@@ -41,7 +41,7 @@ LABEL_LIMIT = 260
 """Maximum width of a name, in pixels; longer names are cut, and a tooltip has the whole name."""
 
 COLUMN_LIMIT = 170
-"""Maximum height of the upright name of a column, in pixels."""
+"""Maximum height of the vertical name of a column, in pixels."""
 
 STEPS = ((20, 24, 12), (60, 16, 12), (np.inf, 13, 11))
 """Maximum number of rows, height of a row, and font size, in pixels."""

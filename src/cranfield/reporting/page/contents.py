@@ -137,7 +137,10 @@ def _compare_scaled(
         return "it has no cutoff"
     max_cutoff = MAX_CUTOFF if measure.name in ADDITIVE else MAX_OTHER_CUTOFF
     if measure.cutoff > max_cutoff:
-        return f"a report scales it up to cutoff {max_cutoff}; cranfield study scales goes further"
+        return (
+            f"a report interval-scales it only up to cutoff {max_cutoff}; for larger cutoffs use"
+            " cranfield study scales"
+        )
     try:
         version = interval(measure)
         with warnings.catch_warnings(record=True) as records:

@@ -72,7 +72,7 @@ def points(x: Floats, y: Floats) -> list[tuple[str, str]]:
 def word(
     text: object, x: float, y: float, anchor: str = "middle", *, upright: bool = False
 ) -> dict[str, Any]:
-    """Return a text with its position; upright text reads from bottom to top."""
+    """Return a text with its position; vertical text reads from bottom to top."""
     return {"text": text, "x": f"{x:.1f}", "y": f"{y:.1f}", "anchor": anchor, "upright": upright}
 
 

@@ -30,7 +30,7 @@ LETTERS = 24
 """Maximum number of characters of a name; its tooltip has the whole name."""
 
 SHORT = 14
-"""Maximum length of names with which the plot gets more room."""
+"""Maximum length of names that take so little room that the plot is wider."""
 
 MAX_VISIBLE = 40
 """Maximum number of rows that are visible without scrolling."""
@@ -58,7 +58,7 @@ def answer_figure(part: Part) -> Html | None:
         axis = "Log ratio to" if pairs.mean_of == "geometric mean" else "Difference from"
         note = (
             f"{axis} {label(pairs.baselines[0])}, with its {_level(pairs)} confidence interval"
-            f" ({pairs.interval_of}, {pairs.interval_kind}). Blue: better than it."
+            f" ({pairs.interval_of}, {pairs.interval_kind}). Blue: significantly better."
         )
     elif pairs is not None:
         order, best, values, form = (
@@ -126,7 +126,7 @@ def two_systems_figure(contents: Contents) -> Html:
     )
     levels = ", ".join(sorted({*map(_level, comparisons)}))
     note = f"Lines: {levels} confidence intervals. Blue: significantly different."
-    axes = "" if has_one_axis else "Each has its own axis."
+    axes = "" if has_one_axis else "Each measure has its own axis."
     return _figure(title, Html("".join(drawings)), [note, axes, *sorted({*notes})])
 
 

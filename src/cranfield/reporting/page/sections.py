@@ -323,9 +323,9 @@ def scale_sentence(parts: Sequence[Part]) -> str:
     return (
         "A statement is meaningful if it holds under every transformation that the scale of its"
         " numbers admits. Means, t-tests and analyses of variance assume an interval scale;"
-        f" {len(interval):,} of {len(parts):,} measures here are declared to have one. Whether the"
-        " others exclude these methods is debated; the pairs above report which differences keep"
-        " their order under any increasing transformation."
+        f" {len(interval):,} of {len(parts):,} measures here are declared to have one. It is"
+        " debated whether these methods may be used with the others; the pairs above report which"
+        " differences keep their order under any increasing transformation."
     )
 
 

@@ -145,7 +145,7 @@ RULES, REGISTRY = "campaign.toml", "campaign.sqlite"
 """Names of the rules, which people write, and of the registry."""
 
 JOURNAL = f"{REGISTRY}-journal"
-"""SQLite's journal, which exists during a change, or after a kill until the next opening."""
+"""SQLite's journal, which exists during a change, and remains if the process is killed."""
 
 OBJECTS, SCORES, RELEASES = "objects", "scores", "releases"
 """Folders of submitted bytes by SHA-256, of cached scores, and of releases."""

@@ -28,7 +28,7 @@ Counts = dict[str, tuple[Floats, Floats]]
 
 
 class Rate(Model):
-    """Base class of click rates: the probability of a click is the only parameter."""
+    """Base class of click-through rate models, whose only parameter is the click probability."""
 
     def counts(self, pages: Patterns) -> Counts:
         return {"rate": (pages.clicks * pages.weight, pages.weight)}

@@ -223,8 +223,8 @@ def analyse_experiment(
         `delta`; or `bootstrap` over units, with percentile intervals. Permutations assume that a
         treatment without effect on the mean has none on the distribution.
     correction
-        Correction for multiple comparisons, over all metrics and variants: `holm`, `bonferroni`,
-        `bh`, `by`, `none`.
+        Correction for multiple comparisons, over all metrics and variants: `holm`, `hommel`,
+        `bonferroni`, `sidak`, `bh`, `by`, `none`.
     alpha
         Significance level.
     segments

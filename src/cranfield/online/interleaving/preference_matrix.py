@@ -196,7 +196,7 @@ def preference_matrix_by_credits(
         Names of the rankers; by default numbers from 1.
     correction
         Correction for multiple comparisons, over all pairs of rankers: `none`, `bonferroni`,
-        `holm`, `bh` or `by`.
+        `sidak`, `holm`, `hommel`, `bh` or `by`.
 
     Raises
     ------

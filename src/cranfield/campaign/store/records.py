@@ -185,7 +185,7 @@ def path(folder: Path, sha256: str) -> Path:
 def put(folder: Path, source: Path | bytes) -> tuple[str, int]:
     """Store bytes, or those of a file, as an object; return their SHA-256 and number.
 
-    On return, they are on the disk. Objects without a record in the registry are left-overs.
+    On return, they are on the disk. Objects without a record in the registry are left over.
     """
     if isinstance(source, Path):
         sha256 = file_sha256(source)

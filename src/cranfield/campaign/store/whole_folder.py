@@ -67,7 +67,7 @@ class Verification(Result):
     Attributes
     ----------
     findings
-        Problems first, then left-overs of killed commands, notes, and repairs.
+        Problems first, then files left over by killed processes, notes, and repairs.
     files, events
         Number of files that were compared with their hashes, and number of events in the chain.
     """

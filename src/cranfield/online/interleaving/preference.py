@@ -347,7 +347,7 @@ def unit_codes(units: Any, impressions: int) -> Indices:
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
-        raise PolicyError(f"{requirement}; units must be sortable, such as text") from None
+        raise PolicyError(f"{requirement}, and of types that can be sorted together") from None
 
 
 Options = tuple[float, float, int, int]

@@ -75,7 +75,7 @@ class PreferenceMatrix(Result):
 
     @property
     def significant(self) -> Bools:
-        """Whether each corrected p-value is at most 1 - confidence; a matrix of the shape of `delta`."""
+        """Whether each corrected p-value is at most 1 - confidence; of the shape of `delta`."""
         level = 1 - self.pairs[0].confidence
         upper = self._matrix(self.pvalues <= level + 1e-12) > 0
         return upper | upper.T

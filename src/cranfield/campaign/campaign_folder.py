@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class _Method:
-    """A function of a campaign as a method with its own signature, loaded at its first use."""
+    """Descriptor that makes a function of a campaign a method, and imports it on first use."""
 
     def __init__(self, function: str) -> None:
         self.function = function

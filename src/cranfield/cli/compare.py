@@ -329,7 +329,7 @@ _OTHER_VIEWS = {
     "factors": _factors,
     "costs": _costs,
 }
-"""Functions that compute other results than pairwise tests of scores."""
+"""Functions that compute results other than pairwise tests of scores."""
 
 
 def _write_whole(result: Result, format: str, output: str | None) -> None:
@@ -542,13 +542,13 @@ def demo() -> None:
     say(
         f"Of these {comparison.count()} pairs, {n_invariant} keep their order under any strictly"
         " increasing transformation of the scores;"
-        f" {measures[0]} is an {comparison.scores.scale} scale.\n"
+        f" {measures[0]} is on an {comparison.scores.scale} scale.\n"
     )
     ranking, bars = with_bars(comparison)
     say(f"{grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
     table = systems_table(evaluation)
     console.print(rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
-    say(f"and {len(evaluation.systems) - MAX_SYSTEMS} more, with intervals and pairs, in {PAGE}")
+    say(f"and {len(evaluation.systems) - MAX_SYSTEMS} more; all, with intervals and pairs: {PAGE}")
     for note in (*evaluation.notes, *comparison.notes):
         say(f"note: {note}")
     report(evaluation, PAGE, title=collection.name, command="cranfield demo")

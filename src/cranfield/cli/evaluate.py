@@ -159,7 +159,7 @@ def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
 def _lines(
     evaluation: Evaluation, output: Output, measures: Iterable[object], rel: int | None
 ) -> Iterable[str]:
-    """Format an evaluation in a format that scores do not have, or not with all details."""
+    """Format an evaluation in a format that scores without judgments lack or only have in part."""
     from cranfield.reporting import score_formats
 
     by_topic, places = output.by_topic, output.places

@@ -303,7 +303,7 @@ OF_RUNS = ("rankings", "systems", "self-preference", "ppi")
 JUDGE_TABLES = ("agreement", "intervals", "calibration", *OF_RUNS)
 
 RANKED = ("--runs", "--own-runs")
-"""Options that rank runs."""
+"""Options of runs that the judges rank."""
 
 
 @command(

@@ -109,7 +109,7 @@ SURVIVAL = {
     "survival": ("Times, Kaplan-Meier estimates", 2),
     "logrank": ("Log-rank tests, holm", 3),
 }
-"""Titles of the tables of times, and the number of their key columns."""
+"""Titles of the tables of the survival analysis, and the number of their key columns."""
 
 TABLES = ("measures", *SURVIVAL)
 

@@ -44,7 +44,7 @@ LISTED = ("--next", "--budget", "--unjudged", "--sample !--judged")
 """Conditions under which documents are listed; a judged sample is reported."""
 
 CHOICES = ("--next", "--budget", "--unjudged", "--sample", "--stop")
-"""Options that exclude each other."""
+"""Mutually exclusive options."""
 
 
 def alone(name: str, requires: str = "") -> str:

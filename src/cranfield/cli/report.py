@@ -403,7 +403,7 @@ def _options(chart: Kind, name: str, values: Mapping[str, Any]) -> dict[str, Any
 def _pair(
     chart: Kind, name: str, systems: Sequence[str], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Add the two systems of a chart of two: the selected ones, or the only two."""
+    """Add the two systems of a chart that compares two: the selected ones, or the only two."""
     if "first" not in chart.options:
         return options
     pair = options.pop("systems", None) or systems

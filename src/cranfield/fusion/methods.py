@@ -197,7 +197,7 @@ def wins_of(rankings: Rankings, topic: int) -> Ints:
         for ranking in lists:
             heads = np.flatnonzero((ranking >= first) & (ranking < first + rows))
             ranks = np.arange(ranking.size)
-            # Both counts of holders contain a run that ranks both documents; they cancel.
+            # A run that ranks both documents is in both rows of holders, which cancel out.
             margin[np.ix_(ranking[heads] - first, ranking)] += np.sign(ranks - heads[:, None])
         wins[block] = (margin > 0).sum(axis=1)
     return wins
@@ -303,7 +303,7 @@ _ABSENT = parameter("zero", choice("zero", "out"), "value of a run without the d
 
 @dataclass(frozen=True, eq=False)
 class ScoreLists:
-    """Scores of all documents, by document and ascending.
+    """Scores of all documents, sorted by document, then ascending.
 
     values: all scores; starts, sizes: first score of each document, and number of its scores.
     counted: number of scores that count in means and factors, by document.

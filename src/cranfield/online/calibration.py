@@ -282,6 +282,8 @@ def rbp_persistence(
     unit
         Independent unit of the standard error: `page`, `query`, `session` or `user`. The standard
         error ignores the uncertainty of the model's parameters.
+    confidence
+        Confidence level of the interval.
 
     Raises
     ------

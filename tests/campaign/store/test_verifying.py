@@ -69,7 +69,7 @@ def test_a_whole_campaign_is_whole(whole: campaign.Campaign) -> None:
     assert found.events == len(whole.registry.events())
     # Without the files of tags of the bags and the registry: rules, 4 objects, scores, the note.
     assert found.files >= len(files(whole.folder))
-    assert repr(found).startswith("Verification(whole: ")
+    assert repr(found).startswith("Verification(intact: ")
     assert found.to_polars().columns == ["kind", "file", "reason"]
     assert found.to_csv() == "kind,file,reason\n"
 

@@ -21,13 +21,13 @@ def folder(tmp_path: Path) -> Path:
 
 def test_verify_says_whether_all_is_well(folder: Path) -> None:
     verify = ("campaign", "verify", "news")
-    assert cranfield(folder, *verify) == ("whole: 2 files, 2 events\n", "")
+    assert cranfield(folder, *verify) == ("intact: 2 files, 2 events\n", "")
     records.put(folder / "news", b"left over")
     said, _ = cranfield(folder, *verify)
-    assert said.startswith("whole: 2 files, 2 events\nobjects/")
+    assert said.startswith("intact: 2 files, 2 events\nobjects/")
     assert said.endswith("no record names it (left over)\n")
     said, _ = cranfield(folder, *verify, "--repair")
-    assert said.startswith("whole: 2 files, 3 events\nobjects/")
+    assert said.startswith("intact: 2 files, 3 events\nobjects/")
     assert said.endswith("removed (repaired)\n")
     path = folder / "news" / "campaign.toml"
     path.write_text("x" + path.read_text()[1:])

@@ -130,6 +130,6 @@ def test_the_smallest_campaigns_have_a_whole_life(tmp_path: Path, topics: int, r
         ("verify", "x"),
     ):
         out, _ = cranfield(tmp_path, "campaign", *arguments)
-    assert out.startswith("whole: ")
+    assert out.startswith("intact: ")
     board = (tmp_path / "site" / "t" / "index.html").read_text()
     assert ("not compared" in board) == (runs == 1 or topics == 1)

@@ -237,7 +237,7 @@ def test_pipes_and_odd_names(folder: Path) -> None:
         assert all(line.isprintable() or "\ufffd" in line for line in shown.splitlines())
 
 
-@pytest.mark.parametrize(("name", "shown"), [("run list", "bm25"), ("verify", "whole: ")])
+@pytest.mark.parametrize(("name", "shown"), [("run list", "bm25"), ("verify", "intact: ")])
 def test_no_library_of_numbers_is_loaded(folder: Path, name: str, shown: str) -> None:
     """A list of thousands of runs is there at once."""
     submit(folder, "bm25.run")

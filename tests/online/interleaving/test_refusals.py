@@ -109,7 +109,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: preference_by_credits(np.empty((0, 2))), "no impression"),
         (lambda: preference_by_credits([["a", "b"]]), "numbers"),
         (lambda: preference_by_credits([[1, 2]], ["a", "b"]), "1 impression"),
-        (lambda: preference_by_credits([[1, 2], [2, 1]], ["a", {}]), "kinds"),
+        (lambda: preference_by_credits([[1, 2], [2, 1]], ["a", {}]), "types that can be sorted"),
         (lambda: preference_by_credits([1, -1], ["a", "a"], resamples=0), "resamples must be"),
     ],
     "logs": [

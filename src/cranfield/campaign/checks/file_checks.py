@@ -263,7 +263,7 @@ def _compare(
 
 
 def _uncovered(run: Run, coverage: SystemCoverage | None) -> Iterator[Fault]:
-    """Yield faults for topics and documents without judgments; no coverage means none at all."""
+    """Yield faults for topics and documents without judgments; without coverage, none is judged."""
     extra, missing = (coverage.extra, coverage.missing) if coverage else (run.topics, ())
     for code, names, problem in (
         ("topic-unjudged", extra, "without judgments"),

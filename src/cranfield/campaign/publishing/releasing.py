@@ -45,13 +45,13 @@ class Release:
     id
         Id, such as `adhoc-1`.
     path
-        Folder of the release, a bag.
+        Folder of the release, a BagIt bag.
     manifest
         SHA-256 of the bag's tag manifest, which covers every byte of the bag; to be published.
     runs, teams, hidden
         Number of runs, of teams, and of anonymous teams.
     excluded
-        Sentences on excluded data.
+        Sentences that describe the excluded data.
     """
 
     id: str

@@ -65,7 +65,7 @@ ENTRIES = {
     "collection": pl.String,
     "falls": pl.Boolean,
 }
-"""Columns of entries; `falls` is True if lower scores are better by the source."""
+"""Columns of entries; `falls` is True if the source states that lower scores are better."""
 
 
 @dataclass

@@ -64,7 +64,7 @@ def compared_if_possible(
 
 @dataclass(frozen=True, eq=False)
 class _ScoresKey:
-    """Scores with equality by all on which a comparison depends, as a key of the cache."""
+    """Scores as a cache key; keys are equal if everything that a comparison depends on is equal."""
 
     scores: Scores
 
@@ -152,7 +152,7 @@ def separation(
             " the first run; a run whose interval"
             f" excludes this {comparison.mean_of} is significantly different from the first run"
         )
-    # The verdict covers the scale of the measure.
+    # The first line of `meaningfulness` already reports the scale of the measure.
     notes += [note for note in comparison.notes if not note.endswith(RESCALING)]
     return Separation(frame, comparison.method, meaningfulness(comparison).first_line, tuple(notes))
 

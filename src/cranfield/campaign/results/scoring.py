@@ -106,10 +106,10 @@ def cached_frame(
 
 
 FORM = "scores 3"
-"""Format of the files of scores, part of their basis.
+"""Format of the files of scores, part of the key under which they are cached.
 
-A row without a topic has the coverage of a run as JSON, and its overall values. The other rows are
-of a run and a topic. Null is a score that was not computed, NaN a missing score.
+A row without a topic holds the overall values of a run, and its coverage as JSON. Each other row
+holds the scores of a run for a topic. Null is a score that was not computed, NaN a missing score.
 """
 
 SCHEMA = {
@@ -144,7 +144,7 @@ def table_of(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame
 
 
 def merge_rows(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each run and topic, with the first value of each column that is not null.
+    """Return one row per run and topic, with the first non-null value of each column.
 
     Values that were computed twice are equal.
     """
@@ -218,9 +218,9 @@ class Scoring:
         return Scoring(self.opened, self.rules.name, [measure], self.judgments.version)
 
     def basis(self, all_runs: bool = False) -> str:
-        """Return the SHA-256 of all on which scores depend, except for the run and the measure.
+        """Return a hash of everything that scores depend on, except for the run and the measure.
 
-        With `all_runs`, for measures that depend on other runs, all runs are part of it.
+        With `all_runs`, for measures that depend on other runs, the hash covers all runs.
         """
         return digest(
             FORM,

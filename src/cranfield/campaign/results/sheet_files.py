@@ -94,7 +94,7 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
 
 
 RUNS = "runs"
-"""The folder of single sheets, separate from the index, whose name a tag might have."""
+"""Folder of single sheets; separate from the index, since a tag may be `index`."""
 
 
 def write_sheets(

@@ -124,7 +124,7 @@ def own_measures(task: TaskRules) -> tuple[str, ...]:
 
 
 def recall_measures(task: TaskRules) -> tuple[str, ...]:
-    """Return interpolated precision at 11 levels of recall, rounded by the rules of judging."""
+    """Return the measures of interpolated precision at 11 levels of recall."""
     return _text_forms(task, ("iprec_at_recall",))
 
 
@@ -169,7 +169,7 @@ def comparisons_by_run(scores: Scores) -> tuple[SheetComparison, ...]:
 
 
 def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
-    """Return sentences on meaningfulness, and on pairs with this run that hold on any scale."""
+    """Return sentences on meaningfulness, and on pairs of this run with an invariant order."""
     first = verdict_sentence(statement)
     comparison = statement.comparison
     own = ((comparison.first == k) | (comparison.second == k)) & comparison.is_significant()

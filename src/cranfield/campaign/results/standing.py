@@ -63,7 +63,7 @@ class Standing(Result):
         Tag of the run, text form of the measure, version of the judgments.
     unjudged
         Proportion of documents without a judgment among the first 10, and the first `depth`, of all
-        topics; by rank.
+        topics; a mapping from these ranks.
     depth
         Depth of the pool, for `unjudged`.
     lost
@@ -77,8 +77,8 @@ class Standing(Result):
     frame
         Comparisons of the run, one per row, without the column `run`.
     standardised
-        Mean of the run's standardised scores; the reference are the campaign's runs. None for fewer
-        than ten reference runs.
+        Mean of the run's scores, standardised by the campaign's runs. None for fewer than ten
+        reference runs.
     position
         Verdict: `below the median`, `not separated from the median`, `above the median, below the
         best`, `above the median, not separated from the best`, or `above the best`.
@@ -299,7 +299,7 @@ def standing(
     if shadowed := [name for name in files if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in shadowed]
         listed = ", ".join(map(quoted, shadowed))
-        notes.append(f"the campaign's own {listed} is excluded: a given file has the same name")
+        notes.append(f"the campaign's own {listed} is excluded: a run file has the same name")
     if not set(tags) - {names[0]}:
         raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
     [new] = evaluation.values()

@@ -366,7 +366,7 @@ def pool(
 def _warn_of_blanks(
     opened: OpenedCampaign, rules: TaskRules, submissions: Sequence[Submission], new_pool: Pool
 ) -> None:
-    """Warn of runs with an id with a blank in the pool, which lines of text cannot represent."""
+    """Warn of pooled ids with blanks, which a file of judgments as text cannot represent."""
     blank = f"[{BLANKS}]"
     has_blank = new_pool.docs.str.contains(blank).any() or any(
         re.search(blank, topic) for topic in new_pool.topics

@@ -106,7 +106,7 @@ def topic_statistics(
     ------
     PolicyError
         For scores by shard, an unknown run, a group named `all`, and a missing score by a measure
-        without a maximum of which lower scores are better.
+        that is better if lower and has no maximum.
 
     Examples
     --------

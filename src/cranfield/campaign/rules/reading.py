@@ -201,7 +201,7 @@ def _check_consistency(task: TaskRules) -> None:
     for priority in task.pool.priorities if task.pool else ():
         if last is None or priority > last:
             priorities = "no priorities" if last is None else f"priorities 1 to {last}"
-            reason = f"priority {priority} is pooled, but the task has {priorities}"
+            reason = f"pooled priority {priority} is invalid: the task has {priorities}"
             raise WrongValueError(reason, "pool", "priorities")
     questions = ("type", *task.questions)
     for category in task.categories:

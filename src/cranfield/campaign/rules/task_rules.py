@@ -492,7 +492,7 @@ def check_patterns(task: TaskRules) -> None:
         if pattern is None:
             continue
         try:
-            # Also without the added parentheses, with which the invalid "a)|(b" would compile.
+            # The pattern itself, too: the added parentheses would make the invalid "a)|(b" valid.
             for expression in (pattern, _anchored(pattern)):
                 pl.Series([""]).str.contains(expression)
         except pl.exceptions.ComputeError as error:

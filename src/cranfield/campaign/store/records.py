@@ -145,7 +145,7 @@ RULES, REGISTRY = "campaign.toml", "campaign.sqlite"
 """Names of the rules, which people write, and of the registry."""
 
 JOURNAL = f"{REGISTRY}-journal"
-"""SQLite's journal, which exists during a change, or after a kill until the next opening."""
+"""SQLite's journal, which exists during a change, and remains if the process is killed."""
 
 OBJECTS, SCORES, RELEASES = "objects", "scores", "releases"
 """Folders of submitted bytes by SHA-256, of cached scores, and of releases."""
@@ -185,7 +185,7 @@ def path(folder: Path, sha256: str) -> Path:
 def put(folder: Path, source: Path | bytes) -> tuple[str, int]:
     """Store bytes, or those of a file, as an object; return their SHA-256 and number.
 
-    On return, they are on the disk. Objects without a record in the registry are left-overs.
+    On return, they are on the disk. Objects without a record in the registry are left over.
     """
     if isinstance(source, Path):
         sha256 = file_sha256(source)

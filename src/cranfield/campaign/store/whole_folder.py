@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 PROBLEM, LEFT_OVER, NOTE, REPAIRED = "problem", "left over", "note", "repaired"
-"""Kinds of findings; a repair removes the left-overs of killed commands."""
+"""Kinds of findings; a repair removes files left over by killed processes."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Verification(Result):
     Attributes
     ----------
     findings
-        Problems first, then left-overs of killed commands, notes, and repairs.
+        Problems first, then files left over by killed processes, notes, and repairs.
     files, events
         Number of files that were compared with their hashes, and number of events in the chain.
     """
@@ -113,7 +113,7 @@ class Verification(Result):
     def heading(self) -> list[str]:
         """Return one line: the number of problems, if any, and of compared files and events."""
         sizes = f"{counted(self.files, 'file')}, {counted(self.events, 'event')}"
-        return [f"{counted(len(self.problems), 'problem') if not self.ok else 'whole'}: {sizes}"]
+        return [f"{counted(len(self.problems), 'problem') if not self.ok else 'intact'}: {sizes}"]
 
     def _frame(self) -> pl.DataFrame:
         import polars as pl
@@ -130,7 +130,7 @@ _FILE_PATTERN = re.compile(
     rf"|{RELEASES}/(\.[^/]*|[^/]+\.retracted\.json)"
     rf"|\.campaign\.[^/]*|{re.escape(JOURNAL)}"
 )
-"""Names of the files that a campaign writes; files without a record are left-overs of a kill."""
+"""Names of the files that a campaign writes; killed processes leave some without a record."""
 
 _RELEASE, _SCORES = "release", "scores; remove it to have them computed"
 
@@ -162,7 +162,7 @@ def _recorded_hashes(registry: Reading) -> _Hashes:
 
 
 def _other_files(folder: Path, hashes: _Hashes) -> Iterator[Finding]:
-    """Yield files without a record: left over by a kill, or not of the campaign."""
+    """Yield files without a record: left over by a killed process, or not of the campaign."""
     parents = {str(parent) for name in hashes for parent in PurePosixPath(name).parents}
     pending = sorted(folder.iterdir(), reverse=True)
     while pending:
@@ -185,7 +185,7 @@ MAX_TRIES = 5
 
 
 def verify(opened: OpenedCampaign, *, repair: bool = False) -> Verification:
-    """Verify a campaign's folder; changes that were interrupted by a kill are rolled back.
+    """Verify a campaign's folder; unfinished changes of killed processes are rolled back.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def read_archive_table(
         if "file" in row:
             file, reason = str(folder / row["file"]), ""
         rows.append(Row(line, declared, row.get("task", task), file, reason))
-    # A default requires runs without a value.
+    # A default is only for runs without a value in the table.
     values = {name: getattr(defaults, name) for name in ("team", "type", "priority", "description")}
     values |= {"received": defaults.received, "task": task, **defaults.answers}
     for name, value in values.items():

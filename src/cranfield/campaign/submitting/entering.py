@@ -236,7 +236,7 @@ def decide(registry: Reading, copy: CheckedCopy) -> Decision:
     repeat = next((run for run in accepted if _is_repeat(run, new)), None)
     if repeat is not None and declared.tag in (None, tag):
         if any(run.tag == declared.replaces and run.id != repeat.id for run in accepted):
-            # Two runs would become one.
+            # The new run equals an accepted one; replacing another run by it would lose a run.
             raise PolicyError(
                 f"no run was replaced: this run was already submitted as {quoted(tag)}"
             )

@@ -68,7 +68,7 @@ class ScoreInput:
         """Evaluate the runs, or read the scores.
 
         If `every`, all measures of score files are read if none is named. Measures without a
-        stated direction are warned of, unless the output has such notes (`noted`). `scale`
+        stated direction cause a warning, unless the output has notes on them (`noted`). `scale`
         overrides the measurement scale.
         """
         from cranfield.evaluation.evaluation import Evaluation

@@ -156,7 +156,7 @@ def evaluate_models(
 def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
     """Return the parameters of models in one table: those of :attr:`ClickModel.parameters`.
 
-    The keys of a value are text in the column `of`.
+    The column `of` has the other keys of a value, such as its rank, as text.
     """
     frames = []
     values = ("value", "error", "hits", "trials")

@@ -28,7 +28,7 @@ Counts = dict[str, tuple[Floats, Floats]]
 
 
 class Rate(Model):
-    """Base class of click rates: the probability of a click is the only parameter."""
+    """Base class of click-through rate models, whose only parameter is the click probability."""
 
     def counts(self, pages: Patterns) -> Counts:
         return {"rate": (pages.clicks * pages.weight, pages.weight)}
@@ -433,7 +433,7 @@ class DynamicModel(EMModel, CascadeModel):
 
 
 class DBN(DynamicModel):
-    """The dynamic Bayesian network: users stop satisfied, or for no reason at any rank.
+    """The dynamic Bayesian network: users stop if satisfied, or abandon the page at any rank.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = \\gamma (1 - s_{q d_r} C_r)
     """

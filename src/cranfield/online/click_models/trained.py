@@ -64,11 +64,11 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
     "DBN": (("uM", "rrM"), {**_SATISFIED, "gamma": "continuation"}),
     "SDBN": (("uM", "rrM"), _SATISFIED),
 }
-"""Measures of utility and effort by model, and the model's parameter of each of theirs."""
+"""By model: its measures of utility and effort, and their parameters with those of the model."""
 
 
 def _parameter(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
-    """Return the parameter of a measure from the values of a model's parameter, down to a rank."""
+    """Convert a model's parameter, down to a rank, to arguments of a measure."""
     values = frame["value"].to_list()
     if by == "item":
         return {name: dict(zip(frame["grade"].to_list(), values, strict=True))}

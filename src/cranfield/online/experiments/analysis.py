@@ -90,7 +90,7 @@ def _effects_by_segment(
     .. math:: Q = \sum_g \frac{(d_g - \bar{d})^2}{s_g^2}, \quad
         \bar{d} = \frac{\sum_g d_g / s_g^2}{\sum_g 1 / s_g^2}
 
-    is then chi-square with one degree of freedom less than levels (Cochran, 1954).
+    is then chi-square with k - 1 degrees of freedom for k levels (Cochran, 1954).
     """
     arms = len(units.variants)
     frames, tests = [], []
@@ -223,8 +223,8 @@ def analyse_experiment(
         `delta`; or `bootstrap` over units, with percentile intervals. Permutations assume that a
         treatment without effect on the mean has none on the distribution.
     correction
-        Correction for multiple comparisons, over all metrics and variants: `holm`, `bonferroni`,
-        `bh`, `by`, `none`.
+        Correction for multiple comparisons, over all metrics and variants: `holm`, `hommel`,
+        `bonferroni`, `sidak`, `bh`, `by`, `none`.
     alpha
         Significance level.
     segments

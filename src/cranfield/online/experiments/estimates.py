@@ -131,10 +131,10 @@ class Effects:
     def lift_interval(self, critical: Critical, method: str = "log") -> Bounds:
         r"""Return the confidence interval of the lift.
 
-        `log`: of the logarithm of the ratio of means, with squared error
-        :math:`v_0/m_0^2 + v_1/m_1^2`; `linear`: of the ratio itself, by the delta method; `fieller`
+        `log` is computed for the logarithm of the ratio of means, with squared error
+        :math:`v_0/m_0^2 + v_1/m_1^2`; `linear` for the ratio itself, by the delta method; `fieller`
         contains the ratios that a test does not reject, and is unbounded if the control's mean may
-        be 0. NaN if the method has no interval, or nothing varies within either variant.
+        be 0. NaN if the method has no interval, or no values vary within either variant.
         """
         check_choice("lift", method, LIFTS)
         control, other = self.control, self.other

@@ -87,11 +87,11 @@ def sample_ratio(
 
     .. math:: \chi^2 = \sum_j \frac{(n_j - w_j n)^2}{w_j n}
 
-    with one degree of freedom less than variants. A mismatch means that units were lost or added in
+    with k - 1 degrees of freedom for k variants. A mismatch means that units were lost or added in
     one variant rather than in another, so that variants no longer differ by chance alone, and no
     result can be trusted. The alarm is at p < .0005, since a daily test must rarely give a false
-    alarm. Below 1,000 units the test is exact: binomial, and with more than two variants that of
-    each against all others, with Bonferroni's correction.
+    alarm. Below 1,000 units the test is the exact binomial test; with more than two variants, it
+    tests each against all others, with Bonferroni's correction.
 
     Source: Fabijan et al. (2019); Kohavi, Tang and Xu (2020).
 
@@ -211,9 +211,10 @@ class ExperimentReport(Result):
         Means, adjusted for covariates, and their confidence intervals; shape (metrics, variants).
         Those of proportions are Wilson's.
     comparisons
-        Data frame, a row per metric and variant: the table `effects`, `error`, the standard error
-        of the difference, and `test`: `delta`, `permutation`, `exact permutation` (all of them),
-        `bootstrap` or `always valid`. p-values and intervals are NaN if the report is `stopped`.
+        Data frame, one row per metric and variant: the table `effects` with two more columns.
+        `error` is the standard error of the difference; `test` is `delta`, `permutation`, `exact
+        permutation` (of all assignments), `bootstrap` or `always valid`. p-values and intervals
+        are NaN if the report is `stopped`.
     sample_ratios, segments, interactions, looks
         The tables of these names; the last three are None if they were not requested.
     options

@@ -141,7 +141,7 @@ def analyse_totals(
     if small := [name for name in variants if is_mean and checked[name][-1] < FEW]:
         raise PolicyError(
             f"expected at least {FEW} units in each variant, got {checked[small[0]][-1]:g} in"
-            f" {quoted(small[0])}: so few need a permutation test, and that the value of each unit"
+            f" {quoted(small[0])}; fewer units require a permutation test of their values"
         )
     moments = _total_moments([checked[variant] for variant in variants])
     table = _Totals(

@@ -232,7 +232,7 @@ def check_rows(
 
 
 def _check_clusters(columns: Columns, used: set[int], variant: int, *, by_user: bool) -> None:
-    """Refuse clusters of rows that are in one variant each; only report them if rows are users."""
+    """Refuse columns whose values are each in one variant only; only warn if rows are users."""
     for k in sorted({*range(len(columns.names))} - used):
         n_values = _in_one_variant(columns, k, variant)
         if n_values and not by_user:

@@ -207,8 +207,9 @@ class Interleaver:
     ) -> Floats:
         """Return the outcome of each impression for two rankers, shape (impressions,).
 
-        Above 0 if the first ranker wins, 0 for a tie: the sign of the difference of credits, or the
-        difference, by the `outcome` of the method; with marginal scoring, the expected sign.
+        Above 0 if the first ranker wins, 0 for a tie. The option `outcome` of the method selects
+        the sign of the difference of credits or the difference; with marginal scoring, it is the
+        expected sign.
 
         Parameters
         ----------

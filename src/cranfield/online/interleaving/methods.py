@@ -88,7 +88,7 @@ class Balanced(InterleavingMethod):
 
 
 def _merge_rankings(rankings: Rankings, coin: int, length: int) -> list[int]:
-    """Merge two rankings in turns, beginning with the ranking of the coin, until one ends."""
+    """Merge two rankings in turns until one ends; `coin` is the index of the first ranking."""
     first, second = rankings.orders[[coin, 1 - coin]].tolist()
     sizes = rankings.sizes[[coin, 1 - coin]]
     # The ranking that ends first gives the last document.
@@ -163,7 +163,7 @@ def count_team_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floa
 
 
 _MAX_RANKERS = 10
-"""Maximum number of rankers that take turns; a path remembers one of 2^rankers sets."""
+"""Maximum number of rankers that take turns; the state of a path is one of 2^rankers sets."""
 
 Update = Callable[[Floats, int, int], Floats]
 """Updates the sums of a path for a rank and the ranker that gives its document."""
@@ -213,8 +213,8 @@ def _sum_over_paths(
 ) -> Floats:
     """Sum over all paths, weighted by their probability given the list; shape (lists, width).
 
-    The first sum is the probability itself; `start` is the index of another sum that is 1 before
-    the first rank.
+    The first sum is the probability itself; `start` is the index of another sum, which starts
+    at 1 instead of 0.
     """
     lists, ranks, rankers = probabilities.shape
     if not replace and rankers > _MAX_RANKERS:

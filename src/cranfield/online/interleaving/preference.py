@@ -53,7 +53,7 @@ class Preference(Result):
     names, unit
         A and B (wins are those of A), and the unit of the sign test and of the bootstrap.
     wins, losses, ties
-        Numbers of impressions in which A had more credit than B, less, and as much.
+        Numbers of impressions in which A had more credit than B, less, and equal credit.
     unit_wins, unit_losses, unit_ties
         Numbers of units with more wins than losses, with more losses, and the others.
     expected
@@ -229,7 +229,7 @@ def preference_of(
     Parameters
     ----------
     wins, losses, ties
-        Numbers of impressions in which A had more credit than B, less, and as much.
+        Numbers of impressions in which A had more credit than B, less, and equal credit.
     names
         A and B.
     expected
@@ -347,7 +347,7 @@ def unit_codes(units: Any, impressions: int) -> Indices:
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
-        raise PolicyError(f"{requirement}, of kinds that can be sorted") from None
+        raise PolicyError(f"{requirement}, and of types that can be sorted together") from None
 
 
 Options = tuple[float, float, int, int]

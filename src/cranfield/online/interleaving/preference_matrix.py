@@ -75,7 +75,7 @@ class PreferenceMatrix(Result):
 
     @property
     def significant(self) -> Bools:
-        """Whether corrected p-values are at most 1 less the confidence, in a matrix as `delta`."""
+        """Whether each corrected p-value is at most 1 - confidence; of the shape of `delta`."""
         level = 1 - self.pairs[0].confidence
         upper = self._matrix(self.pvalues <= level + 1e-12) > 0
         return upper | upper.T
@@ -196,7 +196,7 @@ def preference_matrix_by_credits(
         Names of the rankers; by default numbers from 1.
     correction
         Correction for multiple comparisons, over all pairs of rankers: `none`, `bonferroni`,
-        `holm`, `bh` or `by`.
+        `sidak`, `holm`, `hommel`, `bh` or `by`.
 
     Raises
     ------

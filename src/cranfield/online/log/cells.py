@@ -187,7 +187,7 @@ def _limit_years(time: pl.Expr) -> pl.Expr:
 
 
 def _time_from_number(number: pl.Expr) -> pl.Expr:
-    """Convert numbers to times since 1970; their size tells s, ms, us and ns apart."""
+    """Convert numbers to times since 1970; their size determines the unit (s, ms, us or ns)."""
     size = number.abs()
     scale = (
         pl.when(size < 1e11).then(1e6).when(size < 1e14).then(1e3).when(size < 1e17).then(1.0)

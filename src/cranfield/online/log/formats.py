@@ -125,7 +125,7 @@ def read_living_labs(raw: bytes, source: str) -> Table:
 
 
 _MAX_SECONDS = 1e11
-"""Approximate number of seconds after which Python has no dates."""
+"""Approximate upper bound of the seconds since 1970 that a Python datetime can represent."""
 
 
 def read_sessions_as_log(sessions: Sessions) -> SourceTables:

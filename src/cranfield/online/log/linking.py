@@ -22,7 +22,7 @@ from cranfield.sources.values import NO_NAME
 
 
 class Anomaly(NamedTuple):
-    """Number of records with an anomaly; those with a treatment are reported in a warning."""
+    """Number of records with an anomaly; a warning reports it if there is a `treatment`."""
 
     kind: str
     number: int

@@ -38,7 +38,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("time", "end"), _TIME),
     "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
 }
-"""Types of the columns in databases that are not text."""
+"""Types that the non-text columns of a database may have."""
 _TEXT = (
     "text or an integer",
     lambda dtype: dtype.is_integer() or dtype in {nw.String, nw.Categorical, nw.Enum},

@@ -258,7 +258,7 @@ def measure(
         narwhals supports, such as lazy frames of polars or relations of DuckDB. Tables have the
         column `page`; pages have a `query`, results and clicks a `rank`; all clicks are on shown
         results. The other columns are those of :class:`QueryLog`. Counts of results and clicks are
-        computed by their engine, one table at a time, so that they may be larger than memory.
+        computed by their engine, one table at a time, so that tables may be larger than memory.
     measures
         Online measures, such as `CTR@3`; by default all for which the log has the columns.
     by

@@ -117,7 +117,7 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
     if "query" in keys:
         has_policy = rows["query"].is_in(probabilities["query"].unique().implode())
         if n_unknown := rows.filter(~has_policy)["list"].n_unique():
-            notes += (f"{counted(n_unknown, 'list')} of queries without a policy",)
+            notes += (f"{counted(n_unknown, 'list')} of queries without a policy: probability 0",)
     columns = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(columns).fill_null(0.0))
     if not (rows["target_probability"] > 0).any():

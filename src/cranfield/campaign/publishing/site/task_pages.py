@@ -23,19 +23,19 @@ from cranfield.scores import Scores
 from cranfield.tabular import Table
 
 SHADES = 9
-"""Number of shades of the map, from the worst to the best score."""
+"""Number of shades of the heat map, from the worst to the best score."""
 
 TOTAL_WIDTH, MIN_WIDTH, MAX_WIDTH, HEIGHT = 940, 7, 18, 12
-"""Width of all columns of the map, bounds of the width of a cell, and height of a row."""
+"""Width of all columns of the heat map, bounds of the width of a cell, and height of a row."""
 
 LEFT, TOP, KEY = 90, 22, 34
-"""Space of the map for labels and for its key."""
+"""Space on the heat map for labels (left and above) and for the colour key (below)."""
 
 MAX_CELLS = 40_000
-"""Maximum number of cells of a legible map."""
+"""Maximum number of cells of a legible heat map."""
 
 MAX_NAME = 14
-"""Maximum number of characters of a topic on the map."""
+"""Maximum number of characters of a topic id on the heat map."""
 
 
 def task_pages(
@@ -156,7 +156,7 @@ def topics_of(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
 
 
 def best_runs(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
-    """Return the runs with the best score of a topic, or a text in their place."""
+    """Return the runs with the best score for a topic; a text instead if none stands out."""
     if scores is None or topic not in scores.topics:
         return {"text": "", "leading": []}
     row = scores.values[scores.topics.index(topic)]
@@ -170,7 +170,7 @@ def best_runs(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -
 
 
 def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
-    """Return the map of scores as shades, one row per topic and one column per run."""
+    """Return the heat map of scores, one row per topic and one column per run."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     if scores is None or not topics:
         return None

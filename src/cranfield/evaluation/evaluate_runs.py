@@ -108,7 +108,7 @@ def evaluate(
     qrels
         Whatever :func:`cranfield.read_qrels` takes.
     measures
-        Measures or their text forms, several in a list; names of trec_eval are understood.
+        Measures or their text forms, several in a list; trec_eval's names are also accepted.
     more
         Not supported: pass several measures as a list.
     compat

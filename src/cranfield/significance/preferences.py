@@ -167,7 +167,7 @@ def compare_preferences(
     Parameters
     ----------
     judged
-        The outcome of :func:`cranfield.judge`, of two systems at least.
+        The outcome of :func:`cranfield.judge`, of at least two systems.
     preferences
         Names of preferences.
     rel

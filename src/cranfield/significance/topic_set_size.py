@@ -125,17 +125,17 @@ def topics_needed(
     ----------
     design
         `t`: paired t-test of two systems; `anova-1`, `anova-2`: the F-test of the analysis of
-        variance, that not all systems are equal; `interval`: confidence interval of the difference
-        of two systems.
+        variance of the null hypothesis that all systems are equal; `interval`: confidence interval
+        of the difference of two systems.
     variance
         Variance of a score, above 0: see :func:`variance`.
     difference
-        Smallest difference to be detected, above 0; of the analyses of variance that between
-        the best and the worst system. Not for `interval`.
+        Smallest difference to be detected, above 0; for the analyses of variance the difference
+        between the best and the worst system. Not for `interval`.
     width
         Largest expected width, above 0; for `interval` only.
     systems
-        Number of systems; 2 but for the analyses of variance.
+        Number of systems; must be 2, except for the analyses of variance.
     alpha
         Significance level; the confidence level is 1 - alpha.
     power

@@ -172,9 +172,9 @@ class LeaveOneOut(Study):
 def _compare(
     team_pools: Pools, scoring: Scoring, full_scores: Floats, scores_without: Floats
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare systems and rankings with those without a team.
+    """Compare systems and rankings with and without the unique documents of each team.
 
-    Full scores have shape (kinds of score, systems), those without a team (teams, kinds of score,
+    `full_scores` have shape (kinds of score, systems), `scores_without` (teams, kinds of score,
     systems).
     """
     systems, rankings = [], []

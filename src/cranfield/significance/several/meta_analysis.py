@@ -103,7 +103,7 @@ def common_pairs(
             notes.append(f"{name} lacks {some_of(lacking, 5)}")
     if not has_pair.all():
         n_excluded = counted(int((~has_pair).sum()), "pair")
-        notes.append(f"no collection has both systems of {n_excluded}: excluded")
+        notes.append(f"{n_excluded} excluded: no collection has both systems")
     return CommonPairs(
         names=tuple(scores_of),
         topics=tuple(len(scores.topics) for scores in scores_of.values()),

@@ -174,9 +174,7 @@ def cost_effectiveness(
     if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
     if table.aggregate != "mean":
-        notes.append(
-            f"{table.measure} is aggregated as {table.aggregate}; this analysis uses means"
-        )
+        notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table uses means")
     effects = values[is_complete]
     names = pl.Series([table.systems[k] for k in np.flatnonzero(has_cost)], dtype=pl.String)
     fronts = _Fronts(-effects if table.lower_is_better else effects, matrix[:, has_cost])

@@ -304,8 +304,8 @@ def leave_one_out(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown names or unreadable data; if there is only one team, or no depth of the pool
-        fits all runs.
+        For unknown names or unreadable data; if there is only one team, or no pool depth
+        is consistent with all runs.
 
     Notes
     -----

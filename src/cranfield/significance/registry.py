@@ -169,8 +169,8 @@ class TestInfo:
     title
         Usual name in texts.
     family
-        Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `anova`, `ranks`; a `bound`
-        is not a test, but an upper bound on the rejections.
+        Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `medians`, `anova`, `ranks`;
+        a `bound` is not a test, but an upper bound on the rejections.
     asks
         The question that it answers.
     null

@@ -64,9 +64,9 @@ class TopicsNeeded:
     alpha
         Significance level; the confidence level is 1 - alpha.
     alternative
-        Of the t-test.
+        Alternative hypothesis of the t-test.
     epsilon
-        Departure from sphericity, which is 1; of `anova-2`.
+        Departure from sphericity, 1 if there is none; for `anova-2` only.
     """
 
     design: str
@@ -141,10 +141,10 @@ def topics_needed(
     power
         Required power, between 0 and 1; not used by `interval`.
     alternative
-        Of `t`.
+        Alternative hypothesis; for `t` only.
     epsilon
-        Of `anova-2`, as for :func:`power_anova`: by default differences of all pairs of systems are
-        assumed to vary alike (sphericity), which those of real systems do not.
+        For `anova-2` only, as for :func:`power_anova`: by default differences of all pairs of
+        systems are assumed to vary alike (sphericity), which those of real systems do not.
 
     Returns
     -------

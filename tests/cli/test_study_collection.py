@@ -234,7 +234,7 @@ def test_replication(campaign: Path) -> None:
     [
         ((), "expected --original-baseline"),
         (("--baseline", "s1.run"), "expected --original-baseline"),
-        ((*ALL_FOUR, "-t", "welch"), "test 'welch' does not suit two systems on the same topics"),
+        ((*ALL_FOUR, "-t", "welch"), "test 'welch' cannot compare two systems on the same topics"),
         ((*ALL_FOUR, "--persistence", "1"), "persistence: 1.0 is not in the range 0<x<1"),
         ((*ALL_FOUR, "--other-qrels", "absent"), "absent: cannot be read"),
         ((*ALL_FOUR, "-m", "nDGC"), "did you mean nDCG"),

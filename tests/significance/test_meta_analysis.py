@@ -125,7 +125,7 @@ def test_who_holds_what() -> None:
     assert np.isinf([limit[1] for limit in found.interval]).all()
     text = str(found)
     assert "one lacks 'z', 'w'" in text
-    assert "no collection has both systems of 1 pair: excluded" in text
+    assert "1 pair excluded: no collection has both systems" in text
     assert "1 pair in fewer than two collections" in text
     weights = found.by_collection().group_by("first", "second").agg(pl.col("weight").sum())
     assert weights["weight"].to_list() == pytest.approx([1, 1])

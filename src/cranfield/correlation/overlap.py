@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, che
 from cranfield.correlation.tau import paired_values
 
 TERMS = 100_000
-"""Number of terms of the infinite sum above which the logarithm is as exact."""
+"""Maximum number of terms of the infinite sum to add up; above it the logarithm is as exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,13 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
 
 
 class _Depths:
-    """The group of ties at each depth of a ranking, and its proportion above the depth."""
+    """The group of ties at each depth of a ranking, and the proportion of it down to that depth."""
 
     def __init__(self, places: Places, depths: int, ties: str) -> None:
         is_ranked = places.top > 0
         depth = np.arange(1, depths + 1)
-        # Each of the k items of a group has its first rank, so that the group is at k depths. Below
-        # its end a ranking continues without ties.
+        # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
+        # ranking is continued without ties.
         beyond = depth[places.length :]
         self.top = np.append(np.sort(places.top[is_ranked]), beyond)
         self.bottom = np.append(np.sort(places.bottom[is_ranked]), beyond)
@@ -91,7 +91,7 @@ class _Depths:
 def _overlaps(
     short: Places, long: Places, in_both: Any, short_cut: Floats, long_cut: Floats
 ) -> Floats:
-    """Return the overlap down to each depth, by the proportions of the groups cut there."""
+    """Return the overlap down to each depth; groups of ties cut there count in proportion."""
     depths = short_cut.size
     tops, bottoms = (
         (short.top[in_both], long.top[in_both]),
@@ -166,8 +166,8 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
         The ids of the items, best first. A list, set or tuple in place of an id holds ids that are
         tied. A mapping of ids to scores is ranked by score, higher first, equal scores tied.
     p
-        Persistence, between 0 and 1: the probability to go on to the next depth. Of the weight, the
-        first 10 ranks have 86% at 0.9, and all but 0.01% at 0.5.
+        Persistence, between 0 and 1: the probability of going on to the next depth. The first 10
+        ranks have 86% of the weight at 0.9, and all but 0.01% at 0.5.
     ties
         Meaning of ties. `a`: the order is not known; the mean over all ways to break the ties.
         `b`: the same, corrected for ties, so that a ranking agrees fully with itself. `w`: the

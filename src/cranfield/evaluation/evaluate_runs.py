@@ -108,7 +108,7 @@ def evaluate(
     qrels
         Whatever :func:`cranfield.read_qrels` takes.
     measures
-        Measures or their text forms, several in a list; names of trec_eval are understood.
+        Measures or their text forms, several in a list; trec_eval's names are also accepted.
     more
         Not supported: pass several measures as a list.
     compat
@@ -199,7 +199,7 @@ def score_samplings(
 
     Parameters
     ----------
-    runs, qrels, measures, seed
+    runs, qrels, measures, seed, compat
         As for :func:`cranfield.evaluate`.
     shards
         Number of shards of each partition.
@@ -207,12 +207,12 @@ def score_samplings(
         Number of partitions, from 1 to 100. The first is that of `evaluate`, and none depends on
         their number.
     options
-        As for :func:`cranfield.evaluate`: `rel`, `compat`, and policies that allow shards.
+        As for :func:`cranfield.evaluate`: `rel`, and policies that can be combined with shards.
 
     Returns
     -------
     tuple of Evaluation
-        One for each partition; all have the same `whole`.
+        One for each partition; all have the same `on_all`.
 
     Examples
     --------

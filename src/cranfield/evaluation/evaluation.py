@@ -161,7 +161,7 @@ def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str
         for tie in effects[:MAX_RUNS]
     ]
     if (n_others := len(effects) - MAX_RUNS) > 0:
-        changes.append(f"and results of {counted(n_others, 'more run')}")
+        changes.append(f"and {counted(n_others, 'more result')}")
     if effects:
         yield f"ties can change {'; '.join(changes)}"
 
@@ -216,16 +216,16 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     Attributes
     ----------
     scores
-        The scores by the requested name, such as `map` or `RBP(p=0.8)`; other names of the same
-        measure find them too. With shards their values have shape (topics, systems, shards), and
-        NaN where a topic has no relevant document in a shard.
+        Scores by measure, under the name that was requested, such as `map` or `RBP(p=0.8)`; other
+        names of the same measure work as keys too. With shards their values have shape (topics,
+        systems, shards), and NaN where a topic has no relevant document in a shard.
     judged
         The input: judged runs, with policies and coverage; those of each shard, with the partition
         and its losses; or judged sessions, answers, citations and summaries.
     compat
         The preset of the roundings of trec_eval's measures.
     on_all
-        For an evaluation by shard, that of the same runs on all documents; else None.
+        For an evaluation by shard, the evaluation of the same runs on all documents; else None.
 
     Examples
     --------

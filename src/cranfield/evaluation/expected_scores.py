@@ -247,7 +247,7 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     added_gain = pair_scores - ties.empty_score() - gains[:, :, 0]
     np.divide(added_gain, gains[:, :, 1], out=survival, where=gains[:, :, 1] != 0)
     survival = survival.clip(0.0, 1.0)
-    # The worth of a rank follows from the grade at which most users stop.
+    # Derive the worth of a rank from the grade with the highest stopping probability.
     stop_grade = survival.argmin(axis=1)
     topics = np.arange(stop_grade.size)
     stopping = 1.0 - survival[topics, stop_grade]
@@ -282,11 +282,12 @@ def _find_untied(ties: _Ties, is_selected: Bools) -> Ints:
 def _stop_probabilities(
     group: Ints, survives: Floats, count: Ints, size: Ints, ranks: Ints, is_counted: Bools
 ) -> tuple[Floats, Ints]:
-    """Return the probabilities to stop at the ranks of each counted group, if it is reached.
+    """Return the probabilities of stopping at the ranks of each counted group, if it is reached.
 
-    Also return the number of these ranks, 0 for other groups. Let q(t) be the mean, over all
-    subsets of t documents, of the product of their survival probabilities. With a further document,
-    of survival probability s, so that there are k + 1, it is in a proportion t / (k + 1) of them:
+    The second result is the number of these ranks, 0 for groups that are not counted. Let q(t) be
+    the mean, over all subsets of t of k documents, of the product of their survival probabilities.
+    If a document with survival probability s is added, a proportion t / (k + 1) of the subsets of
+    t documents contain it:
     q'(t) = (1 - t / (k + 1)) q(t) + t / (k + 1) s q(t - 1).
     """
     order = np.argsort(group, kind="stable")

@@ -60,8 +60,8 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
       one matters (AP, Q);
     - `stop`: the expected worth of the rank where a user stops, who stops at a document with a
       probability that depends on its grade (RR, Success, ERR). With survival probabilities
-      :math:`s_i` of the documents of a group, the probability to pass its first t ranks is the
-      mean over all subsets of t documents of the product of their :math:`s_i`.
+      :math:`s_i` of the documents of a group, the probability of passing its first t ranks is
+      the mean over all subsets of t documents of the product of their :math:`s_i`.
 
     The lowest and the highest scores are those with each group in ascending and descending order of
     grades, for measures that never fall when a better document moves up.

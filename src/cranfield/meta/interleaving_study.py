@@ -98,7 +98,7 @@ def cut_rankings(
 
 
 AB = "A/B"
-"""The method that shows either list, and compares clicks per page of two samples."""
+"""The A/B test: each impression shows one of the two lists, and clicks per page are compared."""
 
 Task = tuple[str, int, int]
 """A method by its text form, and two systems by number."""
@@ -279,7 +279,7 @@ class Sensitivity(Study):
         names = best_rows.select(pl.format("{} with the user {}", "method", "user")).to_series()
         needed = counted(round(best_rows["median needed"][0]), "impression")
         times_fewer, agreement = best_rows["times fewer"].max(), best_rows["agreement"].min()
-        ratio = "" if times_fewer is None else f", {times_fewer:.1f} times fewer than A/B tests"
+        ratio = "" if times_fewer is None else f"; A/B tests need {times_fewer:.1f} times as many"
         sentence = ""
         if agreement is not None:
             proportion = percent(float(agreement))

@@ -179,7 +179,7 @@ class Reproduction(Study):
         "scores": {
             "measure": Column("Text form of the measure.", key=True),
             "role": Column("`baseline` or `advanced`.", key=True),
-            "topics": Column("Number of topics that count."),
+            "topics": Column("Number of topics compared."),
             "other topics": Column("Number of evaluated topics of the other run."),
             "original": Column("Mean of the original scores."),
             "reproduced": Column("Mean score of the other run."),
@@ -206,7 +206,7 @@ class Reproduction(Study):
         },
         "effects": {
             "measure": Column("Text form of the measure.", key=True),
-            "topics": Column("Number of topics that count."),
+            "topics": Column("Number of topics compared."),
             "other topics": Column("Number of evaluated topics of the other runs."),
             "original effect": Column("Mean improvement over the baseline, original."),
             "reproduced effect": Column("Mean improvement over the baseline, reproduced."),
@@ -292,7 +292,7 @@ class Reproduction(Study):
             f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {counted(topics, 'topic')}"
             f"{other}, {counted(len(self.measures), 'measure')}",
             *(
-                f"{role}: {quoted(name)}, again {quoted(other_name)}"
+                f"{role}: {quoted(name)}, reproduced by {quoted(other_name)}"
                 for role, (name, other_name) in self.systems.items()
             ),
             f"p: {find_test(self.test).info.title}, not corrected for many measures",
@@ -309,7 +309,7 @@ class Reproduction(Study):
         return {**super().facts(), "study": self.kind, **systems}
 
     def tables(self) -> list[Table]:
-        # On the same topics there is one number of topics, on others no root mean square error.
+        # With the same topics both sides have one number of topics; with others there is no RMSE.
         is_paired = self.kind == "reproduction"
         titles = {
             "order means": "Order of documents, means over topics: Kendall's tau of the union of"
@@ -362,7 +362,7 @@ def check_test(test: str, *, paired: bool) -> str:
     if info.paired != paired or info.model:
         advice = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
         kind = "the same topics" if paired else "different topics"
-        raise PolicyError(f"test {quoted(test)} does not suit two systems on {kind}; use {advice}")
+        raise PolicyError(f"test {quoted(test)} cannot compare two systems on {kind}; use {advice}")
     return info.name
 
 

@@ -208,7 +208,7 @@ class ScaleStudy(Study):
             order = (
                 f"Interval scaling changes the order of the systems most with"
                 f" {names_or_count(names, 'version')}: Kendall's tau {lowest:.2f} to the order by"
-                " the measure itself"
+                " the raw measure"
             )
         decision = ""
         decisions = self.changes.sort("changed % of all", descending=True, maintain_order=True)
@@ -285,7 +285,7 @@ def study_scales(
     Parameters
     ----------
     judged
-        Judged runs of two systems at least; see :meth:`JudgedRuns.binary` for binary judgments.
+        Judged runs of at least two systems; see :meth:`JudgedRuns.binary` for binary judgments.
     measures
         Distinct measures without cutoff.
     cutoffs

@@ -21,7 +21,7 @@ from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_whole, quoted, warn
 from cranfield.base.files import whole_file
 from cranfield.base.parallel import MOST_JOBS, computed
-from cranfield.base.text import plain
+from cranfield.base.text import counted, plain
 from cranfield.base.version import __version__
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.scores import Scores
@@ -144,7 +144,7 @@ class ResultsFolder:
     def read(self, name: str) -> pl.DataFrame | None:
         """Return a finished part; None if it is missing, or differs from the written part.
 
-        The latter is recorded for `warn_of_damage`.
+        A part that differs is recorded for `warn_of_damage`.
         """
         path = self._file(name)
         try:
@@ -163,7 +163,7 @@ class ResultsFolder:
         if not self.damaged:
             return
         n_others = len(self.damaged) - 1
-        others = f", and {n_others} others that are damaged" if n_others else ""
+        others = f" and {counted(n_others, 'other damaged part')}" if n_others else ""
         warn(f"{quoted(self.path)}: computed again: {self.damaged[0]}{others}; see {_DAMAGED}")
         with whole_file(self.path / _DAMAGED) as out:
             out.write(

@@ -279,7 +279,7 @@ def waves(times: Ints, turns: Floats) -> Complex:
 def coefficients(
     variables: Sequence[Variable], start: int, stop: int, cut: float, jobs: int
 ) -> tuple[Ints, Complex]:
-    """Compute phi(k) for start <= k < stop, in squares, without values surely below the cut.
+    """Compute phi(k) for start <= k < stop in square blocks; omit values surely below the cut.
 
     A product of factors of magnitude at most 1 only falls: once it is below the cut, the
     other factors do not matter.
@@ -355,10 +355,10 @@ class FourierInversion:
 def invert(
     sets: Sequence[Floats], max_error: float, memory: int, jobs: int, rounding: float
 ) -> tuple[FourierInversion, float]:
-    """Double the number of frequencies until the error for all x is small enough; return both."""
+    """Double the number of frequencies until the error is small enough for all x; return it too."""
     middles = [(values[0] + values[-1]) / 2 for values in sets]
     middle = math.fsum(middles)
-    # The narrowest components are replaced by their middles if that moves sums less than rounding.
+    # The narrowest components are replaced by their middles if sums move by less than rounding.
     widths = np.array([values[-1] - values[0] for values in sets])
     n_wide = int(np.count_nonzero(np.cumsum(widths[::-1])[::-1] > rounding / 5))
     centred = [_centre(values - mid) for values, mid in zip(sets[:n_wide], middles, strict=False)]
@@ -540,9 +540,9 @@ def distribution_of_sums(
 ) -> SumDistribution:
     """Find the distribution function of a sum of independent components.
 
-    The components' distinct values ascend, each right to a relative 1e-15; equal neighbours
-    (weights so small that they underflow) are counted as two. If the
-    requested error is infeasible, `error` is larger.
+    The components' distinct values ascend, each accurate to a relative 1e-15; equal neighbours
+    (weights so small that they underflow) are counted as two. If the requested error cannot be
+    reached, `error` is larger.
 
     >>> rbp = distribution_of_sums([np.array([0.0, 0.5**j]) for j in range(1, 11)])
     >>> (rbp.cdf([0.0, 0.5, 1.0]) * 2**10).tolist()

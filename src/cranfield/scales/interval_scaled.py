@@ -213,9 +213,9 @@ class Interval(Wrapping):
         return out
 
     def require(self, grades: int, runs: int) -> None:
-        """Raise an error, before scoring, if so many rankings cannot be ranked.
+        """Raise an error, before scoring, if so many runs cannot be ranked.
 
-        With `feasible` the images of single topics may still be too large.
+        If the measure is `feasible`, the images of single topics may still be too large.
         """
         self.require_complete()
         self._check_gains()

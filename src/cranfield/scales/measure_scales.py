@@ -537,7 +537,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     if not by_count and 2 ** (longest + 1) * largest_base > MOST_LISTED:
         raise PolicyError(
             f"S[{longest}, {largest_base}] has too many runs to enumerate; for"
-            f" {measure} up to {MOST_LISTED:,} are feasible"
+            f" {measure} the maximum is {MOST_LISTED:,} runs"
         )
     values: dict[Any, Example] = {}
     exact = True

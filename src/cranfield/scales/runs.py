@@ -210,6 +210,8 @@ def score_runs(
         The measure or its text; one that needs a cutoff and has none gets the length of the runs.
     runs
         Grades by rank, shape (runs, ranks), from 0 to `grades`; shorter rows are padded with 0.
+    grades
+        The highest grade.
     judgments
         Grades of the topic's relevant documents, or the number of documents of the highest grade:
         recall base and ideal ranking come from them. By default as many as the runs are long, so

@@ -232,18 +232,15 @@ class Meaningfulness:
                 "sensitivity: decisions with transformed scores need many random samples; call"
                 " invariant_decisions() to compute them"
             )
-        opening = "sensitivity: with scores x^p the test still rejects"
+        opening = "sensitivity: with scores x^p"
         if count == 1:
             powers: dict[bool, list[str]] = {True: [], False: []}
             for power, significant in self.still_significant.items():
                 powers[bool(significant.any())].append(f"{power:g}")
             rejected, not_rejected = (f"for p = {', '.join(values)}" for values in powers.values())
             if not powers[True]:
-                return (
-                    "sensitivity: with scores x^p the test does not reject this pair"
-                    f" {not_rejected}"
-                )
-            return f"{opening} this pair {rejected}" + (
+                return f"{opening} this pair is not significantly different {not_rejected}"
+            return f"{opening} this pair is significantly different {rejected}" + (
                 f", not {not_rejected}" if powers[False] else ""
             )
         counts = [
@@ -251,7 +248,8 @@ class Meaningfulness:
         ]
         n_all = np.logical_and.reduce(list(self.still_significant.values())).sum()
         return (
-            f"{opening} {', '.join(counts)} of these {count:,} pairs, and {n_all:,} for all four p"
+            f"{opening} {', '.join(counts)} of these {count:,} pairs are still significantly"
+            f" different, {n_all:,} of them for all four p"
         )
 
     def _example(self) -> str:

@@ -74,7 +74,7 @@ def place_of(name: object, labels: Sequence[str], kind: str = "system", role: st
 
 
 def places_of(selection: Any, labels: Sequence[str], kind: str = "system") -> Indices:
-    """Return the indices of labels or of a mask, indices unchanged, and all for None."""
+    """Return the indices of a selection: labels, a mask, indices, or None for all."""
     if selection is None:
         return np.arange(len(labels))
     if isinstance(selection, np.ndarray) and selection.dtype.kind in "bui":
@@ -360,7 +360,7 @@ class Scores(Averages, Framed, Plotted):
         return replace(self, values=values, topics=topics), notes
 
     def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
-        """Return the values by topic and system; refuse scores by shard, for a reason."""
+        """Return the values by topic and system; scores by shard are an error, with this reason."""
         if self.shards:
             raise PolicyError(f"{reason}: average them over shards first")
         return self.values

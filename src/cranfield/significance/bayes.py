@@ -98,7 +98,7 @@ def compare_bayes(
     difference, rounding, excluded = _differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())
     if np.ptp(difference) <= rounding:
-        # The posterior would be a point, which is certainty even from two topics.
+        # The posterior would be a single point: certainty, even with only two topics.
         raise CranfieldError(
             f"expected differences that vary, got {difference[0]:g} on all {n} topics"
         )

@@ -105,7 +105,7 @@ def cost_effectiveness(
 
     .. math:: e_b \ge e_a, \quad c_b \le c_a, \quad (e_b, c_b) \ne (e_a, c_a)
 
-    or :math:`e_b \le e_a` for a measure of which lower scores are better. The front is the systems
+    or :math:`e_b \le e_a` for a measure where lower scores are better. The front is the systems
     that no other system dominates; two with equal mean and cost are both on it. As means vary with
     the sample of topics, so does the front: topics are drawn with replacement, the same for all
     systems, and the proportion of samples with a system on the front is reported. Costs are treated
@@ -174,7 +174,7 @@ def cost_effectiveness(
     if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
     if table.aggregate != "mean":
-        notes.append(f"{table.measure} is averaged by its {table.aggregate}; this uses means")
+        notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table uses means")
     effects = values[is_complete]
     names = pl.Series([table.systems[k] for k in np.flatnonzero(has_cost)], dtype=pl.String)
     fronts = _Fronts(-effects if table.lower_is_better else effects, matrix[:, has_cost])

@@ -142,11 +142,11 @@ def baseline_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
 
 
 def mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
-    """Return twice the mid-ranks of rows of ascending numbers, and their term of ties.
+    """Return twice the mid-ranks of rows of ascending numbers, and their tie correction term.
 
     `ascending` ascends along its rows, shape (rows, n), and infinities at the end are not ranked.
-    Neighbours at most `gap` apart, shape (rows,), are tied. Twice a rank is an
-    integer, 0 for infinities. The term of ties is the sum of t^3 - t over groups of t tied numbers.
+    Neighbours at most `gap` apart, shape (rows,), are tied. Twice a mid-rank
+    is an integer, 0 for infinities. The tie term is the sum of t^3 - t over groups of t ties.
     """
     rows, n = ascending.shape
     position = np.arange(n)

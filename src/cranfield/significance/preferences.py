@@ -162,12 +162,12 @@ def compare_preferences(
     - `lexirecall`: the same, decided at the highest level where the ranks differ.
     - `innate@10`: 1 or -1 where each measure that rewards a more relevant document and a swap of it
       upwards agrees on the first ten ranks, whatever the measure; 0 where rankings are the same or
-      measures are free to differ (see :func:`cranfield.meta.innate_orders`).
+      measures may disagree (see :func:`cranfield.meta.innate_orders`).
 
     Parameters
     ----------
     judged
-        The outcome of :func:`cranfield.judge`, of two systems at least.
+        The outcome of :func:`cranfield.judge`, of at least two systems.
     preferences
         Names of preferences.
     rel

@@ -83,7 +83,7 @@ def _holds_scores(value: Any) -> bool:
 
 
 def _of_mapping(mapping: Mapping[Any, Any]) -> Scores:
-    """Return the only measure of an evaluation, or join systems that were evaluated one by one."""
+    """Return the only scores of a mapping, or join systems that were evaluated separately."""
     if len(mapping) == 1 and isinstance(only := next(iter(mapping.values())), Scores):
         return only
     for name, value in mapping.items():
@@ -271,7 +271,7 @@ def by_cluster(
     Variants of the query of a topic, or the sessions of a user, are not independent observations: a
     test that treats them as topics has far too many Type I errors. The clusters were sampled, so
     tests must count clusters and bootstraps must draw whole clusters. After this aggregation every
-    test of means does.
+    test of means meets this requirement, as each cluster is one topic.
 
     With `weight="cluster"` a topic's score is the mean of its rows, and the mean over topics is a
     mean of means: clusters count the same, however large. With `weight="row"` the mean is that of
@@ -279,9 +279,10 @@ def by_cluster(
 
     .. math:: y_g = \bar{x} + \frac{G}{N} \sum_{i \in g} (x_i - \bar{x})
 
-    whose mean is the mean of the rows, and whose variance makes the paired t-test that of means
-    with cluster-robust errors (CR1: Liang and Zeger, 1986, by G / (G - 1)) with G - 1 degrees of
-    freedom. For clusters of one size both weights agree. The aggregated scores are for tests of
+    whose mean is the mean of the rows, and whose variance makes the paired t-test equal to
+    the test of means with cluster-robust standard errors (Liang and Zeger, 1986, with the CR1
+    factor G / (G - 1)) and G - 1 degrees of freedom. If all clusters have the same size, both
+    weights give the same scores. The aggregated scores are for tests of
     means only; with few clusters of very different sizes their errors are too small.
 
     Parameters

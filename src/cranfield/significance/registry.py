@@ -90,10 +90,11 @@ def read_declaration(function: object) -> dict[str, Any]:
 class Correction:
     """Declaration of a correction for multiple comparisons.
 
-    `controls` names the error rate that is at most alpha: `FWER` (family-wise), `FDR` (false
-    discovery rate), or that of `each comparison`. It supports some families of tests, or any
-    p-values. `symbol` is of its own statistic, empty if it uses that of the test. A letter in
-    `source` distinguishes works of the same authors and year.
+    `controls` is the error rate that is at most alpha: `FWER` (family-wise), `FDR` (false
+    discovery rate), or that of `each comparison`. `families` are the families of tests that it
+    supports; None if it corrects any p-values. `symbol` stands for its own statistic; empty if it
+    uses the statistic of the test. A letter in `source` distinguishes works of the same authors and
+    year.
     """
 
     name: str
@@ -168,8 +169,8 @@ class TestInfo:
     title
         Usual name in texts.
     family
-        Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `anova`, `ranks`; a `bound`
-        is not a test, but an upper bound on the rejections.
+        Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `medians`, `anova`, `ranks`;
+        a `bound` is not a test, but an upper bound on the rejections.
     asks
         The question that it answers.
     null
@@ -183,13 +184,13 @@ class TestInfo:
     statistic, effect
         Meaning of the columns of those names.
     effect_unit
-        The standard deviation that the effect is in units of, where that depends on all systems.
+        Unit of the effect, if it is a standard deviation that depends on all systems.
     symbol
-        Short for the statistic, over its column; empty where that is a difference of means.
+        Symbol of the statistic, as heading of its column; empty for a difference of means.
     interval
         Quantity that the confidence intervals are of.
     source
-        Where the definition stands.
+        Source of the definition.
     convention
         Conventions, where programs differ.
     scale
@@ -197,7 +198,7 @@ class TestInfo:
     paired
         Whether it compares scores of the same topics.
     model
-        Whether it looks at all systems together before it looks at pairs.
+        Whether it fits a model to all systems before it compares pairs.
     error
         The name of the error that all pairs share, for headings.
     fits

@@ -59,8 +59,8 @@ def count_reaching(
 ) -> NDArray[np.intp]:
     """Count the resampled values, shape (pairs, resamples), as extreme as the observed ones.
 
-    They are changed in place. A value may be below the observed one by `slack`, and by the
-    proportion `relative` of it, as equal values may differ by rounding.
+    `resampled` is changed in place. A value counts even if it is below the observed one by up to
+    `slack` and a fraction `relative` of it, as equal values may differ by rounding.
     """
     observed = orient(observed, alternative)
     # A factor rather than a term: infinite values stay infinite.
@@ -69,14 +69,14 @@ def count_reaching(
 
 
 def orient_inplace(values: Floats, alternative: str) -> Floats:
-    """Return the same as `orient`, in place."""
+    """Do the same as `orient`, in place."""
     if alternative == "two-sided":
         return np.abs(values, out=values)
     return np.negative(values, out=values) if alternative == "less" else values
 
 
 def tail_rank(tail: Floats | float, resamples: int) -> NDArray[np.intp]:
-    """Return how many of `resamples` resampled values, and the observed one, tails hold."""
+    """Return the number of values in tails, of the resampled values and the observed one."""
     # 1 - level differs from alpha by rounding.
     return np.asarray(np.floor(np.asarray(tail) * (resamples + 1) + 1e-9).astype(np.intp))
 

@@ -80,7 +80,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     Parameters
     ----------
     scores
-        Scores of one measure, at least 0, of which higher is better: :class:`Scores`, or any input
+        Scores of one measure where higher is better, at least 0: :class:`Scores`, or any input
         that can be read as such.
     baseline
         The system that the others are compared with; without one only z_risk and geo_risk are
@@ -93,7 +93,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     PolicyError
         For an unknown baseline, or an alpha below 0.
     CranfieldError
-        For scores that are missing or negative, or of which lower is better.
+        For missing or negative scores, and for a measure where lower is better.
 
     Notes
     -----
@@ -134,7 +134,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     if not values.size or not np.isfinite(values).all():
         raise CranfieldError("risk requires a score of every system for every topic")
     if table.lower_is_better:
-        raise CranfieldError("risk requires scores of which higher is better, got lower is better")
+        raise CranfieldError("risk requires a measure where higher is better, got lower is better")
     if (values < 0).any():
         raise CranfieldError("risk requires scores of at least 0")
     topics = values.shape[0]

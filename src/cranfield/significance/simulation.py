@@ -4,9 +4,9 @@ Scores are scaled to 0 to 1. Every distribution is a table of its distribution f
 that all systems share. Between the points of a continuous one it is linear, so that its mean is
 known exactly.
 
-Urbano and Nagler (2018) have these families, and count the parameters of a kernel by the weight of
-each score in its own estimate. As in their package simIReff shapes of beta distributions are 1 at
-least; those of beta-binomial ones may be less here.
+The families, and the number of parameters of a kernel (the sum of each score's weight in its own
+estimate), are those of Urbano and Nagler (2018). As in their package simIReff, shapes of beta
+distributions are at least 1; those of beta-binomial distributions may be smaller here.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _start(mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
 
 
 def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
-    """Fit a beta distribution; its shapes are 1 at least, so that densities stay finite."""
+    """Fit a beta distribution; its shapes are at least 1, so that densities stay finite."""
     interior = np.clip(values, EDGE, 1 - EDGE)
     logs, logs_up = np.log(interior).mean(axis=0), np.log1p(-interior).mean(axis=0)
 

@@ -98,8 +98,8 @@ def summarise(
 
     .. math:: \bar{x} \pm t_{n-1} \frac{s}{\sqrt{n}}
 
-    of one mean at a time; test differences of systems by :func:`compare`, which pairs their scores
-    by topic. Intervals assume that topics are a random sample.
+    for each mean separately. To test differences between systems, use :func:`compare`, which pairs
+    scores by topic. Intervals assume that topics are a random sample.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def summarise(
     if n_missing := int(np.isnan(table.values).sum()):
         notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
     if table.aggregate != "mean":
-        notes.append(f"{table.measure} is averaged by its {table.aggregate}; this shows means")
+        notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table shows means")
     return Summary(rows, table.measure or "scores", baseline, confidence, tuple(notes))
 
 

@@ -64,9 +64,9 @@ class TopicsNeeded:
     alpha
         Significance level; the confidence level is 1 - alpha.
     alternative
-        Of the t-test.
+        Alternative hypothesis of the t-test.
     epsilon
-        Departure from sphericity, which is 1; of `anova-2`.
+        Departure from sphericity, 1 if there is none; for `anova-2` only.
     """
 
     design: str
@@ -125,26 +125,26 @@ def topics_needed(
     ----------
     design
         `t`: paired t-test of two systems; `anova-1`, `anova-2`: the F-test of the analysis of
-        variance, that not all systems are equal; `interval`: confidence interval of the difference
-        of two systems.
+        variance of the null hypothesis that all systems are equal; `interval`: confidence interval
+        of the difference of two systems.
     variance
         Variance of a score, above 0: see :func:`variance`.
     difference
-        Smallest difference to be detected, above 0; of the analyses of variance that between
-        the best and the worst system. Not for `interval`.
+        Smallest difference to be detected, above 0; for the analyses of variance the difference
+        between the best and the worst system. Not for `interval`.
     width
         Largest expected width, above 0; for `interval` only.
     systems
-        Number of systems; 2 but for the analyses of variance.
+        Number of systems; must be 2, except for the analyses of variance.
     alpha
         Significance level; the confidence level is 1 - alpha.
     power
         Required power, between 0 and 1; not used by `interval`.
     alternative
-        Of `t`.
+        Alternative hypothesis; for `t` only.
     epsilon
-        Of `anova-2`, as for :func:`power_anova`: by default differences of all pairs of systems are
-        assumed to vary alike (sphericity), which those of real systems do not.
+        For `anova-2` only, as for :func:`power_anova`: by default differences of all pairs of
+        systems are assumed to vary alike (sphericity), which those of real systems do not.
 
     Returns
     -------

@@ -61,7 +61,7 @@ def arcsine(scores: Scores) -> Scores:
     if invalid.size:
         raise CranfieldError(
             f"{scores.cell(invalid[0])} has {values[tuple(invalid[0])]:g}:"
-            " the arcsine is of scores between 0 and 1"
+            " the arcsine transformation requires scores from 0 to 1"
         )
     return _transformed(
         scores,

@@ -313,6 +313,6 @@ def test_budgets_by_default_are_below_the_largest_topic() -> None:
     assert deep.budgets == (5, 10, 20)
     # All documents are relevant: every method finds as many.
     assert deep.verdict[0].startswith(
-        "With 5 judgments a topic, the most relevant documents are found by depth and RRF: "
+        "With 5 judgments per topic, the most relevant documents are found by depth and RRF: "
     )
     assert pooling(runs, qrels, "AP", methods="depth", depth=2).budgets == (1,)

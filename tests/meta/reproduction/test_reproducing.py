@@ -133,7 +133,7 @@ def test_summary_and_text(reproduced: Reproduction) -> None:
         KNOWN["reproduction"]["RMSE"]["advanced"]
     )
     text = str(reproduced)
-    assert "baseline: 'bm25L1_bilstm_run', again 'bm25L2_bilstm_run'" in text
+    assert "baseline: 'bm25L1_bilstm_run', reproduced by 'bm25L2_bilstm_run'" in text
     words = re.sub(" +", " ", text)
     assert re.search(r"AP advanced 12 \S+ \S+ 0\.0073 \S+ \S+ 0\.4478\n", words)
     assert re.search(r"AP 12 \S+ \S+ 0\.9365 0\.8463 1\.0071 \S+ \S+ 0\.1445\n", words)

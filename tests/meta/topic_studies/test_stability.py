@@ -264,5 +264,6 @@ def test_it_shows_itself() -> None:
     found = stability(some(), repeats=2)
     assert repr(found) == (
         "Stability(6 systems, 12 topics; samples without replacement, 2 repeats, seed 0; 5 of 15"
-        " pairs differ on all topics, by anova-2 with tukey, alpha 0.05; 95% intervals)"
+        " pairs differ significantly on all topics, by anova-2 with tukey, alpha 0.05; 95%"
+        " intervals)"
     )

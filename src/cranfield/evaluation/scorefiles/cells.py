@@ -124,8 +124,8 @@ CUTOFF = re.compile(r"@\d")
 
 @lru_cache(maxsize=4096)
 def resembles_measure(name: str) -> bool:
-    """Return True for names of measures, ours and usual ones, with or without a cutoff."""
-    # `q`, `p_1`, `r_2` and sentences are rather names of topics and systems.
+    """Return True for common names of measures and cranfield's own, with or without a cutoff."""
+    # `q`, `p_1`, `r_2` and sentences are more likely names of topics or systems.
     if re.match("[a-z]{1,2}([^A-Za-z]|$)|.* ", name):
         return spelt(name) in _UNKNOWN_MEASURES
     family = re.sub(r"([@_-]|_at_)?\d+$", "", name)
@@ -140,9 +140,9 @@ def resembles_measure(name: str) -> bool:
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
     """Return True if names are measures rather than systems or topics.
 
-    They are if one of them is requested, or if most of them are usual names of measures or have a
-    cutoff. If only some are, they are ambiguous: raises an `InputError` if `kind` describes them,
-    and returns False otherwise.
+    They are measures if one of them is requested, or if most of them are common names of measures
+    or have a cutoff. If only some do, they are ambiguous: an `InputError` is raised if `kind`
+    describes the names, otherwise the result is False.
     """
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
@@ -160,7 +160,7 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
         systems = f"measure=... with the name of their measure, or {systems}"
     raise InputError(
         f"expected {kind} of systems or of measures, got both: {some_of(map(quoted, likely), 3)}"
-        f" could be measures, {some_of(map(quoted, unlikely), 3)} not;"
+        f" could be measures, {some_of(map(quoted, unlikely), 3)} could not;"
         f" measure={likely[0]!r} reads them as measures of one system; {systems}"
     )
 

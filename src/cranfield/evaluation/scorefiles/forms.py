@@ -48,7 +48,7 @@ from cranfield.sources.text import json_lines, lines_of, parsed_json
 from cranfield.sources.values import LABEL, is_number
 
 RUNID = "runid"
-"""Measure of the line of trec_eval that names the run."""
+"""First field of the line of trec_eval's output that contains the run tag."""
 
 
 Row = tuple[list[str], int]
@@ -129,7 +129,7 @@ def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[i
 
 
 def _assign_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list[tuple[Row, str]]:
-    """Return each line by topic with its system, from lines before or after it that name runs."""
+    """Assign a system to each per-topic line, from the run tag before or after its block."""
     runs = [cells[2] for cells, _ in rows if cells[kind] == RUNID]
     if len(runs) <= 1:
         system = runs[0] if runs else stem
@@ -378,7 +378,7 @@ def _entries(
     if len(set(nonempty_names)) < len(nonempty_names):
         duplicate = next(name for name in nonempty_names if nonempty_names.count(name) > 1)
         raise InputError(f"duplicate column {quoted(duplicate)}")
-    # A table with a column for each measure is of one run.
+    # A table with a column for each measure describes a single run.
     by_measure = False
     if not by_score and "measure" not in place:
         by_measure = is_long or are_measures(names, table.source.requested, "columns")

@@ -33,7 +33,7 @@ class ScoreSource:
 
     name: name to show in messages.
     stem: the system, if the data do not name it.
-    requested: the measures that the caller names, which identify names of measures.
+    requested: the measures that the caller requests; they show which names are measures.
     """
 
     name: str = "scores"
@@ -56,8 +56,8 @@ class Entry(NamedTuple):
 class ScorePart:
     """The scores of one file or object.
 
-    entries: the scores; either all or none have a measure, and so with shards.
-    directions: whether lower scores are better, by measure, where that was stated.
+    entries: the scores; all or none have a measure, and all or none a shard.
+    directions: whether lower scores are better, for the measures whose direction is stated.
     source: name to show in messages.
     """
 

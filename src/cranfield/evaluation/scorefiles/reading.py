@@ -118,10 +118,10 @@ def read_scores_by_measure(
 ) -> dict[str, Scores]:
     """Read per-topic scores of several measures; each file is read once.
 
-    Data and format are as for :func:`read_scores`. By default all measures are read. Names are
-    those of `measures`, or of the data; scores without the name of a measure are under an empty
-    name, or under the only one of `measures`, and refused if several are requested.
-    `lower_is_better` names the measures of which lower scores are better.
+    Data and format are as for :func:`read_scores`. By default all measures are read. Keys are the
+    names in `measures`, or else those in the data. Scores that do not name their measure have an
+    empty key, or the only name in `measures`; if several measures are requested they are an error.
+    `lower_is_better` lists the measures for which lower scores are better.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def read_scores_by_measure(
 def with_directions(
     scores: Mapping[str, Scores], lower_is_better: Iterable[str]
 ) -> dict[str, Scores]:
-    """Return the scores, with a direction for those measures of which lower scores are better."""
+    """Return the scores, those of the listed measures marked as lower is better."""
     if isinstance(lower_is_better, str):
         raise PolicyError(
             f"lower_is_better must be names of measures, as in [{lower_is_better!r}], got a str"
@@ -216,7 +216,7 @@ def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
-"""Formats of scores; `auto` goes by the suffix, and by the text for unknown suffixes."""
+"""Formats of scores; `auto` uses the file suffix, or the content if the suffix is unknown."""
 
 
 def from_file(

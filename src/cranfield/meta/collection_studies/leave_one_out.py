@@ -172,9 +172,9 @@ class LeaveOneOut(Study):
 def _compare(
     team_pools: Pools, scoring: Scoring, full_scores: Floats, scores_without: Floats
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare systems and rankings with those without a team.
+    """Compare systems and rankings with and without the unique documents of each team.
 
-    Full scores have shape (kinds of score, systems), those without a team (teams, kinds of score,
+    `full_scores` have shape (kinds of score, systems), `scores_without` (teams, kinds of score,
     systems).
     """
     systems, rankings = [], []
@@ -304,8 +304,8 @@ def leave_one_out(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown names or unreadable data; if there is only one team, or no depth of the pool
-        fits all runs.
+        For unknown names or unreadable data; if there is only one team, or no pool depth
+        is consistent with all runs.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Scores and rankings of systems by pools of smaller depth."""
+"""Scores and rankings of systems with shallower pools."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class PoolDepths(Study):
         return tuple(
             f"{row['measure']}, {row['list']} lists: a pool of depth {row['depth']} has"
             f" {100 * proportions[row['depth']]:.0f}% of the judgments, and orders the systems with"
-            f" Kendall's tau {row['tau']:.2f} to the order by all."
+            f" Kendall's tau {row['tau']:.2f} to the order with all judgments."
             for row in deepest.iter_rows(named=True)
         )
 

@@ -91,8 +91,8 @@ def _declare_means() -> Columns:
 class Pooling(Study):
     """Pooling methods within a budget, against all judgments; see :func:`pooling`.
 
-    In all tables the last rows, with null for method and budget, are of the whole pool, the end of
-    every method.
+    In all tables the last rows, with null for method and budget, are for the whole pool, which
+    every method reaches in the end.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Pooling(Study):
     pool
         The pool that is judged.
     relevant
-        Number of relevant documents of all judgments, of topics that count.
+        Number of relevant documents in all judgments of the evaluated topics.
     documents, rankings, samples, systems
         The tables `pooling documents`, `pooling rankings`, `pooling samples` and `pooling systems`.
     notes
@@ -172,7 +172,7 @@ class Pooling(Study):
             return ()
         names = names_with_value(rows, "relevant", top["relevant"], name="method")
         return (
-            f"With {counted(top['budget'], 'judgment')} a topic, the most relevant documents are"
+            f"With {counted(top['budget'], 'judgment')} per topic, the most relevant documents are"
             f" found by {names_or_count(names, 'method')}: {percent(top['of pool'])} of those in"
             " the pool.",
             f"Sample: {counted(len(self.pools.runs.judged.topics), 'topic')}, and"
@@ -317,9 +317,9 @@ def pooling(
         As for :func:`cranfield.meta.pools`; without teams each run is excluded alone.
     others
         How to treat judgments of documents that no contributing run retrieves within the pool
-        depth: `keep` (default) or `drop`. They are outside every budget; if kept, they are among
-        all judgments that budgets are compared with, and the rows of the whole pool report the
-        effect of lacking them. If dropped, all judgments are those of the pool.
+        depth: `keep` (default) or `drop`. No budget includes them. If kept, they belong to the full
+        judgments that budgets are compared with, so that the rows of the whole pool show the
+        effect of their absence. If dropped, the full judgments are those of the pool.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     test

@@ -31,7 +31,7 @@ ROWS = 200_000
 class TracedRuns:
     """Judged runs, and the documents of their judgments; made by :func:`trace_runs`.
 
-    Judgments are those of the topics that count, in order of topic and descending grade; `doc` has
+    Judgments are those of the evaluated topics, in order of topic and descending grade; `doc` has
     their documents.
     """
 
@@ -263,7 +263,7 @@ class Pools:
         Table with a row per team: its `systems`, those `contributing`, the judged documents it
         `contributed` and those `unique` to it, the relevant ones of both, the `topics` where it
         has a unique relevant document, and `unjudged`: documents in the pooled ranks of its runs
-        that have no judgment, counted once a run.
+        that have no judgment, counted once per run.
     """
 
     runs: TracedRuns
@@ -403,7 +403,7 @@ def pools(
         shallowest = int(np.argmin(np.where(contributes, run_depths, np.iinfo(np.int64).max)))
         if not run_depths[shallowest]:
             raise PolicyError(
-                f"no depth of the pool fits all runs: system"
+                f"no pool depth is consistent with all runs: system"
                 f" {quoted(runs.judged.systems[shallowest])} has an unjudged document at"
                 " rank 1; pass depth, and contributors if not all runs contributed"
             )

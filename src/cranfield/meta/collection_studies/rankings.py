@@ -179,7 +179,7 @@ def overall(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
 
 
 def by_topic(blocks: Iterable[JudgedRuns], scoring: Scoring) -> list[Scores]:
-    """Score runs, with some systems in each block; return the scores of all by kind of score."""
+    """Score blocks of systems; return a table of all systems for each kind of score."""
     return [
         replace(
             tables[0],

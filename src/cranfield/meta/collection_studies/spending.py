@@ -49,7 +49,7 @@ class PoolingInputs:
     """Inputs of all parts of a study of pooling.
 
     `number` is the judgment of each document of the pool, or -1, and `counts` a mask of documents
-    of topics that count, both of shape (documents,). `full` are the scores with all judgments and
+    of evaluated topics, both of shape (documents,). `full` are the scores with all judgments and
     `signs` those of their significant differences by pair, both by kind of score; None if pairs
     cannot be tested.
     """
@@ -105,7 +105,7 @@ def judge_within_budgets(inputs: PoolingInputs, task: Task) -> pl.DataFrame:
         rel=inputs.rel,
         negative=inputs.team_pools.runs.judged.policies.negative,
     )
-    # Topics take turns, or all topics share a queue.
+    # In the queue topics take turns, or are ordered together, as the method defines.
     queue = judging_order.sequence[inputs.counts[judging_order.sequence]]
     sizes = np.bincount(inputs.pool.topic[queue])
     return pl.concat(

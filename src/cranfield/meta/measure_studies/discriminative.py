@@ -110,7 +110,7 @@ class DiscriminativePower(Study):
         condition = f"by {self.test} with {self.correction} at {self.alpha:g}"
         pairs = f"{counted(first['pairs'], 'pair')} of systems"
         if first["power"] == 0:
-            return (f"By no measure is any of {pairs} significantly different, {condition}.",)
+            return (f"None of {pairs} is significantly different by any measure, {condition}.",)
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
             number = f"{row['significant']:,}"

@@ -95,12 +95,12 @@ class InnateOrders(Study):
             )
             n_ordered = self.agreement["ordered"][0]
             measures = (
-                f" The most contradictions of that order are those of {worst_names}:"
+                f" That order is contradicted most often by {worst_names}:"
                 f" {most_against:,} of {n_ordered:,}."
             )
         return (
             f"In {percent(ordered)} of the pairs of rankings one is better whatever the measure; in"
-            f" {percent(open_)} measures are free to differ, and in {percent(same)} the rankings"
+            f" {percent(open_)} measures may disagree, and in {percent(same)} the rankings"
             f" are the same.{measures}",
             f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
             f" relevant.",
@@ -136,7 +136,7 @@ def innate_orders(
     Parameters
     ----------
     judged
-        The outcome of :func:`cranfield.judge`, of two systems at least. Unjudged documents and
+        The outcome of :func:`cranfield.judge`, of at least two systems. Unjudged documents and
         ranks where nothing was retrieved count as not relevant.
     depth
         Number of top ranks that are considered.

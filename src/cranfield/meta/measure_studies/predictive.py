@@ -214,7 +214,7 @@ def predictive_power(
     majority: Annotated[bool, Flag()] = False,
     confidence: Proportion = 0.95,
 ) -> PredictivePower:
-    r"""Compare measures by the preferences of people between two runs that they predict.
+    r"""Compare measures by the proportion of people's preferences between runs that they predict.
 
     .. math:: \mathrm{predicted}(M) = \frac{|\{(q, x, y) : x \succ y, \; M(q, x) > M(q, y)\}|}
         {|\{(q, x, y) : x \succ y\}|}

@@ -112,7 +112,7 @@ class TestChoice:
         if self.info.bound:
             return Verdict(order, order != 0)
         if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
-            # Without any error, as if all topics are the same, differences are tested exactly.
+            # With an error of 0, as when all topics have the same scores, use the complete test.
             return self._compare(label_scores(values), seed=0)
         limit = critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
         is_beyond = np.abs(difference) >= limit * model.standard_errors(pairs)

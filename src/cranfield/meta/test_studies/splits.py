@@ -295,7 +295,7 @@ class SplitStudy(Study):
         sets: str = "1-2",
         group: str | None = None,
     ) -> pl.DataFrame:
-        """Return a number in a row per test and a column per size, as the tables of the source.
+        """Return one column of the summary as a table, a row per test and a column per size.
 
         Parameters
         ----------
@@ -344,8 +344,8 @@ class SplitStudy(Study):
         sentences = []
         if highest:
             sentences.append(
-                f"On two sets of {size} topics, the most pairs significant on both and in the same"
-                f" order: {names_or_count(descriptions, 'test')}, mean over the draws."
+                f"On two sets of {size} topics, the most pairs that are significant on both and in"
+                f" the same order, on average: {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
             others = "none of the other tests" if excluded else "no test"
@@ -417,7 +417,7 @@ class SplitStudy(Study):
 def _table_by_size(
     frame: pl.DataFrame, keys: list[str], column: str, title: str, decimals: int
 ) -> Table:
-    """Return a table of a number with a column for each size."""
+    """Return a table of one column of the summary, with a column for each size."""
     table, labels = frame.pivot("size", index=keys, values=column), len(keys)
     cells = [[*row[:labels], *(number(x, decimals) for x in row[labels:])] for row in table.rows()]
     return Table(title, table.columns, cells, range(labels))

@@ -238,8 +238,9 @@ class Stability(Study):
             )
         return (
             f"{prefix(self.measure)}samples of {last['topics']:,} of the {self.topics:,} topics"
-            f" order the systems with Kendall's tau {last['tau']:.2f} to the order by all, in"
-            f" {percent(self.confidence)} {last['tau low']:.2f} to {last['tau high']:.2f};"
+            f" order the systems with Kendall's tau {last['tau']:.2f} to the order by all topics"
+            f" ({percent(self.confidence)} of samples: {last['tau low']:.2f} to"
+            f" {last['tau high']:.2f});"
             f" the first system is the same in {percent(last['same first'])}.{confirmation}",
             f"The {counted(self.repeats, 'sample')} are of one set of topics and overlap:"
             " orders of systems on new topics agree less.",
@@ -251,8 +252,8 @@ class Stability(Study):
             f"{prefix(self.measure)}{len(self.systems)} systems,"
             f" {counted(self.topics, 'topic')}; samples {preposition} replacement,"
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.significant:,} of"
-            f" {counted(self.pairs, 'pair')} differ on all topics, by {self.test} with"
-            f" {self.correction}, alpha {self.alpha:g}; {100 * self.confidence:g}% intervals"
+            f" {counted(self.pairs, 'pair')} differ significantly on all topics, by {self.test}"
+            f" with {self.correction}, alpha {self.alpha:g}; {100 * self.confidence:g}% intervals"
         ]
 
     def facts(self) -> dict[str, Any]:

@@ -296,21 +296,21 @@ class Facets(Study):
     components: pl.DataFrame
 
     def relative(self, topics: int | None = None, cells: int | None = None) -> float:
-        r"""Return the generalizability coefficient of numbers of topics and of cells of each.
+        r"""Return the generalizability coefficient for numbers of topics and of cells per topic.
 
         It is the squared correlation of a system's mean with its mean over all possible topics and
-        cells, for differences and orders.
+        cells, and applies to differences and orders of systems.
 
         .. math:: E\rho^2 = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n
             + \sigma^2_e / (n k)}
 
-        The numbers n of topics and k of cells of each are 1 or more; by default the number of
-        topics, and the mean number of their cells.
+        The numbers n of topics and k of cells per topic are 1 or more; the defaults are those of
+        the scores, with the mean number of cells per topic.
         """
         return self._coefficient(topics, cells, absolute=False)
 
     def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
-        r"""Return the index of dependability, for the means themselves.
+        r"""Return the index of dependability, which applies to the means themselves.
 
         .. math:: \Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
             + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
@@ -320,7 +320,7 @@ class Facets(Study):
     def coefficients(
         self, topics: Iterable[int] = TOPICS, cells: Iterable[int] = CELLS
     ) -> pl.DataFrame:
-        """Return both coefficients by numbers of topics and of cells."""
+        """Return both coefficients by numbers of topics and of cells per topic."""
         check_several("topics", topics)
         check_several("cells", cells)
         rows = [(n, k, self.relative(n, k), self.absolute(n, k)) for n, k in product(topics, cells)]

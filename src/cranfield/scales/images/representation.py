@@ -218,7 +218,7 @@ class ListedImage:
         raise NotImplementedError
 
     def listing(self) -> Floats:
-        """Return all values, ascending; only for up to MOST_VALUES."""
+        """Return all values, ascending; requires at most `MOST_VALUES` values."""
         return self.values
 
     def gaps(self) -> Gaps:

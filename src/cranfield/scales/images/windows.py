@@ -65,7 +65,7 @@ class Halves:
     """Values of the last ranks, ascending within each state."""
     head_ends: Ints
     tail_ends: Ints
-    """End of each state among them."""
+    """End of the values of each state, in `heads` and in `tails`."""
     slack: float
     """Error of a difference of floats; 0 where integers are compared."""
     head_runs: Exact
@@ -402,7 +402,7 @@ class Windows:
 
 
 def _count_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
-    """Return marks, counts below them, number of distinct sums, gaps and last of ascending sums."""
+    """Summarise ascending sums: marks, counts below them, number of distinct sums, gaps, last."""
     steps = np.diff(sums)
     # True where a sum differs from the one before it, in rows of a mark each.
     is_new = np.zeros(-(-sums.size // MARK) * MARK, dtype=bool)

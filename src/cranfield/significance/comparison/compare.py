@@ -213,7 +213,7 @@ def compare(
     kind_of_mean = "mean" if model is None else model.of
     weight_notes: list[str] = []
     if adjustment.resamples_topics and model is not None and pairs.by_shard is not None:
-        # A model with gaps weights topics, which samples of topics do not.
+        # With gaps the model weights topics; the mean over resampled topics is unweighted.
         means = pairs.values.mean(axis=0)
         difference = pairs.differences_of(means)
         weight_notes = [EACH_TOPIC] if np.isnan(pairs.by_shard).any() else []

@@ -94,7 +94,7 @@ def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[
 
 
 def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:
-    """Name the groups of each system, `a` to `z`, then `aa`; more than 26 have commas."""
+    """Return each system's letters of groups, `a` to `z`, then `aa`; with commas if over 26."""
     names = [letter(k) for k in range(len(groups))]
     names_of_system: list[list[str]] = [[] for _ in range(systems)]
     for name, group in zip(names, groups, strict=True):
@@ -128,7 +128,7 @@ def shorten_letters(letters: str) -> str:
     if len(names) < 3:
         return letters
     parts: list[str] = []
-    # In a run of neighbours the groups minus the positions are constant.
+    # Consecutive groups have a constant difference of group number and position.
     for _, run in groupby(enumerate(names), lambda item: group_of(item[1]) - item[0]):
         neighbours = [name for _, name in run]
         is_long = len(neighbours) > 2
@@ -150,7 +150,8 @@ class PairComparison:
         Confidence interval of the quantity in `interval_of` of the comparison; NaN where it would
         contradict the decision.
     pvalue
-        The p-value after the correction; one-sided, it is of the order of the comparison.
+        The p-value after the correction; a one-sided one is of the systems in the order of the
+        comparison.
     effect
         The effect size, as the test defines it.
     significant

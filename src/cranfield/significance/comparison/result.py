@@ -256,7 +256,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     scale, measure_scale
         The scale that the test assumes, and the one that the measure declares.
     seed, resamples
-        Of a test that draws random numbers, else None.
+        Seed and number of resamples of a test that draws random numbers, else None.
     options
         All options of the comparison, whether this test uses them or not.
     details, notes

@@ -177,8 +177,8 @@ def simultaneous_interval(
 ) -> Bounds:
     """Return the differences plus and minus the critical value times the error.
 
-    They exclude 0 exactly where the adjusted p-value is at most 1 - level. Of a one-sided test,
-    1 - level counts both sides, and half of it is used.
+    They exclude 0 exactly where the adjusted p-value is at most 1 - level. For a one-sided
+    test 1 - level covers both sides, and half of it is used.
     """
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.

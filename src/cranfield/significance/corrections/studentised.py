@@ -1,6 +1,6 @@
 """Corrections of studentised statistics: Tukey's test, Dunnett's test.
 
-Tukey's and Dunnett's tests ask for P(X / S >= q), where X is a maximum over normal variables and S
+Tukey's and Dunnett's tests require P(X / S >= q), where X is a maximum over normal variables and S
 an independent estimate of their standard deviation with `df` degrees of freedom. Only the tail of X
 differs between them.
 """
@@ -404,7 +404,7 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     """
     model, groups = outcome.of_model, outcome.of_model.means.size
     q = ratio(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
-    # Before the quantile: the last bits of both depend on which is computed first.
+    # Computed before the quantile, as the last bits of both depend on the order of the calls.
     pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))
     half_widths = None
     if model.balanced:

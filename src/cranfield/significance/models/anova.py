@@ -284,7 +284,7 @@ BOUND: dict[str, Any] = ANOVA | {
     "correction": "none",
     "baseline_correction": "none",
 }
-"""Declarations that bounds of tests share."""
+"""Declarations that upper bounds on the rejections of tests share."""
 
 OF_ERROR: dict[str, Any] = {
     "effect": "mean difference by the standard deviation of the error of all systems",

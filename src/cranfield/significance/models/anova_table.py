@@ -185,7 +185,7 @@ class AnovaTable(Result):
         return float(self.df[self.sources.index("Error")])
 
     def with_f(self, source: str, f: float, df_error: float, n_observations: int) -> AnovaTable:
-        """Return the table with another F of a source; NaN for no F."""
+        """Return a copy of the table with another F for a source; NaN removes it."""
         k = self.sources.index(source)
         p, omega2 = p_and_omega2(np.array([f]), self.df[k], df_error, n_observations)
         is_source = np.arange(len(self.sources)) == k

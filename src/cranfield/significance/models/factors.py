@@ -298,7 +298,7 @@ def _standard_error(table: AnovaTable, levels: Sequence[str], n_scores: int) -> 
 def _frames(
     table: AnovaTable, cube: Floats, grid: Mapping[str, Sequence[str]], alpha: float
 ) -> dict[str, pl.DataFrame]:
-    """Return the frame of each table."""
+    """Return the data frame of each table of the result, by name."""
     levels: list[tuple[Any, ...]] = []
     pairs: list[tuple[Any, ...]] = []
     cells: list[tuple[Any, ...]] = []

@@ -121,7 +121,7 @@ class RandomGroups:
         return GroupsFit(mean, variance, df, between, within)
 
     def _estimate_ratio(self, products: Floats) -> float:
-        """Return the ratio of the variances between and within groups of the largest likelihood."""
+        """Return the maximum likelihood ratio of the variances between and within groups."""
         if self.within == 0:
             return np.inf
         if not self.deviations.any():
@@ -255,7 +255,7 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
-    """Return a note that results of fixed topics hold for these only, with F of random topics."""
+    """Return a note that the results hold for these topics only, with the F of random topics."""
     note = (
         "the results of this test hold for these topics only, as its error excludes the variation"
         " of differences between topics"
@@ -426,7 +426,7 @@ class Refits:
         """Draw residuals, shape (topics, systems, shards), for every cell, and fit the model."""
         topics, systems, shards = residuals.shape
         flat = residuals.ravel()
-        # For twice the number of terms, so that differences are exact too.
+        # Exact for twice the number of terms, so that differences of two sums are exact too.
         integers, unit = as_integers(flat, 2 * flat.size)
         squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
         effects = np.empty((systems, options.resamples))

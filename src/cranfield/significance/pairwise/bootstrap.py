@@ -272,7 +272,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
 
 
 OF_INTERVAL = 0
-"""First key of the random streams of intervals; the streams of the test have one key."""
+"""First of the two keys of the random streams of intervals; streams of the test have one key."""
 
 
 @declared_test(
@@ -335,7 +335,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def move_to_front(values: Floats) -> tuple[Floats, Indices]:
-    """Move each system's scores to the front; return them, and the number of each system."""
+    """Move each system's scores to the front; return them, and their number by system."""
     is_missing = np.isnan(values)
     order = np.argsort(is_missing, axis=0, kind="stable")
     return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)

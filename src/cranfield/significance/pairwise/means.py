@@ -45,9 +45,10 @@ def with_exchange_tests(
 ) -> Outcome:
     """Test pairs without any variation by exchanging labels, in place of an infinite t.
 
-    Exchanging the systems of any topic changes the sign of a constant difference, so that one of
-    the 2^n assignments, and two-sided its mirror image, reaches the observed one: p = 2^(1 - n).
-    Without pairing n + m scores are exchanged. Neither needs an estimate of the variance.
+    Exchanging the two systems on a topic changes the sign of its difference. If all differences are
+    equal, only the observed one of the 2^n assignments is as extreme, and in a two-sided test also
+    its mirror image: p = 2^(1 - n). Unpaired tests permute the n + m scores. Neither
+    needs an estimate of the variance.
     """
     if info.family not in DIVIDES_BY_ERROR:
         return outcome

@@ -511,7 +511,7 @@ def _exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options
 
 
 def shift_interval(pairs: Pairs, level: Level) -> Bounds:
-    """Return the interval of the shift: the differences of single scores that are not rejected."""
+    """Return the interval of the location shift, by inverting the rank sum test."""
     low, high = infinite_bounds(len(pairs))
     values = pairs.values
     counts = (~np.isnan(values)).sum(axis=0)

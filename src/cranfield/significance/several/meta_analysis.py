@@ -103,7 +103,7 @@ def common_pairs(
             notes.append(f"{name} lacks {some_of(lacking, 5)}")
     if not has_pair.all():
         n_excluded = counted(int((~has_pair).sum()), "pair")
-        notes.append(f"no collection has both systems of {n_excluded}: excluded")
+        notes.append(f"{n_excluded} excluded: no collection has both systems")
     return CommonPairs(
         names=tuple(scores_of),
         topics=tuple(len(scores.topics) for scores in scores_of.values()),
@@ -143,7 +143,7 @@ class MetaAnalysis(Result):
     tau2_by, errors
         How the variance between collections and the standard error are estimated.
     correction
-        Of p-values, for many pairs.
+        Correction of the p-values for multiple pairs.
     alpha
         Significance level.
     raw_pvalues, adjusted_pvalues
@@ -156,7 +156,7 @@ class MetaAnalysis(Result):
         Prediction interval of the true difference on another such collection, with probability 1 -
         alpha, by pair.
     resamples, seed
-        Of the prediction intervals.
+        Number of samples and seed of the prediction intervals.
     notes
         Notes for the reader.
     """
@@ -306,7 +306,7 @@ def meta_analysis(
         weights alone; or `normal`, that error with the normal distribution, whose Type I errors are
         too frequent with few collections.
     correction
-        For multiple pairs; any correction of p-values: `holm`, `bonferroni`, `bh`, `by`, `none`.
+        Correction for multiple pairs, one of p-values: `holm`, `bonferroni`, `bh`, `by`, `none`.
     alpha
         Significance level.
     missing

@@ -1,6 +1,7 @@
-"""Random-effects meta-analysis of estimates from several places, for many quantities at once.
+"""Random-effects meta-analysis of estimates from several studies, for many quantities at once.
 
-Estimates y and their variances v have shape (rows, places), a row for each quantity. A missing
+Studies, here collections, are called places. Estimates y and their variances v have shape
+(rows, places), a row for each quantity. A missing
 estimate has an infinite v, so that its weight is 0, and a y of 0.
 """
 
@@ -212,4 +213,4 @@ ERRORS: dict[str, Function] = {
     "hartung-knapp-ad-hoc": lambda ratio: np.sqrt(np.maximum(ratio, 1.0)),
     "normal": np.ones_like,
 }
-"""Factor of 1 / sqrt(sum of weights) in the standard error, from the weighted mean square."""
+"""Functions of the weighted mean square: the factor of 1 / sqrt(sum of weights) in the error."""

@@ -96,7 +96,7 @@ def effect_ratio_interval(
         {v_{\Delta'} - 2 r\, c + r^2 v_\Delta} \le t_\nu^2
 
     with the squared standard errors v of both mean improvements and their covariance c. On the same
-    topics they are exact for normal improvements, with one degree of freedom less than topics; on
+    topics they are exact for normal improvements, with n - 1 degrees of freedom for n topics; on
     others c is 0, and the degrees of freedom are Welch's at the estimated ratio. NaN with fewer
     than two topics, or without variation around an original effect of 0. Source: Fieller (1954).
     """

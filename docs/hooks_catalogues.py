@@ -15,7 +15,7 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.campaign.rules.reading import template
-from cranfield.cli.measures import entries
+from cranfield.measures.listing import entries
 
 MARK = re.compile(r"(?m)^<!-- (catalogue|names): ([A-Za-z_-]+) -->$")
 """Where a table is to be inserted."""

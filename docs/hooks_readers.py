@@ -158,8 +158,8 @@ def table(title: str, schema: Schema, guide: str) -> Iterator[str]:
     suffixes = [f"`{end}`" for end, form in FORMAT_OF_SUFFIX.items() if form in schema.formats]
     yield f"Files: {', '.join(suffixes)}."
     if schema.lines is not None:
-        optional = len(schema.lines.names) > schema.lines.least
-        more = f" (at least the first {schema.lines.least})" if optional else ""
+        optional = len(schema.lines.names) > schema.lines.n_required
+        more = f" (at least the first {schema.lines.n_required})" if optional else ""
         yield f"Other files are lines without a header: {', '.join(schema.lines.names)}{more}."
     if schema.tuples is None:
         yield "Not read from rows in memory."

@@ -211,11 +211,13 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 def check_share(name: str, value: Any) -> None:
     """Refuse anything but a number between 0 and 1, both excluded."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
     # Fractions cannot be formatted as other numbers before Python 3.12.
-    is_number = isinstance(value, Real) and not isinstance(value, Rational)
-    if not is_number or not 0 < float(value) < 1:
-        text = str(value) if is_number else repr(value)
-        raise PolicyError(f"{name} must be a number between 0 and 1 (exclusive), got {text}")
+    is_fraction = isinstance(value, Rational) and not isinstance(value, Integral)
+    if not is_number or is_fraction or not 0 < float(value) < 1:
+        kind = "float" if is_fraction else "number"
+        text = str(value) if isinstance(value, float) else repr(value)
+        raise PolicyError(f"{name} must be a {kind} between 0 and 1 (exclusive), got {text}")
 
 
 def check_number(

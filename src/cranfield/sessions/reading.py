@@ -282,7 +282,7 @@ def read_sessions(
         Equal scores are ordered by document, descending, as trec_eval does.
     clicks
         A table of the same kinds with a row for each click: `session`, `query`, `rank`, and perhaps
-        `system`, `start` and `end` (seconds). XML has its own.
+        `system`, `start` (or `time`) and `end` (seconds). XML has its own.
     topics
         The topic of each session: a dict, a table with columns `session` and `topic`, or a file of
         lines of both, as the `sessiontopicmap` of the track. It takes precedence over the log; a

@@ -43,8 +43,8 @@ def _amount(cell: Any) -> float | None:
 
 def _no_amount(cell: Any) -> str:
     amount = None if isinstance(cell, bool) else finite(cell)
-    few = amount is None or amount < 0
-    return f"not a {'number of at least 0' if few else 'number of plausible size'}"
+    limit = "" if amount is None or amount < 0 else f" and at most {LARGEST:g}"
+    return f"not a number of at least 0{limit}"
 
 
 def _importance(cell: Any) -> float | None:

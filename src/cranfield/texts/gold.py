@@ -122,9 +122,9 @@ def warn_missing(
         warn(f"{answers} missing and counted as 0: topic {some_of(places, 5)}", stacklevel=4)
 
 
-def check_name_used(name: str | None, used: bool) -> None:
+def check_name_used(name: str | None, is_used: bool) -> None:
     """Refuse the name of a system where the answers name all their systems."""
-    if name is not None and not used:
+    if name is not None and not is_used:
         raise PolicyError(
             f"name={quoted(name)} cannot be used: the answers have names of systems of their own"
         )

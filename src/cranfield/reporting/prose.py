@@ -338,7 +338,7 @@ def equivalence_of(comparison: PairwiseComparison, margin: float | str) -> Itera
         f"{first} (",
         *between(low, high, places_for(low, high, comparison.places)),
         f"), the two systems are {'' if equivalent else 'not shown to be '}equivalent, and"
-        f" {_name(comparison, 0)[0]} is {'' if worse else 'not shown to be '}non-inferior.",
+        f" {_name(comparison, 0)[0]} is {'' if non_inferior else 'not shown to be '}non-inferior.",
     ]
 
 

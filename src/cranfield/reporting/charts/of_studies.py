@@ -21,7 +21,6 @@ from cranfield.reporting.charts.inputs import first_or
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
-    apart,
     apply_theme,
     by_colour,
     by_look,
@@ -30,6 +29,7 @@ from cranfield.reporting.charts.theme import (
     draw_bands,
     draws,
     map_values,
+    space_out,
     tips,
 )
 
@@ -480,7 +480,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     )
     sizes = [LINE] * ends.height
     unit = (high - low) / HEIGHT
-    places = apart((ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT)) * unit + low
+    places = space_out((ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT)) * unit + low
     labels = ends.with_columns(pl.Series("place", places))
     marks = {name: mark.legend(None) for name, mark in by_colour("measure", study.measures).items()}
     first, last = min(study.cutoffs), max(study.cutoffs)

@@ -1,0 +1,273 @@
+"""Probabilities of relevance: judgments that are a distribution over grades."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.streams import stream_of
+from cranfield.base.text import counted
+from cranfield.collection.files.named_columns import DOC, TOPIC
+from cranfield.collection.qrels import Qrels
+from cranfield.sources.chunks import Origin
+from cranfield.sources.columns import fitted, read_columns, three_columns
+from cranfield.sources.schemas import Column, schema_of_lines
+from cranfield.sources.values import NUMBER, Cells
+from cranfield.tabular import Framed, frame_html
+
+DRAWS_PER_BLOCK = 50
+"""Number of draws of one block of random numbers, so that more draws keep the earlier ones."""
+
+_GRADE_COLUMN = re.compile(r"p(\d{1,9})")
+_ROUNDING = 0.005
+"""Largest deviation of a sum of probabilities from 1 that counts as rounding."""
+
+
+def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
+    columns = three_columns(data, ("topic", "doc", "probability"), "document: probability", source)
+    first = next(iter(columns["probability"]), None)
+    if not isinstance(first, (list, tuple, np.ndarray)):
+        return columns
+    rows = columns.pop("probability")
+    sizes = {len(row) if isinstance(row, (list, tuple, np.ndarray)) else 1 for row in rows}
+    if len(sizes) > 1:
+        raise InputError("documents have different numbers of probabilities", source=source)
+    by_grade = {f"p{k}": list(values) for k, values in enumerate(zip(*rows, strict=True))}
+    return {**columns, **by_grade}
+
+
+PROBABILITIES = replace(
+    schema_of_lines(
+        "table of probabilities of relevance",
+        TOPIC,
+        DOC,
+        Column("probability", NUMBER),
+        mapping=_columns_of_mapping,
+    ),
+    numbered=True,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Probabilities(Framed):
+    """Judgments as probabilities of grades; made by :func:`read_probabilities`.
+
+    Attributes
+    ----------
+    topics
+        The topics' ids, by code, in order of appearance.
+    codes
+        Topic of each judgment, an index into `topics`; shape (judgments,).
+    docs
+        Document id of each judgment.
+    grades
+        The possible grades, 0 or higher, ascending; shape (grades,).
+    values
+        Probability of each grade; shape (judgments, grades), rows sum to 1.
+    origin
+        Where the rows came from, for messages.
+
+    Examples
+    --------
+    >>> from cranfield import read_probabilities
+    >>> read_probabilities({"q1": {"d1": 0.9, "d2": 0.25}}).values.tolist()
+    [[0.1, 0.9], [0.75, 0.25]]
+    """
+
+    topics: tuple[str, ...]
+    codes: Ints
+    docs: pl.Series
+    grades: Ints
+    values: Floats
+    origin: Origin = field(default=Origin("probabilities of relevance"))
+
+    def __post_init__(self) -> None:
+        size = (len(self.docs), self.grades.size)
+        if self.values.shape != size or self.codes.shape != size[:1] or not all(size):
+            raise InputError(
+                f"probabilities must have shape {size}, got {self.values.shape}",
+                source=self.origin.name,
+            )
+        if self.grades[0] < 0 or (np.diff(self.grades) <= 0).any():
+            raise InputError(
+                "grades must be ascending integers >= 0, got"
+                f" {', '.join(map(str, self.grades.tolist()))}",
+                source=self.origin.name,
+            )
+        self._refuse(
+            ~((self.values >= 0) & (self.values <= 1)).all(axis=1),
+            "a probability must be from 0 to 1",
+        )
+        deviations = np.abs(self.values.sum(axis=1) - 1)
+        self._refuse(deviations > _ROUNDING, "the probabilities of all grades must sum to 1")
+        if deviations.max() > 1e-9:
+            documents = counted(int((deviations > 1e-9).sum()), "document")
+            warn(
+                f"{self.origin.name}: the probabilities of the grades of {documents} do not sum to"
+                f" 1 and were rescaled (largest deviation {deviations.max():.2g})",
+                stacklevel=4,
+            )
+        if deviations.max() > 0:
+            sums = self.values.sum(axis=1, keepdims=True)
+            object.__setattr__(self, "values", self.values / sums)
+
+    def _refuse(self, invalid: Bools, reason: str) -> None:
+        if invalid.any():
+            row = int(invalid.argmax())
+            listed = ", ".join(f"{value:g}" for value in self.values[row].tolist())
+            raise self.origin.wrong(
+                f"{reason}, got {listed}", row, self.topics[self.codes[row]], self.docs[row]
+            )
+
+    @cached_property
+    def is_certain(self) -> Bools:
+        """Whether one grade of a judgment has probability 1; shape (judgments,)."""
+        return np.asarray((self.values == 1).any(axis=1))
+
+    @cached_property
+    def _order(self) -> list[Ints]:
+        """The judgments of each topic in order of document ids."""
+        by_doc = self.docs.arg_sort().to_numpy()
+        by_topic = by_doc[np.argsort(self.codes[by_doc], kind="stable")]
+        sizes = np.bincount(self.codes, minlength=len(self.topics))
+        return np.split(by_topic, np.cumsum(sizes)[:-1])
+
+    def draw(self, block: int, seed: int) -> Ints:
+        """Draw grades independently for each document; shape (draws of a block, judgments).
+
+        The random numbers of a topic depend on the seed, the block, the topic's id and the order of
+        its document ids only.
+        """
+        bounds = np.cumsum(self.values[:, :-1], axis=1)
+        levels = np.zeros((DRAWS_PER_BLOCK, len(self)), dtype=np.int64)
+        for topic, rows in zip(self.topics, self._order, strict=True):
+            numbers = stream_of(seed, topic, block).random((DRAWS_PER_BLOCK, rows.size))
+            for level in range(bounds.shape[1]):
+                levels[:, rows] += numbers >= bounds[rows, level]
+        return self.grades[levels]
+
+    def at_least(self, grade: int) -> Floats:
+        """Return the probability of a grade or a higher one; shape (judgments,)."""
+        return np.asarray(self.values[:, self.grades >= grade].sum(axis=1))
+
+    def to_qrels(self, grades: Ints) -> Qrels:
+        """Return judgments with one grade for each document; shape of `grades` (judgments,)."""
+        return Qrels(
+            self.topics,
+            self.codes.astype(np.int32),
+            self.docs,
+            np.asarray(grades, dtype=np.int32),
+            origin=Origin(self.origin.name),
+            columns={"row": np.arange(len(self))},
+        )
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'document')}"
+        return f"Probabilities({size}, grades {', '.join(map(str, self.grades.tolist()))})"
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.to_polars(), repr(self), limit=10)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a data frame: topic, doc, and the probability of each grade, such as p0 and p1."""
+        topics = pl.Series(self.topics, dtype=pl.String).gather(self.codes)
+        by_grade = {f"p{grade}": self.values[:, k] for k, grade in enumerate(self.grades.tolist())}
+        return pl.DataFrame({"topic": topics, "doc": self.docs, **by_grade})
+
+
+def read_probabilities(data: Any) -> Probabilities:
+    """Read judgments that are probabilities of relevance, or of each grade.
+
+    Parameters
+    ----------
+    data
+        A table with the columns `topic`, `doc` and `probability` (of grade 1, the others being 0),
+        or `topic`, `doc`, `p0`, `p1`, `p2`, ... (the probability of each grade): a path, a data
+        frame, or rows. Also lines of text without a header (topic, document, probability), a dict
+        `{topic: {document: probability}}` or `{topic: {document: (p0, p1, ...)}}`; or judgments by
+        :func:`read_qrels`, whose grades are certain.
+
+    Returns
+    -------
+    Probabilities
+        A document that is not listed is unjudged. One with probability 0 is judged and not
+        relevant.
+
+    Raises
+    ------
+    InputError
+        For a probability outside 0 to 1, such as an expected grade; probabilities of the grades
+        of a document that do not sum to 1; a document that occurs twice.
+
+    Warns
+    -----
+    CranfieldWarning
+        If rounded probabilities of grades were rescaled to sum to 1.
+
+    Examples
+    --------
+    >>> read_probabilities([("q1", "d1", 0.9), ("q1", "d2", 0.25)])
+    Probabilities(1 topic, 2 documents, grades 0, 1)
+    >>> read_probabilities({"q1": {"d1": (0.2, 0.3, 0.5)}})
+    Probabilities(1 topic, 1 document, grades 0, 1, 2)
+    """
+    if isinstance(data, Probabilities):
+        return data
+    if isinstance(data, Qrels):
+        return _of_qrels(data)
+    columns = read_columns(data, PROBABILITIES)
+    names = [str(name) for name in columns.names if _GRADE_COLUMN.fullmatch(str(name))]
+    by_grade = sorted(names, key=lambda name: int(name[1:]))
+    schema = PROBABILITIES
+    if by_grade:
+        if Column("probability", NUMBER).named_in([n for n in columns.names if n not in names]):
+            raise InputError(
+                f"has a column of probabilities besides {', '.join(by_grade)}: remove one",
+                source=columns.source,
+            )
+        columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
+        schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
+    table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
+    frame = table.frame
+    numbers = by_grade or ["probability"]
+    table.refuse(
+        ~frame.select(pl.all_horizontal(pl.col(numbers).is_between(0, 1))).to_series(),
+        lambda row: (
+            "a probability must be from 0 to 1, got"
+            f" {next(row[name] for name in numbers if not 0 <= row[name] <= 1):g}; an expected"
+            " grade is not a probability: give the probability of each grade (p0, p1, p2, ...)"
+        ),
+    )
+    table.refuse(
+        frame.select("topic", "doc").is_duplicated(),
+        lambda row: f"document {quoted(row['doc'])} occurs more than once in a topic",
+    )
+    values = frame.select(numbers).to_numpy()
+    grades = np.array([int(name[1:]) for name in by_grade] or [0, 1], dtype=np.int64)
+    if not by_grade:
+        values = np.concatenate([1 - values, values], axis=1)
+    topics = frame["topic"].unique(maintain_order=True)
+    codes = frame["topic"].replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
+    origin = Origin(columns.source)
+    return Probabilities(tuple(topics), codes.to_numpy(), frame["doc"], grades, values, origin)
+
+
+def _of_qrels(qrels: Qrels) -> Probabilities:
+    """Return the probabilities of certain grades; those below 0 are not relevant."""
+    judgments = qrels.flat()
+    levels = np.maximum(judgments.grades, 0).astype(np.int64)
+    grades = np.unique(np.concatenate([[0, 1], levels]))
+    values = (levels[:, None] == grades).astype(np.float64)
+    codes = judgments.codes.astype(np.int64)
+    return Probabilities(judgments.topics, codes, judgments.docs, grades, values, judgments.origin)

@@ -57,17 +57,18 @@ def test_objects() -> None:
         ({"q": {"a": (0.5, 0.3)}}, "must sum to 1, got 0.5, 0.3.*document 'a'"),
         ({"q": {"a": (0.5, 0.5), "b": (1, 0, 0)}}, "different numbers of probabilities"),
         ([("q", "a", 0.5), ("q", "a", 0.5)], "'a' occurs more than once in a topic"),
-        (pl.DataFrame({"topic": ["q"], "doc": ["a"], "p0": [1.0], "probability": [0.5]}), "besides p0"),
+        ([{"topic": "q", "doc": "a", "p0": 1, "probability": 0.5}], "besides p0"),
         ({}, "is empty"),
     ],
-)  # fmt: skip
+)
 def test_refusals(data: Any, message: str) -> None:
     with pytest.raises(cf.InputError, match=message):
         cf.read_probabilities(data)
 
 
 def test_errors_name_the_line(tmp_path: Path) -> None:
-    for name, text in (("p.csv", "topic,doc,probability\nq,a,0.5\nq,b,1.5\n"), ("p.txt", "q a 0\n\nq b 1.5\n")):  # fmt: skip
+    texts = {"p.csv": "topic,doc,probability\nq,a,0.5\nq,b,1.5\n", "p.txt": "q a 0\n\nq b 1.5\n"}
+    for name, text in texts.items():
         (tmp_path / name).write_text(text)
         with pytest.raises(cf.InputError, match=rf"{name}:3: .*got 1.5"):
             cf.read_probabilities(tmp_path / name)

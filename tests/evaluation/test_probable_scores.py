@@ -44,19 +44,19 @@ def test_simulated_values_are_within_their_error() -> None:
     assert row["draws"] == 20_000
 
 
-GRADED = ("P(rel=2)@3", "DCG(gains='exponential')@4", "gP@3", "RBP(rel=2)", "RR(rel=2)", "ERR@4")
-GRADED += ("Success(rel=2)@2", "FirstRank@3", "iRBU", "AP(rel=2)", "AP(rel=2, denominator='min')@2")
-GRADED += ("R(rel=2)@2", "RelP@2", "F@3", "RR@1", "ERR@1", "AP(judged_only=True)", "SDCG@3")
+GRADED = (
+    *("P(rel=2)@3", "DCG(gains='exponential')@4", "gP@3", "RBP(rel=2)", "RR(rel=2)", "ERR@4"),
+    *("Success(rel=2)@2", "FirstRank@3", "iRBU", "AP(rel=2)", "AP(rel=2, denominator='min')@2"),
+    *("R(rel=2)@2", "RelP@2", "F@3", "RR@1", "ERR@1", "AP(judged_only=True)", "SDCG@3"),
+)
 BINARY = ("nDCG", "nDCG@2", "nDCG(ideal='full')@2", "NCG@3", "nDCG(discount='1+log2(rank)')")
+OF_GRADES = {"a": (0.5, 0.3, 0.2), "b": (0.1, 0, 0.9), "c": (0.6, 0.4, 0), "z": (0.2, 0.3, 0.5)}
+OF_RELEVANCE = {"a": (0.5, 0.5), "b": (0.1, 0.9), "c": (1, 0), "d": (0.7, 0.3), "z": (0.2, 0.8)}
 
 
 @pytest.mark.parametrize(
-    ("measures", "probabilities"),
-    [
-        (GRADED, {"a": (0.5, 0.3, 0.2), "b": (0.1, 0, 0.9), "c": (0.6, 0.4, 0), "z": (0.2, 0.3, 0.5)}),
-        (BINARY, {"a": (0.5, 0.5), "b": (0.1, 0.9), "c": (1, 0), "d": (0.7, 0.3), "z": (0.2, 0.8)}),
-    ],
-)  # fmt: skip
+    ("measures", "probabilities"), [(GRADED, OF_GRADES), (BINARY, OF_RELEVANCE)]
+)
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "condensed"])
 def test_exact_moments_are_those_of_all_outcomes(
     measures: tuple[str, ...], probabilities: dict[str, tuple[float, ...]], unjudged: Any
@@ -147,7 +147,10 @@ def test_intervals_add_the_variances_of_topics_and_of_labels() -> None:
 def test_the_variance_is_that_of_a_bootstrap_with_redrawn_labels() -> None:
     rng = np.random.default_rng(5)
     chances = rng.beta(0.5, 1, (40, 10))
-    probabilities = {f"q{t}": {f"d{d}": p for d, p in enumerate(row)} for t, row in enumerate(chances)}  # fmt: skip
+    probabilities = {
+        f"q{topic}": {f"d{k}": chance for k, chance in enumerate(row)}
+        for topic, row in enumerate(chances)
+    }
     run = {topic: {doc: -k for k, doc in enumerate(docs)} for topic, docs in probabilities.items()}
     row = cf.evaluate_probabilities(run, probabilities, "P@10").rows.row(0, named=True)
     topics = rng.integers(40, size=(4000, 40))

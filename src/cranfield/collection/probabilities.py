@@ -103,7 +103,7 @@ class Probabilities(Framed):
                 source=self.origin.name,
             )
         self._refuse(
-            ~((self.values >= 0) & (self.values <= 1)).all(axis=1),
+            np.asarray(~((self.values >= 0) & (self.values <= 1)).all(axis=1)),
             "a probability must be from 0 to 1",
         )
         deviations = np.abs(self.values.sum(axis=1) - 1)

@@ -319,8 +319,7 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
 def _gains_of_one(measure: Measure, judged: JudgedRuns, deepest: int, grade: int) -> Floats:
     """Score rankings whose only relevant document is at each rank; shape (ranks,)."""
     ranks = np.arange(1, deepest + 1)[None]
-    one = np.array([grade])
-    return score_rankings(measure, judged, ranks, np.full_like(ranks, grade), one)
+    return score_rankings(measure, judged, ranks, np.full_like(ranks, grade), np.array([grade]))
 
 
 def _divisors(measure: Measure, judged: JudgedRuns, largest: int, grade: int) -> Floats:
@@ -330,7 +329,7 @@ def _divisors(measure: Measure, judged: JudgedRuns, largest: int, grade: int) ->
         score_rankings(measure, judged, rank, grades, np.full(size, grade))[0]
         for size in range(1, largest + 1)
     ]
-    return scores[0] / np.array(scores)
+    return np.asarray(scores[0] / np.array(scores))
 
 
 def _sums(chance: Floats, rank: Ints, at_rank: Floats, is_precision: bool) -> tuple[Floats, Floats]:

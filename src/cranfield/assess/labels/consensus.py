@@ -17,6 +17,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, che
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
+from cranfield.collection.probabilities import Probabilities
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
@@ -156,6 +157,27 @@ class Consensus(Result):
             If all pairs tie and are dropped.
         """
         return self._judgments(self.level >= 0, self.labels.grades[self.level])
+
+    @property
+    def probabilities(self) -> Probabilities:
+        """The probabilities of `posterior`, for :func:`cranfield.evaluate_probabilities`.
+
+        Examples
+        --------
+        >>> from cranfield.assess import majority, read_labels
+        >>> annotations = {"ann": {"q": {"d": 1}}, "bob": {"q": {"d": 0}}, "eve": {"q": {"d": 1}}}
+        >>> majority(read_labels(annotations)).probabilities.to_polars().row(0)
+        ('q', 'd', 0.333..., 0.666...)
+        """
+        labels = self.labels
+        return Probabilities(
+            labels.topics,
+            labels.topic_of.astype(np.int64),
+            labels.docs,
+            labels.grades.astype(np.int64),
+            self.posterior.clip(0.0, 1.0),
+            Origin(f"{self.method} of {labels.origin.name}"),
+        )
 
     def expected(self) -> Floats:
         """Return the expected grade of each pair; shape (pairs,)."""

@@ -176,16 +176,16 @@ def test_topics_of_the_policy() -> None:
 def test_notes_name_the_assumptions_and_topics_without_relevant_documents() -> None:
     notes = cf.evaluate_probabilities(RUN, {"q": {"d1": 0.5, "x": 0.5}}, "Rprec", draws=10).notes
     assert any("calibrated" in note and "independent" in note for note in notes)
-    assert any("Rprec: estimated from 10 draws of judgments, seed 0" in note for note in notes)
+    assert any("Rprec: estimated from 10 draws, seed 0" in note for note in notes)
     assert any("1 topic may have no relevant document" in note and "0.25" in note for note in notes)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"measures": "GMAP"}, "GMAP is not an arithmetic mean"),
-        ({"measures": "NumRelRet"}, "not an arithmetic mean"),
-        ({"measures": "AWRF@5"}, "requires groups"),
+        ({"measures": "GMAP"}, "GMAP has no expected score here"),
+        ({"measures": "NumRelRet"}, "must be an arithmetic mean"),
+        ({"measures": "AWRF@5"}, "require no other data"),
         ({"ties": "expected"}, "ties='expected' cannot be combined"),
         ({"topics_with_grade": 1}, "topics_with_grade cannot be combined"),
         ({"lengths": {"a": 2}}, "lengths cannot be combined"),

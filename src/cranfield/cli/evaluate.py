@@ -174,24 +174,15 @@ def _evaluate_probabilities(
     refuse_given(_OF_GRADES, "cannot be combined with --as expected, as QRELS has no grades")
     reading = Reading.of(judging)
     if any(not name.startswith("run.") for name in reading.columns or ()):
-        raise PolicyError(
-            "--columns with --as expected names columns of runs only: run.doc=..., got"
-            f" {', '.join(reading.columns or ())}"
-        )
-    options = omit_reading(judging)
+        raise PolicyError("--columns with --as expected names columns of runs only: run.doc=...")
+    options = {**omit_reading(judging), **expecting, "by_topic": by_topic}
     measures = requested_measures(source.measures, options.pop("rel"), options["compat"])
     probabilities = cf.read_probabilities(source.qrels)
     runs = reading.runs(source.qrels, source.runs)
-    del options["aspects"]
+    options["aspects"] = options["aspects"] or None
     with progress_of(runs) as progress:
         return cf.evaluate_probabilities(
-            runs,
-            probabilities,
-            measures,
-            by_topic=by_topic,
-            progress=progress,
-            **expecting,
-            **options,
+            runs, probabilities, measures, progress=progress, **options
         )
 
 

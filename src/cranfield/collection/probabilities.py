@@ -17,11 +17,11 @@ from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.qrels import Qrels
-from cranfield.sources.chunks import Origin
+from cranfield.sources.chunks import LineMap, Origin
 from cranfield.sources.columns import fitted, read_columns, three_columns
 from cranfield.sources.schemas import Column, schema_of_lines
 from cranfield.sources.values import NUMBER, Cells
-from cranfield.tabular import Framed, frame_html
+from cranfield.tabular import Framed
 
 DRAWS_PER_BLOCK = 50
 """Number of draws of one block of random numbers, so that more draws keep the earlier ones."""
@@ -33,15 +33,14 @@ _ROUNDING = 0.005
 
 def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
     columns = three_columns(data, ("topic", "doc", "probability"), "document: probability", source)
-    first = next(iter(columns["probability"]), None)
-    if not isinstance(first, (list, tuple, np.ndarray)):
+    if not any(isinstance(values, (list, tuple)) for values in columns["probability"]):
         return columns
-    rows = columns.pop("probability")
-    sizes = {len(row) if isinstance(row, (list, tuple, np.ndarray)) else 1 for row in rows}
-    if len(sizes) > 1:
-        raise InputError("documents have different numbers of probabilities", source=source)
-    by_grade = {f"p{k}": list(values) for k, values in enumerate(zip(*rows, strict=True))}
-    return {**columns, **by_grade}
+    try:
+        by_grade = zip(*columns.pop("probability"), strict=True)
+        return columns | {f"p{k}": list(values) for k, values in enumerate(by_grade)}
+    except (TypeError, ValueError):
+        reason = "documents have different numbers of probabilities"
+        raise InputError(reason, source=source) from None
 
 
 PROBABILITIES = replace(
@@ -62,10 +61,8 @@ class Probabilities(Framed):
 
     Attributes
     ----------
-    topics
-        The topics' ids, by code, in order of appearance.
-    codes
-        Topic of each judgment, an index into `topics`; shape (judgments,).
+    topics, codes
+        Ids of the topics, and the topic of each judgment as an index into them.
     docs
         Document id of each judgment.
     grades
@@ -73,13 +70,7 @@ class Probabilities(Framed):
     values
         Probability of each grade; shape (judgments, grades), rows sum to 1.
     origin
-        Where the rows came from, for messages.
-
-    Examples
-    --------
-    >>> from cranfield import read_probabilities
-    >>> read_probabilities({"q1": {"d1": 0.9, "d2": 0.25}}).values.tolist()
-    [[0.1, 0.9], [0.75, 0.25]]
+        Source of the rows, for messages.
     """
 
     topics: tuple[str, ...]
@@ -90,24 +81,22 @@ class Probabilities(Framed):
     origin: Origin = field(default=Origin("probabilities of relevance"))
 
     def __post_init__(self) -> None:
-        size = (len(self.docs), self.grades.size)
-        if self.values.shape != size or self.codes.shape != size[:1] or not all(size):
-            raise InputError(
-                f"probabilities must have shape {size}, got {self.values.shape}",
-                source=self.origin.name,
-            )
         if self.grades[0] < 0 or (np.diff(self.grades) <= 0).any():
-            raise InputError(
-                "grades must be ascending integers >= 0, got"
-                f" {', '.join(map(str, self.grades.tolist()))}",
-                source=self.origin.name,
-            )
-        self._refuse(
-            np.asarray(~((self.values >= 0) & (self.values <= 1)).all(axis=1)),
-            "a probability must be from 0 to 1",
-        )
-        deviations = np.abs(self.values.sum(axis=1) - 1)
-        self._refuse(deviations > _ROUNDING, "the probabilities of all grades must sum to 1")
+            listed = ", ".join(map(str, self.grades.tolist()))
+            reason = f"grades must be ascending integers >= 0, got {listed}"
+            raise InputError(reason, source=self.origin.name)
+        outside = ~((self.values >= 0) & (self.values <= 1))
+        if outside.any():
+            row = int(outside.any(axis=1).argmax())
+            value = self.values[row][outside[row]][-1]
+            advice = "expected grades are no probabilities: give those of each grade (p0, p1, ...)"
+            self._refuse(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
+        sums = self.values.sum(axis=1, keepdims=True)
+        deviations = np.abs(sums[:, 0] - 1)
+        if deviations.max() > _ROUNDING:
+            row = int((deviations > _ROUNDING).argmax())
+            reason = "the probabilities of all grades of a document must sum to 1"
+            self._refuse(row, f"{reason}, got {sums[row, 0]:g}")
         if deviations.max() > 1e-9:
             documents = counted(int((deviations > 1e-9).sum()), "document")
             warn(
@@ -115,40 +104,27 @@ class Probabilities(Framed):
                 f" 1 and were rescaled (largest deviation {deviations.max():.2g})",
                 stacklevel=4,
             )
-        if deviations.max() > 0:
-            sums = self.values.sum(axis=1, keepdims=True)
+        if deviations.any():
             object.__setattr__(self, "values", self.values / sums)
 
-    def _refuse(self, invalid: Bools, reason: str) -> None:
-        if invalid.any():
-            row = int(invalid.argmax())
-            listed = ", ".join(f"{value:g}" for value in self.values[row].tolist())
-            raise self.origin.wrong(
-                f"{reason}, got {listed}", row, self.topics[self.codes[row]], self.docs[row]
-            )
+    def _refuse(self, row: int, reason: str) -> None:
+        raise self.origin.wrong(reason, row, self.topics[self.codes[row]], self.docs[row])
 
     @cached_property
     def is_certain(self) -> Bools:
         """Whether one grade of a judgment has probability 1; shape (judgments,)."""
         return np.asarray((self.values == 1).any(axis=1))
 
-    @cached_property
-    def _order(self) -> list[Ints]:
-        """The judgments of each topic in order of document ids."""
-        by_doc = self.docs.arg_sort().to_numpy()
-        by_topic = by_doc[np.argsort(self.codes[by_doc], kind="stable")]
-        sizes = np.bincount(self.codes, minlength=len(self.topics))
-        return np.split(by_topic, np.cumsum(sizes)[:-1])
-
     def draw(self, block: int, seed: int) -> Ints:
-        """Draw grades independently for each document; shape (draws of a block, judgments).
+        """Draw independent grades; shape (draws of a block, judgments).
 
-        The random numbers of a topic depend on the seed, the block, the topic's id and the order of
-        its document ids only.
+        Those of a topic depend on the seed, the block, and the ids of the topic and its documents.
         """
         bounds = np.cumsum(self.values[:, :-1], axis=1)
         levels = np.zeros((DRAWS_PER_BLOCK, len(self)), dtype=np.int64)
-        for topic, rows in zip(self.topics, self._order, strict=True):
+        by_doc = self.docs.arg_sort().to_numpy()
+        for code, topic in enumerate(self.topics):
+            rows = by_doc[self.codes[by_doc] == code]
             numbers = stream_of(seed, topic, block).random((DRAWS_PER_BLOCK, rows.size))
             for level in range(bounds.shape[1]):
                 levels[:, rows] += numbers >= bounds[rows, level]
@@ -156,18 +132,13 @@ class Probabilities(Framed):
 
     def at_least(self, grade: int) -> Floats:
         """Return the probability of a grade or a higher one; shape (judgments,)."""
-        return np.asarray(self.values[:, self.grades >= grade].sum(axis=1))
+        return np.asarray(self.values[:, self.grades >= grade].sum(axis=1).clip(0.0, 1.0))
 
     def to_qrels(self, grades: Ints) -> Qrels:
         """Return judgments with one grade for each document; shape of `grades` (judgments,)."""
-        return Qrels(
-            self.topics,
-            self.codes.astype(np.int32),
-            self.docs,
-            np.asarray(grades, dtype=np.int32),
-            origin=Origin(self.origin.name),
-            columns={"row": np.arange(len(self))},
-        )
+        codes, rows = self.codes.astype(np.int32), {"row": np.arange(len(self))}
+        numbers = grades.astype(np.int32)
+        return Qrels(self.topics, codes, self.docs, numbers, origin=self.origin, columns=rows)
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -175,9 +146,6 @@ class Probabilities(Framed):
     def __repr__(self) -> str:
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'document')}"
         return f"Probabilities({size}, grades {', '.join(map(str, self.grades.tolist()))})"
-
-    def _repr_html_(self) -> str:
-        return frame_html(self.to_polars(), repr(self), limit=10)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a data frame: topic, doc, and the probability of each grade, such as p0 and p1."""
@@ -192,11 +160,10 @@ def read_probabilities(data: Any) -> Probabilities:
     Parameters
     ----------
     data
-        A table with the columns `topic`, `doc` and `probability` (of grade 1, the others being 0),
-        or `topic`, `doc`, `p0`, `p1`, `p2`, ... (the probability of each grade): a path, a data
-        frame, or rows. Also lines of text without a header (topic, document, probability), a dict
-        `{topic: {document: probability}}` or `{topic: {document: (p0, p1, ...)}}`; or judgments by
-        :func:`read_qrels`, whose grades are certain.
+        A path, a data frame or rows, with the columns `topic`, `doc` and `probability` (of
+        relevance), or `topic`, `doc`, `p0`, `p1`, `p2`, ... (of each grade); text without a header
+        (topic, document, probability); a dict `{topic: {document: probability}}` or
+        `{topic: {document: (p0, p1, ...)}}`; or :class:`Qrels`, whose grades are certain.
 
     Returns
     -------
@@ -232,23 +199,13 @@ def read_probabilities(data: Any) -> Probabilities:
     schema = PROBABILITIES
     if by_grade:
         if Column("probability", NUMBER).named_in([n for n in columns.names if n not in names]):
-            raise InputError(
-                f"has a column of probabilities besides {', '.join(by_grade)}: remove one",
-                source=columns.source,
-            )
+            reason = f"has a column of probabilities besides {', '.join(by_grade)}"
+            raise InputError(reason, source=columns.source)
         columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
         schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
     table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
     frame = table.frame
     numbers = by_grade or ["probability"]
-    table.refuse(
-        ~frame.select(pl.all_horizontal(pl.col(numbers).is_between(0, 1))).to_series(),
-        lambda row: (
-            "a probability must be from 0 to 1, got"
-            f" {next(row[name] for name in numbers if not 0 <= row[name] <= 1):g}; an expected"
-            " grade is not a probability: give the probability of each grade (p0, p1, p2, ...)"
-        ),
-    )
     table.refuse(
         frame.select("topic", "doc").is_duplicated(),
         lambda row: f"document {quoted(row['doc'])} occurs more than once in a topic",
@@ -259,7 +216,7 @@ def read_probabilities(data: Any) -> Probabilities:
         values = np.concatenate([1 - values, values], axis=1)
     topics = frame["topic"].unique(maintain_order=True)
     codes = frame["topic"].replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
-    origin = Origin(columns.source)
+    origin = Origin(columns.source, LineMap.of(columns.lines))
     return Probabilities(tuple(topics), codes.to_numpy(), frame["doc"], grades, values, origin)
 
 

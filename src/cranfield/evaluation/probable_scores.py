@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.special import ndtri, stdtrit
 
-from cranfield.base.arrays import Bools, Floats
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.base.kinds import Flag, Share, Whole, check_arguments, check_keywords
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.probabilities import read_probabilities
-from cranfield.evaluation.relevance_moments import Moments, ProbableRuns, moments, simulate
+from cranfield.evaluation.relevance_moments import ProbableRuns, exact_moments, simulate
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
@@ -27,7 +27,7 @@ MAX_DRAWS = 1_000_000
 _REFUSED = ("lengths", "groups", "intents", "aspects", "grades", "topics_with_grade")
 """Options of judging that require the grades, or other data on the documents, of each draw."""
 
-_NOTED_PROBABILITY = 0.05
+NOTED_PROBABILITY = 0.05
 """Probability that a topic has no relevant document above which there is a note."""
 
 
@@ -41,14 +41,8 @@ class ExpectedScores(TableResult):
         By measure, the expected scores by topic, for :func:`cranfield.compare`.
     variances
         By measure, the variance of the score over judgments; shape (topics, systems).
-    draws
-        Number of draws of judgments, of the measures without an exact expectation.
-    seed
-        Seed of the draws.
-    confidence
-        Confidence level of the intervals.
-    fixed_topics
-        Whether intervals are for the true judgments of these topics only.
+    seed, confidence, fixed_topics
+        Options of :func:`evaluate_probabilities`.
     notes
         Assumptions, and the coverage of runs by judgments.
     """
@@ -73,7 +67,6 @@ class ExpectedScores(TableResult):
 
     scores: Mapping[str, Scores]
     variances: Mapping[str, Floats]
-    draws: int
     seed: int
     confidence: float
     fixed_topics: bool
@@ -126,22 +119,21 @@ def evaluate_probabilities(
     runs
         In any form that :func:`cranfield.read_runs` reads.
     probabilities
-        In any form that :func:`read_probabilities` reads; or from labels of a crowd, as
-        `Consensus.probabilities`.
+        In any form that :func:`read_probabilities` reads, or `probabilities` of a
+        :class:`~cranfield.assess.Consensus`.
     measures
-        Measures or their text forms.
+        Measures or their text forms; arithmetic means over topics.
     draws
-        Number of draws of judgments for measures without an exact expectation.
+        Number of draws of judgments, for measures without an exact expectation.
     seed
-        Seed of the draws; those of a topic depend on no other topic.
+        Seed of the draws.
     confidence
         Confidence level of the intervals.
     fixed_topics
         Whether intervals are for the true mean of these topics only, with the uncertainty of
         judgments alone. By default topics are a sample too.
     by_topic
-        Whether to return the expected scores of each topic instead of means; their intervals are
-        not computed.
+        Whether to return the expected scores of each topic instead of means with intervals.
     options
         As for :func:`cranfield.judge`, except for `ties="expected"`, `topics_with_grade`, `grades`,
         `lengths`, `groups`, `intents` and `aspects`.
@@ -153,167 +145,121 @@ def evaluate_probabilities(
 
     Raises
     ------
-    InputError
-        For a probability outside 0 to 1, and other input that cannot be read.
-    MeasureError
-        For a measure that is not an arithmetic mean over topics, or requires other data than
-        judgments.
+    InputError, MeasureError
+        For a probability outside 0 to 1; for a measure that is not an arithmetic mean over topics,
+        or requires other data than judgments.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> run = {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"b": 2, "a": 1}}
     >>> probabilities = {"q1": {"a": 0.9, "b": 0.4, "c": 0.7}, "q2": {"a": 0.5, "b": 0.2}}
-    >>> expected = cf.evaluate_probabilities(run, probabilities, ["P@1", "RR", "AP"])
-    >>> expected.scores["P@1"].values[:, 0].tolist()
-    [0.9, 0.2]
-    >>> expected.scores["RR"].values[:, 0].round(4).tolist()
-    [0.9433, 0.4]
-    >>> print(cf.evaluate_probabilities(run, probabilities, "AP", by_topic=True))
-    Expected scores over judgments: 2 topics, 1 system
-    ...
-    topic  system  measure  expected  label error  simulation error  draws
-    q1     run     AP         0.8430       0.2117            0.0000      0
-    q2     run     AP         0.4000       0.4359            0.0000      0
+    >>> expected = cf.evaluate_probabilities(run, probabilities, ["P@1", "AP"])
+    >>> expected
+    ExpectedScores(Expected scores over judgments: 2 topics, 1 system)
+    >>> [scores.values[:, 0].round(4).tolist() for scores in expected.scores.values()]
+    [[0.9, 0.2], [0.8733, 0.4]]
     """
     check_keywords(evaluate_probabilities, options, judge)
     check_arguments(evaluate_probabilities, {k: v for k, v in locals().items() if k != "options"})
-    for name in _REFUSED:
-        if options.get(name) is not None:
-            raise PolicyError(f"{name} cannot be combined with probabilities of relevance")
-    if options.get("ties") == "expected":
-        raise PolicyError("ties='expected' cannot be combined with probabilities of relevance")
+    refused = [name for name in _REFUSED if options.get(name) is not None]
+    refused += ["ties='expected'"] if options.get("ties") == "expected" else []
+    if refused:
+        raise PolicyError(f"{refused[0]} cannot be combined with probabilities of relevance")
     parsed = parse_measures(measures, compat=options.get("compat"))
     for measure in parsed:
-        _check_measure(measure)
+        if measure.info.aggregate != "mean" or measure.info.inputs:
+            raise MeasureError(
+                f"{measure} has no expected score here: it must be an arithmetic mean over topics"
+                " and require no other data than judgments"
+            )
     distribution = read_probabilities(probabilities)
     highest = np.full(len(distribution), distribution.grades[-1])
     judged = judge(runs, distribution.to_qrels(highest), **options)
-    probable = ProbableRuns(judged, distribution)
-    by_measure = _moments_of(probable, parsed, draws, seed)
-    scores = {}
-    variances = {}
-    for measure, values in zip(parsed, by_measure, strict=True):
-        scores[measure.label] = Scores(
-            np.where(judged.scored, values.mean, np.nan),
+    runs_with_probabilities = ProbableRuns(judged, distribution)
+    scores, variances, frames = {}, {}, []
+    by_measure = _moments_of(runs_with_probabilities, parsed, draws, seed)
+    for measure, (mean, variance, number) in zip(parsed, by_measure, strict=True):
+        name = measure.label
+        scores[name] = Scores(
+            np.where(judged.scored, mean, np.nan),
             judged.topics,
             judged.systems,
-            f"expected {measure.label}",
-            settings=judged.settings_for(measure) | {"draws": values.draws, "seed": seed},
+            f"expected {name}",
+            settings=judged.settings_for(measure) | {"draws": number, "seed": seed},
             lower_is_better=measure.info.lower_is_better,
             has_direction=True,
         )
-        variances[measure.label] = np.where(judged.scored, values.variance, np.nan)
-    frames = []
-    for (name, table), values in zip(scores.items(), by_measure, strict=True):
-        rows = (
-            _topic_rows(table, variances[name], values.draws)
+        variances[name] = np.where(judged.scored, variance, np.nan)
+        columns = (
+            _topic_columns(scores[name], variances[name], number)
             if by_topic
-            else _mean_rows(table, variances[name], values.draws, confidence, fixed_topics)
+            else {"system": judged.systems}
+            | mean_intervals(scores[name].values, variances[name], number, confidence, fixed_topics)
         )
-        frames.append(rows.with_columns(measure=pl.lit(name)))
-    joined = pl.concat(frames)
-    names = [name for name in ExpectedScores.columns if name in joined.columns]
-    notes = (
-        *judged.coverage.notes,
-        *_notes(probable, scores, by_measure, seed),
-        *([] if by_topic else [_about_intervals(confidence, fixed_topics)]),
-    )
+        frames.append(pl.DataFrame({**columns, "measure": name, "draws": number}))
+    rows = pl.concat(frames).fill_nan(None)
+    notes = [*judged.coverage.notes, *_notes(runs_with_probabilities)]
+    if sampled := [m.label for m, (*_, n) in zip(parsed, by_measure, strict=True) if n]:
+        notes.append(f"{some_of(sampled, 5)}: estimated from {draws:,} draws, seed {seed}")
+    if not by_topic:
+        population = "" if fixed_topics else ", or of the topics that they are a sample of"
+        notes.append(
+            f"low, high: {100 * confidence:g}% intervals of the mean by true judgments of these"
+            f" topics{population}"
+        )
     return ExpectedScores(
-        joined.fill_nan(None).select(names),
+        rows.select(name for name in ExpectedScores.columns if name in rows.columns),
         scores,
         variances,
-        draws,
         seed,
         confidence,
         fixed_topics,
-        notes,
+        tuple(notes),
     )
-
-
-def _check_measure(measure: Measure) -> None:
-    if measure.info.aggregate != "mean":
-        raise MeasureError(
-            f"{measure} is not an arithmetic mean over topics, which expected scores require"
-        )
-    if measure.info.inputs:
-        raise MeasureError(
-            f"{measure} requires {', '.join(measure.info.inputs)}, which cannot be combined with"
-            " probabilities of relevance"
-        )
 
 
 def _moments_of(
     runs: ProbableRuns, measures: list[Measure], draws: int, seed: int
-) -> list[Moments]:
-    """Return the moments of each measure; simulated ones use the same draws."""
-    exact = {measure: moments(runs, measure) for measure in measures}
+) -> list[tuple[Floats, Floats, int]]:
+    """Return mean, variance and number of draws of each measure; all use the same draws."""
+    exact = {measure: exact_moments(runs, measure) for measure in measures}
     sampled = [measure for measure, values in exact.items() if values is None]
     estimates = simulate(runs, sampled, draws, seed) if sampled else []
     simulated = dict(zip(sampled, estimates, strict=True))
-    distribution = runs.probabilities
     # Of certain judgments the usual score is returned to the last bit.
+    distribution = runs.probabilities
     certain = np.ones((len(runs.judged.topics), 1), dtype=bool)
     certain[runs.judged.judgments.topic[~distribution.is_certain[runs.row]]] = False
-    if not certain.any():
-        return [exact[measure] or simulated[measure] for measure in measures]
     usual = runs.with_grades(distribution.grades[distribution.values.argmax(axis=1)])
-    return [
-        replace(
-            values,
-            mean=np.where(certain, measure.score(usual), values.mean),
-            variance=np.where(certain, 0.0, values.variance),
-        )
-        for measure in measures
-        for values in [exact[measure] or simulated[measure]]
-    ]
+    moments = []
+    for measure in measures:
+        mean, variance = exact[measure] or simulated[measure]
+        mean = np.where(certain, measure.score(usual), mean) if certain.any() else mean
+        number = draws if measure in simulated else 0
+        moments.append((mean, np.where(certain, 0.0, variance), number))
+    return moments
 
 
-def _topic_rows(scores: Scores, variance: Floats, draws: int) -> pl.DataFrame:
+def _topic_columns(scores: Scores, variance: Floats, draws: int) -> dict[str, Any]:
     n_topics, n_systems = scores.values.shape
-    deviation = np.sqrt(variance)
-    return pl.DataFrame(
-        {
-            "topic": np.repeat(scores.topics, n_systems),
-            "system": np.tile(scores.systems, n_topics),
-            "expected": scores.values.ravel(),
-            "label error": deviation.ravel(),
-            "simulation error": (deviation / np.sqrt(draws) if draws else 0 * deviation).ravel(),
-            "draws": draws,
-        }
-    )
-
-
-def _mean_rows(
-    scores: Scores, variance: Floats, draws: int, confidence: float, fixed_topics: bool
-) -> pl.DataFrame:
-    """Return means over the topics with a score, their errors and confidence intervals."""
-    means = mean_intervals(scores.values, variance, draws, confidence, fixed_topics)
-    return pl.DataFrame(
-        {"system": pl.Series(scores.systems, dtype=pl.String), **means}
-    ).with_columns(draws=pl.lit(draws))
+    deviation = np.sqrt(variance).ravel()
+    return {
+        "topic": np.repeat(scores.topics, n_systems),
+        "system": np.tile(scores.systems, n_topics),
+        "expected": scores.values.ravel(),
+        "label error": deviation,
+        "simulation error": deviation / np.sqrt(draws) if draws else 0 * deviation,
+    }
 
 
 def mean_intervals(
     expected: Floats, variance: Floats, draws: int, confidence: float, fixed_topics: bool
 ) -> dict[str, Floats]:
-    """Return means of expected scores, their errors and bounds; each of shape (systems,).
+    """Return means over topics, their errors and bounds; each of shape (systems,).
 
-    Parameters
-    ----------
-    expected, variance
-        Mean and variance of the scores over judgments; shape (topics, systems), NaN for no score.
-    draws
-        Number of draws that they were estimated from; 0 if they are exact.
-    confidence, fixed_topics
-        As for :func:`evaluate_probabilities`.
-
-    Examples
-    --------
-    >>> expected, variance = np.array([[0.9], [0.2]]), np.array([[0.09], [0.16]])
-    >>> bounds = mean_intervals(expected, variance, 0, 0.95, fixed_topics=True)
-    >>> [round(float(values[0]), 4) for values in bounds.values()]
-    [0.55, 0.35, 0.25, 0.0, 0.06, 1.04]
+    `expected` and `variance` have shape (topics, systems), NaN for no score; they were estimated
+    from `draws` judgments, 0 if they are exact. See :func:`evaluate_probabilities`.
     """
     is_scored = ~np.isnan(expected)
     n_topics = is_scored.sum(axis=0)
@@ -325,51 +271,33 @@ def mean_intervals(
         label_variance = np.nansum(variance, axis=0) / n_topics**2
     simulation = label_variance / draws if draws else np.zeros_like(label_variance)
     if fixed_topics:
-        error = np.sqrt(label_variance + simulation)
-        quantile: Any = float(ndtri((1 + confidence) / 2))
+        half_width = ndtri((1 + confidence) / 2) * np.sqrt(label_variance + simulation)
     else:
-        error = np.sqrt(topic_variance + label_variance)
         quantile = stdtrit(np.maximum(n_topics - 1, 1), (1 + confidence) / 2)
+        half_width = quantile * np.sqrt(topic_variance + label_variance)
     return {
         "expected": mean,
         "topic error": np.sqrt(topic_variance),
         "label error": np.sqrt(label_variance),
         "simulation error": np.sqrt(simulation),
-        "low": mean - quantile * error,
-        "high": mean + quantile * error,
+        "low": mean - half_width,
+        "high": mean + half_width,
     }
 
 
-def _about_intervals(confidence: float, fixed_topics: bool) -> str:
-    level = f"{100 * confidence:g}%"
-    if fixed_topics:
-        return f"low, high: {level} intervals of the mean by true judgments of these topics"
-    return (
-        f"low, high: {level} t intervals of the mean by true judgments, of these topics or of the"
-        " topics that they are a sample of"
-    )
-
-
-def _notes(
-    runs: ProbableRuns, scores: Mapping[str, Scores], by_measure: list[Moments], seed: int
-) -> Iterator[str]:
+def _notes(runs: ProbableRuns) -> Iterator[str]:
     yield (
         "probabilities are taken as calibrated, and documents as independent; errors that all"
         " probabilities share are not in any interval"
     )
-    sampled = [name for name, m in zip(scores, by_measure, strict=True) if m.draws]
-    if sampled:
-        draws = max(values.draws for values in by_measure)
-        yield f"{some_of(sampled, 5)}: estimated from {draws:,} draws of judgments, seed {seed}"
     topics = runs.judged.topics
     nothing = np.ones(len(topics))
     relevance = runs.probabilities.at_least(1)[runs.row]
     np.multiply.at(nothing, runs.judged.judgments.topic, 1 - relevance)
-    is_noted: Bools = nothing > _NOTED_PROBABILITY
-    if is_noted.any():
+    if (count := int((nothing > NOTED_PROBABILITY).sum())) > 0:
         worst = int(nothing.argmax())
         yield (
-            f"{counted(int(is_noted.sum()), 'topic')} may have no relevant document with a"
-            f" probability above {_NOTED_PROBABILITY:g} ({nothing[worst]:.2g} for"
-            f" {quoted(topics[worst])}); measures such as AP are 0 there"
+            f"{counted(count, 'topic')} may have no relevant document with a probability above"
+            f" {NOTED_PROBABILITY:g} ({nothing[worst]:.2g} for {quoted(topics[worst])}); measures"
+            " such as AP are 0 there"
         )

@@ -1,7 +1,4 @@
-"""Mean and variance of scores over judgments that are drawn from probabilities of relevance.
-
-The grades of different documents are independent. Documents without a probability are unjudged.
-"""
+"""Mean and variance of scores over judgments that are drawn from probabilities of relevance."""
 
 from __future__ import annotations
 
@@ -16,31 +13,24 @@ from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities
 from cranfield.measures.base import Measure
 
-RATIOS = ("AP", "R", "RelP", "F", "nDCG", "NCG")
+STOPS = ("RR", "Success", "FirstRank", "ERR", "iRBU")
+"""Measures that are the worth of the rank where a user stops, whatever else is judged."""
+
+RATIOS = ("AP", "R", "RelP", "F")
 """Measures that are a sum over relevant documents, divided by a function of their number."""
 
-GRADED_RATIOS = ("nDCG", "NCG")
-"""Those of them that are such a ratio only if all relevant documents have the same grade."""
+BINARY_RATIOS = ("nDCG", "NCG")
+"""Measures that are such a ratio if all relevant documents have the same grade."""
 
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Mean and variance of scores over judgments; shape (topics, systems).
-
-    draws: number of draws, 0 if mean and variance are exact.
-    """
-
-    mean: Floats
-    variance: Floats
-    draws: int = 0
+Moments = tuple[Floats, Floats]
+"""Mean and variance of the scores over judgments; each of shape (topics, systems)."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProbableRuns:
-    """Judged runs whose grades are drawn: every listed document has the highest possible grade.
+    """Runs judged by the highest grade of every listed document, and the probabilities of grades.
 
-    judged: the runs. probabilities: of the judgments. row: the row of `probabilities` of each
-        judgment of the runs; shape (judgments,).
+    The judgments of the runs have a column `row`: their row of the probabilities.
     """
 
     judged: JudgedRuns
@@ -48,48 +38,44 @@ class ProbableRuns:
 
     @property
     def row(self) -> Ints:
+        """Row of the probabilities of each judgment of the runs."""
         return np.asarray(self.judged.judgments.columns["row"])
 
     def with_grades(self, grades: Ints) -> JudgedRuns:
         """Return the runs judged by these grades; shape (rows of the probabilities,)."""
-        judgments, documents = self.judged.judgments, self.judged.documents
+        judgments, rows = self.judged.judgments, self.judged.documents
         grade = grades[self.row]
         order = np.argsort((judgments.topic << 32) - grade, kind="stable")
+        topic, scale = judgments.topic[order], (judgments.judged_from, judgments.max_grade)
         return replace(
             self.judged,
-            documents=Rows(
-                documents.cell, documents.rank, grade[documents.judgment], documents.shape
-            ),
-            judgments=Judgments(
-                judgments.topics,
-                judgments.topic[order],
-                grade[order],
-                judgments.judged_from,
-                judgments.max_grade,
-            ),
+            documents=Rows(rows.cell, rows.rank, grade[rows.judgment], rows.shape),
+            judgments=Judgments(judgments.topics, topic, grade[order], *scale),
             ties=NO_TIES,
             views={},
         )
 
     def cut_off(self, measure: Measure) -> tuple[Measure, Rows, Ints]:
-        """Return the measure on a list that is condensed and cut off, its rows, and their row."""
-        view = measure.cut_off(self.judged)
-        rows = view.documents
+        """Return the measure of a list condensed and cut off, its documents, and their row."""
+        rows = measure.cut_off(self.judged).documents
         return measure(judged_only=False), rows, self.row[rows.judgment]
 
 
-def moments(runs: ProbableRuns, measure: Measure) -> Moments | None:
+def exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | None:
     """Return the exact moments of a measure; None if they have to be simulated."""
-    if measure.info.inputs:
-        return None
     plain = measure(judged_only=False)
+    if getattr(plain, "max_grade", None) == "topic":
+        return None
     if plain.linear:
         return _linear_moments(runs, measure)
-    if plain.info.expectation == "stop" and not _depends_on_others(plain, runs):
+    if plain.name in STOPS:
         return _stop_moments(runs, measure)
-    if plain.name in RATIOS and (plain.name not in GRADED_RATIOS or _is_binary(plain, runs)):
-        return _ratio_moments(runs, measure)
-    return None
+    grades = runs.probabilities.grades
+    lowest, rank = grades[None, :1], np.ones((1, 1), dtype=np.int64)
+    is_ratio = plain.name in RATIOS
+    if plain.name in BINARY_RATIOS and grades.size == 2:
+        is_ratio = not score_rankings(plain, runs.judged, rank, lowest, grades).any()
+    return _ratio_moments(runs, measure) if is_ratio else None
 
 
 def simulate(
@@ -98,8 +84,7 @@ def simulate(
     """Estimate the moments of measures from the scores of drawn judgments."""
     # Deviations from the first draw avoid the cancellation of sums of squares.
     origins: list[Floats] = []
-    sums = [np.zeros(runs.judged.shape) for _ in measures]
-    squares = [np.zeros(runs.judged.shape) for _ in measures]
+    sums, squares = ([np.zeros(runs.judged.shape) for _ in measures] for _ in range(2))
     for start in range(0, draws, DRAWS_PER_BLOCK):
         block = runs.probabilities.draw(start // DRAWS_PER_BLOCK, seed)
         for grades in block[: draws - start]:
@@ -110,11 +95,7 @@ def simulate(
                 sums[k] += values - origin
                 squares[k] += (values - origin) ** 2
     return [
-        Moments(
-            origin + total / draws,
-            np.maximum(square - total**2 / draws, 0.0) / (draws - 1),
-            draws,
-        )
+        (origin + total / draws, np.maximum(square - total**2 / draws, 0.0) / (draws - 1))
         for origin, total, square in zip(origins, sums, squares, strict=True)
     ]
 
@@ -132,30 +113,19 @@ def contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints)
 def score_rankings(
     measure: Measure, judged: JudgedRuns, ranks: Ints, grades: Ints, judgments: Ints
 ) -> Floats:
-    """Score rankings of a few documents on one topic; shape (rankings,).
+    """Score rankings of a few documents on one topic, by the policies of runs; shape (rankings,).
 
-    Parameters
-    ----------
-    measure, judged
-        The measure, and the runs whose policies and scale of grades apply.
-    ranks, grades
-        Rank and grade of the documents of each ranking; shape (documents, rankings). Documents at
-        rank 0 are not retrieved.
-    judgments
-        The grades of the judgments of the topic, in any order.
+    ranks, grades: ascending ranks of documents, and their grades; shape (documents, rankings).
+        judgments: the grades of all judgments of the topic.
     """
-    count = ranks.shape[1]
-    shape = (1, count)
-    document, ranking = np.nonzero(ranks.T > 0)[::-1]
-    # In order of the ranking and of the rank.
-    order = np.lexsort((ranks[document, ranking], ranking))
-    document, ranking = document[order], ranking[order]
+    shape = (1, ranks.shape[1])
+    cell = np.repeat(np.arange(shape[1]), len(ranks))
     small = replace(
         judged,
         topics=("small",),
-        systems=tuple(map(str, range(count))),
-        documents=Rows(ranking, ranks[document, ranking], grades[document, ranking], shape),
-        retrieved=np.full(shape, max(1, int(ranks.max(initial=1)))),
+        systems=tuple(map(str, range(shape[1]))),
+        documents=Rows(cell, ranks.T.ravel(), grades.T.ravel(), shape),
+        retrieved=np.full(shape, int(ranks.max(initial=1))),
         judgments=replace(
             judged.judgments,
             topics=1,
@@ -174,186 +144,125 @@ def score_rankings(
 def _linear_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     """Return the moments of a sum over documents: those of its terms are added."""
     plain, rows, row = runs.cut_off(measure)
-    probabilities = runs.probabilities
-    gains = np.stack(
-        [
-            contributions(plain, runs.judged, rows.rank, np.full(rows.rank.size, grade))
-            for grade in probabilities.grades.tolist()
-        ],
-        axis=1,
-    )
-    weights = probabilities.values[row]
-    mean = (weights * gains).sum(axis=1)
-    variance = (weights * (gains - mean[:, None]) ** 2).sum(axis=1)
-    return Moments(rows.total(mean), rows.total(variance))
-
-
-def _depends_on_others(measure: Measure, runs: ProbableRuns) -> bool:
-    """Return True if the score of a ranking changes with the grades of documents outside of it."""
-    grades = runs.probabilities.grades
-    ranks = np.ones((1, grades.size), dtype=np.int64)
-    alone = [
-        score_rankings(measure, runs.judged, ranks[:, :1], grades[None, [k]], grades[[k]])[0]
-        for k in range(grades.size)
+    gains = [
+        contributions(plain, runs.judged, rows.rank, np.full(rows.rank.size, grade))
+        for grade in runs.probabilities.grades.tolist()
     ]
-    many = np.repeat(grades, 3)
-    return not np.array_equal(
-        alone, score_rankings(measure, runs.judged, ranks, grades[None], many)
-    )
+    by_grade, weights = np.stack(gains, axis=1), runs.probabilities.values[row]
+    mean = (weights * by_grade).sum(axis=1)
+    variance = (weights * (by_grade - mean[:, None]) ** 2).sum(axis=1)
+    return rows.total(mean), rows.total(variance)
 
 
 def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     r"""Return the moments of the worth of the rank where a user stops.
 
     With the stopping probability :math:`s_k` of a rank and its worth :math:`w_k`, the score from
-    rank k on is :math:`T_k = w_k s_k + (1 - s_k) T_{k+1}`, where both are independent. So the first
-    two moments of T follow from those of s, from the last rank up.
+    rank k on is :math:`T_k = w_k s_k + (1 - s_k) T_{k+1}`, where s and T are independent. So the
+    first two moments of T follow from those of s, from the last rank up.
     """
     plain, rows, row = runs.cut_off(measure)
     judged, grades = runs.judged, runs.probabilities.grades
     deepest = int(rows.rank.max(initial=1))
-    ranks = np.arange(1, deepest + 1)
-    nothing = np.zeros((1, 1), dtype=np.int64)
-    empty = score_rankings(plain, judged, nothing, nothing, grades)[0]
-    gains = np.stack(
-        [
-            score_rankings(plain, judged, ranks[None], np.full((1, deepest), grade), grades) - empty
-            for grade in grades.tolist()
-        ]
-    )
-    stopping = np.zeros(grades.size)
-    if deepest > 1:
-        first = np.repeat([[1], [2]], grades.size, axis=1)
-        pairs = score_rankings(plain, judged, first, np.stack([grades, grades]), grades) - empty
-        # A second document of the same grade adds its gain times the probability of reaching it.
-        reached = np.ones(grades.size)
-        np.divide(pairs - gains[:, 0], gains[:, 1], out=reached, where=gains[:, 1] != 0)
-        stopping = (1.0 - reached).clip(0.0, 1.0)
-    if not stopping.any():
-        # Only one rank counts.
-        highest = np.abs(gains[:, 0]).max()
-        stopping = np.abs(gains[:, 0]) / highest if highest else stopping
+    none = np.zeros((0, 1), dtype=np.int64)
+    empty = score_rankings(plain, judged, none, none, grades)[0]
+    ranks, grade = (table.ravel() for table in np.meshgrid(range(1, deepest + 1), grades))
+    alone = score_rankings(plain, judged, ranks[None], grade[None], grades) - empty
+    gains = alone.reshape(grades.size, deepest)
+    two = np.repeat([[1], [2]], grades.size, axis=1)
+    both = score_rankings(plain, judged, two, np.stack([grades, grades]), grades) - empty
+    # A second document of the same grade adds its gain times the probability of reaching it.
+    reached = np.ones(grades.size)
+    second_gain = gains[:, min(deepest, 2) - 1]
+    np.divide(both - gains[:, 0], second_gain, out=reached, where=second_gain != 0)
+    stopping = (1.0 - reached).clip(0.0, 1.0)
+    if deepest == 1:
+        # The scale of probability and worth is arbitrary.
+        stopping = np.abs(gains[:, 0]) / max(np.abs(gains).max(), 1e-300)
     best = int(stopping.argmax())
-    worth = gains[best] / stopping[best] if stopping[best] else np.zeros(deepest)
+    worth = gains[best] / (stopping[best] or 1.0)
     weights = runs.probabilities.values[row]
-    by_row = weights @ stopping, weights @ stopping**2
     n_topics, n_systems = judged.shape
     mean, second = np.zeros(judged.shape), np.zeros(judged.shape)
-    starts = np.append(rows.starts, rows.cell.size)
-    topics = np.arange(n_topics)
-    for topic in topics:
-        stop, stop_squared = (np.zeros((n_systems, deepest + 1)) for _ in by_row)
-        for system in range(n_systems):
-            cell = system * n_topics + topic
-            selected = slice(starts[cell], starts[cell + 1])
-            stop[system, rows.rank[selected]] = by_row[0][selected]
-            stop_squared[system, rows.rank[selected]] = by_row[1][selected]
-        score, square = np.zeros(n_systems), np.zeros(n_systems)
-        for rank in np.flatnonzero(stop.any(axis=0))[::-1]:
-            s, s2, w = stop[:, rank], stop_squared[:, rank], worth[rank - 1]
+    for topic in range(n_topics):
+        selected = rows.topic == topic
+        place = rows.cell[selected] // n_topics, rows.rank[selected] - 1
+        first_moment, second_moment = np.zeros((2, n_systems, deepest))
+        first_moment[place] = weights[selected] @ stopping
+        second_moment[place] = weights[selected] @ stopping**2
+        score, square = np.zeros((2, n_systems))
+        for k in np.flatnonzero(first_moment.any(axis=0))[::-1]:
+            s, s2, w = first_moment[:, k], second_moment[:, k], worth[k]
             square = w**2 * s2 + 2 * w * (s - s2) * score + (1 - 2 * s + s2) * square
             score = w * s + (1 - s) * score
         mean[topic], second[topic] = score, square
-    return Moments(empty + mean, np.maximum(second - mean**2, 0.0))
-
-
-def _is_binary(measure: Measure, runs: ProbableRuns) -> bool:
-    """Return True if there are two grades, and the lower one has no gain."""
-    grades = runs.probabilities.grades
-    if grades.size != 2:
-        return False
-    ranks = np.ones((1, 1), dtype=np.int64)
-    return not score_rankings(measure, runs.judged, ranks, grades[None, :1], grades).any()
+    return empty + mean, np.maximum(second - mean**2, 0.0)
 
 
 def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     r"""Return the moments of a sum over relevant documents, divided by a function of their number.
 
-    The documents of a topic are taken one by one, the retrieved ones first, in order of rank. For
-    each number b of relevant documents so far, the recursion holds the probability of b, and the
-    first two moments of the sum S restricted to b. A relevant document at rank k adds w(k), or
-    (b + 1) / k for AP. After the last document b is the number R of all relevant documents, and
+    A relevant document at rank k adds w(k), and for AP :math:`b\,w(k)`, where b counts the relevant
+    documents down to k. With the number R of all relevant documents, retrieved or not,
 
     .. math:: E[S / N(R)] = \sum_R E[S; R] / N(R)
     """
     plain, rows, row = runs.cut_off(measure)
     judged, probabilities = runs.judged, runs.probabilities
-    relevance = probabilities.at_least(max(getattr(plain, "rel", 1), 0))
-    if plain.name in GRADED_RATIOS:
-        relevance = probabilities.values[:, -1]
-    highest = int(probabilities.grades[-1])
+    level = getattr(plain, "rel", probabilities.grades[-1])
+    relevance = probabilities.at_least(level)
     n_topics, n_systems = judged.shape
     mean, second = np.zeros(judged.shape), np.zeros(judged.shape)
-    topic_of = judged.judgments.topic
-    counted = relevance[runs.row] > 0
-    if not counted.any():
-        return Moments(mean, second)
-    largest = max(1, int(np.bincount(topic_of[counted], minlength=1).max(initial=1)))
     deepest = int(rows.rank.max(initial=1))
-    at_rank = np.append(0.0, _gains_of_one(plain, judged, deepest, highest))
-    divisors = _divisors(plain, judged, largest, highest)
-    is_precision = plain.name == "AP"
-    starts = np.append(rows.starts, rows.cell.size)
-    row_of = runs.row
+    rank, one = np.arange(1, deepest + 1)[None], np.array([max(level, 1)])
+    gains = score_rankings(plain, judged, rank, np.full_like(rank, one[0]), one)
+    # Documents that are not retrieved have a rank without gain.
+    gains = np.append(gains, 0.0)
+    inverse_divisors = [0.0, 1.0]
     for topic in range(n_topics):
-        listed = row_of[(topic_of == topic) & counted]
-        if not listed.size:
-            continue
-        chance = np.zeros((n_systems, listed.size))
-        rank = np.zeros((n_systems, listed.size), dtype=np.int64)
-        for system in range(n_systems):
-            cell = system * n_topics + topic
-            retrieved = row[starts[cell] : starts[cell + 1]]
-            ranks = rows.rank[starts[cell] : starts[cell + 1]][relevance[retrieved] > 0]
-            retrieved = retrieved[relevance[retrieved] > 0]
-            missed = np.setdiff1d(listed, retrieved)
-            chance[system] = relevance[np.concatenate([retrieved, missed])]
-            rank[system, : ranks.size] = ranks
-        total, square = _sums(chance, rank, at_rank, is_precision)
-        inverse = np.append(0.0, 1.0 / divisors[: listed.size])
-        mean[topic] = total @ inverse
-        second[topic] = square @ inverse**2
-    return Moments(mean, np.maximum(second - mean**2, 0.0))
+        listed = np.sort(runs.row[judged.judgments.topic == topic])
+        listed = listed[relevance[listed] > 0]
+        selected = (rows.topic == topic) & (relevance[row] > 0)
+        ranks = np.full((n_systems, listed.size), deepest + 1)
+        place = rows.cell[selected] // n_topics, np.searchsorted(listed, row[selected])
+        ranks[place] = rows.rank[selected]
+        order = ranks.argsort(axis=1, kind="stable")
+        ordered = np.take_along_axis(ranks, order, axis=1)
+        sums = _sums(relevance[listed][order], gains[ordered - 1], plain.name == "AP")
+        while len(inverse_divisors) < sums.shape[2]:
+            relevant = np.full(len(inverse_divisors), one[0])
+            score = score_rankings(plain, judged, rank[:, :1], one[None], relevant)[0]
+            inverse_divisors.append(score / gains[0])
+        inverse = np.array(inverse_divisors[: sums.shape[2]])
+        mean[topic], second[topic] = sums[0] @ inverse, sums[1] @ inverse**2
+    return mean, np.maximum(second - mean**2, 0.0)
 
 
-def _gains_of_one(measure: Measure, judged: JudgedRuns, deepest: int, grade: int) -> Floats:
-    """Score rankings whose only relevant document is at each rank; shape (ranks,)."""
-    ranks = np.arange(1, deepest + 1)[None]
-    return score_rankings(measure, judged, ranks, np.full_like(ranks, grade), np.array([grade]))
+def _sums(chance: Floats, gain: Floats, is_precision: bool) -> Floats:
+    """Return E[S; R] and E[S^2; R], by R; shape (2, systems, numbers of relevant documents).
 
-
-def _divisors(measure: Measure, judged: JudgedRuns, largest: int, grade: int) -> Floats:
-    """Return N(R) / N(1) for R = 1, 2, ..., by a ranking with a relevant document at rank 1."""
-    rank, grades = np.ones((1, 1), dtype=np.int64), np.full((1, 1), grade)
-    scores = [
-        score_rankings(measure, judged, rank, grades, np.full(size, grade))[0]
-        for size in range(1, largest + 1)
-    ]
-    return np.asarray(scores[0] / np.array(scores))
-
-
-def _sums(chance: Floats, rank: Ints, at_rank: Floats, is_precision: bool) -> tuple[Floats, Floats]:
-    """Return E[S; b] and E[S^2; b] after the last document; shape (systems, documents + 1).
-
-    chance, rank: probability of relevance and rank of each document, rank 0 if it is not retrieved;
-        shape (systems, documents).
+    chance, gain: probability of relevance of each document, and what it adds to S if it is
+        relevant, in order of rank; shape (systems, documents). is_precision: whether it adds its
+        gain times the number of relevant documents so far.
     """
     n_systems, n_documents = chance.shape
-    size = (n_systems, n_documents + 1)
-    probability, total, square = np.zeros(size), np.zeros(size), np.zeros(size)
-    probability[:, 0] = 1.0
+    # By Bernstein's inequality R is larger with a probability below 1e-18.
+    expected, variance = chance[:1].sum(), (chance[:1] * (1 - chance[:1])).sum()
+    largest = min(n_documents, int(expected + 14 + np.sqrt(191 + 83 * variance)))
+    # Probability of b relevant documents so far, and the moments of S restricted to b.
+    p, s, s2 = np.zeros((3, n_systems, largest + 1))
+    p[:, 0] = 1.0
     for k in range(n_documents):
-        relevant = chance[:, [k]]
-        gain = at_rank[rank[:, [k]]]
+        below, above = slice(0, min(k + 1, largest)), slice(1, min(k + 1, largest) + 1)
+        relevant, added = chance[:, [k]], gain[:, [k]]
         if is_precision:
-            gain = gain * np.arange(1.0, k + 2)
-        # Columns 0 to k: the number of relevant documents among the first k.
-        before = slice(0, k + 1)
-        p, s, s2 = probability[:, before], total[:, before], square[:, before]
-        hit_p = relevant * p
-        hit_s = relevant * (s + gain * p)
-        hit_s2 = relevant * (s2 + 2 * gain * s + gain**2 * p)
-        for table, hit in ((probability, hit_p), (total, hit_s), (square, hit_s2)):
-            table[:, before] *= 1 - relevant
-            table[:, 1 : k + 2] += hit
-    return total, square
+            added = added * np.arange(1.0, above.stop)
+        hits = [
+            relevant * p[:, below],
+            relevant * (s[:, below] + added * p[:, below]),
+            relevant * (s2[:, below] + added * (2 * s[:, below] + added * p[:, below])),
+        ]
+        for table, hit in zip((p, s, s2), hits, strict=True):
+            table[:] *= 1 - relevant
+            table[:, above] += hit
+    return np.stack([s, s2])

@@ -160,24 +160,11 @@ class Consensus(Result):
 
     @property
     def probabilities(self) -> Probabilities:
-        """The probabilities of `posterior`, for :func:`cranfield.evaluate_probabilities`.
-
-        Examples
-        --------
-        >>> from cranfield.assess import majority, read_labels
-        >>> annotations = {"ann": {"q": {"d": 1}}, "bob": {"q": {"d": 0}}, "eve": {"q": {"d": 1}}}
-        >>> majority(read_labels(annotations)).probabilities.to_polars().row(0)
-        ('q', 'd', 0.333..., 0.666...)
-        """
-        labels = self.labels
-        return Probabilities(
-            labels.topics,
-            labels.topic_of.astype(np.int64),
-            labels.docs,
-            labels.grades.astype(np.int64),
-            self.posterior.clip(0.0, 1.0),
-            Origin(f"{self.method} of {labels.origin.name}"),
-        )
+        """The probabilities of `posterior`, for :func:`cranfield.evaluate_probabilities`."""
+        labels, origin = self.labels, Origin(f"{self.method} of {self.labels.origin.name}")
+        values = self.posterior.clip(0.0, 1.0)
+        pairs = labels.topics, labels.topic_of.astype(np.int64), labels.docs
+        return Probabilities(*pairs, labels.grades.astype(np.int64), values, origin)
 
     def expected(self) -> Floats:
         """Return the expected grade of each pair; shape (pairs,)."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cranfield as cf
+from tests.cli.running import ended_with
 
 REFERENCE = {
     # Enumeration of all 64 outcomes of six documents: expectation and variance.
@@ -197,3 +200,61 @@ def test_refusals(arguments: dict[str, Any], message: str) -> None:
     options = {"measures": "AP"} | arguments
     with pytest.raises(cf.CranfieldError, match=message):
         cf.evaluate_probabilities(RUN, {"q": PROBABILITIES}, **options)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("topic,doc,probability\nq,a,0.9\nq,b,0.4\nr,a,0.2\n")
+    (tmp_path / "a.run").write_text("q Q0 b 1 2 a\nq Q0 a 2 1 a\nr Q0 a 1 1 a\n")
+    evaluate = ("evaluate", "p.csv", "a.run", "-m", "RR", "--as", "expected")
+    status, out, error = ended_with(tmp_path, *evaluate, "-q", "--format", "csv")
+    # By hand: RR of q is 1, 1/2 or 0 with probability .4, .54 and .06; of r, 1 or 0.
+    rows = [line.split(",") for line in out.splitlines()]
+    assert status == 0
+    assert rows[0][3:] == ["expected", "label error", "simulation error", "draws"]
+    assert [row[:3] for row in rows[1:]] == [["q", "a", "RR"], ["r", "a", "RR"]]
+    values = np.array([row[3:] for row in rows[1:]], dtype=float)
+    deviation = np.sqrt(0.4 + 0.54 / 4 - 0.67**2)
+    np.testing.assert_allclose(values, [[0.67, deviation, 0, 0], [0.2, 0.4, 0, 0]], rtol=1e-12)
+    assert "taken as calibrated" in error
+    status, out, _ = ended_with(tmp_path, *evaluate)
+    assert "0.4350" in out and "95% intervals of the mean by true judgments" in out
+    (tmp_path / "fixed.yml").write_text("fixed-topics: true\nconfidence: 0.9\n")
+    status, out, _ = ended_with(tmp_path, *evaluate, "--settings", "fixed.yml")
+    assert status == 0 and "90% intervals of the mean by true judgments of these topics" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("q.txt", "--as", "expected"), "q.txt:1: "),
+        (("q.txt",), "q.txt:1: grade '0.5' is not an integer .*cranfield evaluate --as expected"),
+        (("p.csv", "--as", "expected", "--subtopics"), "--subtopics cannot be combined with --as"),
+        (("p.csv", "--as", "expected", "--coverage"), "--coverage cannot be combined with --as"),
+        (("p.csv", "--as", "expected", "--format", "trec"), "cannot be combined with --format"),
+        (("p.csv", "--as", "expected", "--ties", "expected"), "--ties expected cannot be"),
+        (("p.csv", "--as", "expected", "--columns", "doc=x"), "--columns with --as expected"),
+        (("bad.csv", "--as", "expected"), "bad.csv:2: .*from 0 to 1, got 3; expected grades"),
+    ],
+)
+def test_refusals_of_the_command(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    (tmp_path / "p.csv").write_text("topic,doc,probability\nq,a,0.9\n")
+    (tmp_path / "bad.csv").write_text("topic,doc,probability\nq,a,3\n")
+    (tmp_path / "q.txt").write_text("q 0 a 0.5\n")
+    (tmp_path / "a.run").write_text("q Q0 a 1 2 a\n")
+    status, out, error = ended_with(tmp_path, "evaluate", words[0], "a.run", *words[1:])
+    assert (status, out) == (2, "")
+    assert re.search(message, error), error
+
+
+def test_probabilities_of_crowd_models(tmp_path: Path) -> None:
+    rows = [("q", "a", w, g) for w, g in (("x", 1), ("y", 0), ("z", 1))] + [("q", "b", "x", 0)]
+    lines = "".join(f"{','.join(map(str, row))}\n" for row in rows)
+    (tmp_path / "crowd.csv").write_text("topic,doc,worker,grade\n" + lines)
+    consensus = cf.assess.majority(cf.assess.read_labels(str(tmp_path / "crowd.csv")))
+    scores = cf.evaluate_probabilities({"q": {"a": 1.0}}, consensus.probabilities, "P@1").scores
+    assert scores["P@1"].values[0, 0] == pytest.approx(2 / 3)
+    words = ("labels", "crowd.csv", "--table", "probabilities", "--format", "csv")
+    status, out, _ = ended_with(tmp_path, *words, "-o", "p.csv")
+    assert (status, out) == (0, "")
+    again = cf.read_probabilities(tmp_path / "p.csv")
+    np.testing.assert_array_equal(again.values, consensus.probabilities.values)

@@ -89,7 +89,7 @@ class Probabilities(Framed):
         if outside.any():
             row = int(outside.any(axis=1).argmax())
             value = self.values[row][outside[row]][-1]
-            advice = "expected grades are no probabilities: give those of each grade (p0, p1, ...)"
+            advice = "expected grades are not probabilities: give those of each grade (p0, p1, ...)"
             self._refuse(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
         sums = self.values.sum(axis=1, keepdims=True)
         deviations = np.abs(sums[:, 0] - 1)

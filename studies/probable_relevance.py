@@ -8,9 +8,9 @@ from these probabilities again and again. Prints, in Markdown, the proportion of
 n topics that contain the true mean:
 
 - fixed: by `fixed_topics`, of these topics, which are drawn without replacement;
-- these, all 50: by default, of these topics, and of all 50;
-- population: by default, the expected mean, of topics drawn with replacement; true: the same by t
-  intervals from the true judgments of these topics;
+- these: by default, of these topics;
+- population: by default, of all 50 topics, from which the topics are drawn with replacement; true:
+  the same by t intervals from the true judgments;
 - half: t intervals of judgments that are relevant from a probability of .5, of these topics;
 - width: mean width by default, relative to t intervals from the true judgments.
 """
@@ -71,8 +71,8 @@ def main() -> None:
     qrels = cf.read_qrels(str(options.folder / "qrels.trec8.adhoc.txt.gz"))
     every = cf.read_runs(str(options.folder / "runs" / "*.run.xz"))
     runs = [every[k] for k in range(0, len(every), 10)]
-    print("| labels | measure | n | fixed | these | all 50 | population | true | half | width |")
-    print("|" + " --- |" * 10, flush=True)
+    print("| labels | measure | n | fixed | these | population | true | half | width |")
+    print("|" + " --- |" * 9, flush=True)
     for shape in SHAPES:
         table = cf.read_probabilities(probabilities(qrels, shape))
         expected = cf.evaluate_probabilities(runs, table, MEASURES, draws=500)
@@ -84,7 +84,7 @@ def main() -> None:
             mean, variance = expected.scores[name].values, expected.variances[name]
             none, half = np.zeros_like(mean), cf.parse_measure(name).score(thresholded)
             for size in SIZES:
-                counts = np.zeros(8)
+                counts = np.zeros(7)
                 for sample, scores in enumerate(truth):
                     rng = stream(SEED, 2, size, sample)
                     selected = rng.permutation(len(mean))[:size]
@@ -100,9 +100,8 @@ def main() -> None:
                     counts += [
                         covers(fixed, here).mean(),
                         covers(both, here).mean(),
-                        covers(both, true.mean(axis=0)).mean(),
-                        covers(again, mean.mean(axis=0)).mean(),
-                        covers(true_again, mean.mean(axis=0)).mean(),
+                        covers(again, true.mean(axis=0)).mean(),
+                        covers(true_again, true.mean(axis=0)).mean(),
                         covers(by_half, here).mean(),
                         (both["high"] - both["low"]).mean(),
                         (people["high"] - people["low"]).mean(),

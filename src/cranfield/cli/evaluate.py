@@ -70,8 +70,8 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
 _OF_RESULTS = ("table", "csv", "json", "latex", "markdown", "html")
 """Formats of views other than the scores."""
 
-_OF_GRADES = ("subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
-"""Options of judgments with grades."""
+_OF_GRADES = ("coverage", "subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
+"""Options that require judgments with grades."""
 
 _OF_EXPECTED = ("draws", "seed", "confidence", "fixed_topics")
 
@@ -140,7 +140,6 @@ def evaluate(
     if source.qrels is None or not source.runs:
         raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
     if view == "expected":
-        refuse_given(("coverage",), "cannot be combined with --as expected")
         result = _evaluate_probabilities(source, output.by_topic, judging, expecting)
         form = "text" if output.form == "table" else output.form
         write_results(together(result), form, None, output.output)
@@ -171,7 +170,7 @@ def _evaluate_probabilities(
     """Read probabilities of relevance and runs, and compute expected scores."""
     import cranfield as cf
 
-    refuse_given(_OF_GRADES, "cannot be combined with --as expected, as QRELS has no grades")
+    refuse_given(_OF_GRADES, "cannot be combined with --as expected")
     reading = Reading.of(judging)
     if any(not name.startswith("run.") for name in reading.columns or ()):
         raise PolicyError("--columns with --as expected names columns of runs only: run.doc=...")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
@@ -82,8 +81,7 @@ class Probabilities(Framed):
 
     def __post_init__(self) -> None:
         if self.grades[0] < 0 or (np.diff(self.grades) <= 0).any():
-            listed = ", ".join(map(str, self.grades.tolist()))
-            reason = f"grades must be ascending integers >= 0, got {listed}"
+            reason = f"grades must be ascending integers >= 0, got {self.grades.tolist()}"
             raise InputError(reason, source=self.origin.name)
         outside = ~((self.values >= 0) & (self.values <= 1))
         if outside.any():
@@ -109,11 +107,6 @@ class Probabilities(Framed):
 
     def _refuse(self, row: int, reason: str) -> None:
         raise self.origin.wrong(reason, row, self.topics[self.codes[row]], self.docs[row])
-
-    @cached_property
-    def is_certain(self) -> Bools:
-        """Whether one grade of a judgment has probability 1; shape (judgments,)."""
-        return np.asarray((self.values == 1).any(axis=1))
 
     def draw(self, block: int, seed: int) -> Ints:
         """Draw independent grades; shape (draws of a block, judgments).
@@ -168,24 +161,16 @@ def read_probabilities(data: Any) -> Probabilities:
     Returns
     -------
     Probabilities
-        A document that is not listed is unjudged. One with probability 0 is judged and not
-        relevant.
+        A document that is not listed is unjudged; one with probability 0 is judged.
 
     Raises
     ------
     InputError
-        For a probability outside 0 to 1, such as an expected grade; probabilities of the grades
-        of a document that do not sum to 1; a document that occurs twice.
-
-    Warns
-    -----
-    CranfieldWarning
-        If rounded probabilities of grades were rescaled to sum to 1.
+        For a probability outside 0 to 1, such as an expected grade; for probabilities of grades
+        that do not sum to 1 (rounded ones are rescaled with a warning); a document listed twice.
 
     Examples
     --------
-    >>> read_probabilities([("q1", "d1", 0.9), ("q1", "d2", 0.25)])
-    Probabilities(1 topic, 2 documents, grades 0, 1)
     >>> read_probabilities({"q1": {"d1": (0.2, 0.3, 0.5)}})
     Probabilities(1 topic, 1 document, grades 0, 1, 2)
     """

@@ -22,13 +22,8 @@ from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 
-MAX_DRAWS = 1_000_000
-
 _REFUSED = ("lengths", "groups", "intents", "aspects", "grades", "topics_with_grade")
 """Options of judging that require the grades, or other data on the documents, of each draw."""
-
-NOTED_PROBABILITY = 0.05
-"""Probability that a topic has no relevant document above which there is a note."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,13 +48,8 @@ class ExpectedScores(TableResult):
         "measure": Column("Measure.", key=True),
         "expected": Column("Expected score, or mean of the expected scores over topics."),
         "topic error": Column("Standard error of the mean by the sample of topics alone."),
-        "label error": Column(
-            "Standard deviation, over judgments, of the mean over these topics, or of the score of"
-            " the topic."
-        ),
-        "simulation error": Column(
-            "Standard error of the expected value by the number of draws; 0 if it is exact."
-        ),
+        "label error": Column("Standard deviation of the score or mean over judgments."),
+        "simulation error": Column("Standard error by the number of draws; 0 if it is exact."),
         "low": Column("Lower bound of the confidence interval; null for fewer than two topics."),
         "high": Column("Upper bound of the confidence interval; null for fewer than two topics."),
         "draws": Column("Number of draws; 0 if expectation and variance are exact."),
@@ -84,7 +74,7 @@ def evaluate_probabilities(
     probabilities: Any,
     measures: str | Measure | Iterable[str | Measure],
     *,
-    draws: Annotated[int, Whole(2, MAX_DRAWS)] = 1000,
+    draws: Annotated[int, Whole(2, 1_000_000)] = 1000,
     seed: Annotated[int, Whole(0)] = 0,
     confidence: Annotated[float, Share()] = 0.95,
     fixed_topics: Annotated[bool, Flag()] = False,
@@ -93,26 +83,18 @@ def evaluate_probabilities(
 ) -> ExpectedScores:
     r"""Compute expected scores over judgments that are probabilities of relevance.
 
-    The grades of documents are independent random variables with the given probabilities. For each
-    topic t, mean :math:`m_t` and variance :math:`v_t` of the score over these judgments are exact
-
-    - for sums over documents (P, DCG, RBP and others), where each term has its own mean;
-    - for measures of the rank where a user stops (RR, Success, ERR, iRBU), by a recursion over
-      ranks: they are multilinear in the stopping probabilities;
-    - for AP, R, RelP and F, and with two grades nDCG and NCG, by a recursion over the number of
-      relevant documents, retrieved or not. A topic without a relevant document has the score 0.
-
-    Of other measures they are estimated from `draws` judgments at random. A topic whose judgments
-    are all certain has its usual score.
+    Grades of different documents are independent. For each topic t, mean :math:`m_t` and variance
+    :math:`v_t` of the score over judgments are exact for sums over documents (P, DCG, RBP), for
+    measures of the rank where a user stops (RR, Success, ERR, iRBU), for AP, R, RelP and F, and
+    with two grades for nDCG and NCG. Of other measures they are estimated from `draws` judgments. A
+    topic whose judgments are all certain has its usual score.
 
     The confidence interval of a mean over n topics is :math:`\bar m \pm t\, s` with
 
     .. math:: s^2 = \frac{1}{n (n-1)} \sum_t (m_t - \bar m)^2 + \frac{1}{n^2} \sum_t v_t
 
     and n - 1 degrees of freedom: the topics are a sample, and the judgments of each are uncertain.
-    It is the expected variance of the mean by true judgments, and what a bootstrap over topics
-    with redrawn judgments estimates. With `fixed_topics` the variance is the second term alone,
-    with a normal quantile.
+    With `fixed_topics` the variance is the second term alone, with a normal quantile.
 
     Parameters
     ----------
@@ -176,9 +158,9 @@ def evaluate_probabilities(
     distribution = read_probabilities(probabilities)
     highest = np.full(len(distribution), distribution.grades[-1])
     judged = judge(runs, distribution.to_qrels(highest), **options)
-    runs_with_probabilities = ProbableRuns(judged, distribution)
+    probable = ProbableRuns(judged, distribution)
     scores, variances, frames = {}, {}, []
-    by_measure = _moments_of(runs_with_probabilities, parsed, draws, seed)
+    by_measure = _moments_of(probable, parsed, draws, seed)
     for measure, (mean, variance, number) in zip(parsed, by_measure, strict=True):
         name = measure.label
         scores[name] = Scores(
@@ -199,7 +181,7 @@ def evaluate_probabilities(
         )
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": number}))
     rows = pl.concat(frames).fill_nan(None)
-    notes = [*judged.coverage.notes, *_notes(runs_with_probabilities)]
+    notes = [*judged.coverage.notes, *_notes(probable)]
     if sampled := [m.label for m, (*_, n) in zip(parsed, by_measure, strict=True) if n]:
         notes.append(f"{some_of(sampled, 5)}: estimated from {draws:,} draws, seed {seed}")
     if not by_topic:
@@ -208,30 +190,26 @@ def evaluate_probabilities(
             f"low, high: {100 * confidence:g}% intervals of the mean by true judgments of these"
             f" topics{population}"
         )
-    return ExpectedScores(
-        rows.select(name for name in ExpectedScores.columns if name in rows.columns),
-        scores,
-        variances,
-        seed,
-        confidence,
-        fixed_topics,
-        tuple(notes),
-    )
+    table = rows.select(name for name in ExpectedScores.columns if name in rows.columns)
+    return ExpectedScores(table, scores, variances, seed, confidence, fixed_topics, tuple(notes))
 
 
 def _moments_of(
     runs: ProbableRuns, measures: list[Measure], draws: int, seed: int
 ) -> list[tuple[Floats, Floats, int]]:
     """Return mean, variance and number of draws of each measure; all use the same draws."""
+    # Of certain judgments the usual score is returned to the last bit.
+    distribution = runs.probabilities
+    certain = np.ones((len(runs.judged.topics), 1), dtype=bool)
+    is_uncertain = distribution.values[runs.row].max(axis=1) < 1
+    certain[runs.judged.judgments.topic[is_uncertain]] = False
+    usual = runs.with_grades(distribution.grades[distribution.values.argmax(axis=1)])
+    if certain.all():
+        return [(measure.score(usual), np.zeros(runs.judged.shape), 0) for measure in measures]
     exact = {measure: exact_moments(runs, measure) for measure in measures}
     sampled = [measure for measure, values in exact.items() if values is None]
     estimates = simulate(runs, sampled, draws, seed) if sampled else []
     simulated = dict(zip(sampled, estimates, strict=True))
-    # Of certain judgments the usual score is returned to the last bit.
-    distribution = runs.probabilities
-    certain = np.ones((len(runs.judged.topics), 1), dtype=bool)
-    certain[runs.judged.judgments.topic[~distribution.is_certain[runs.row]]] = False
-    usual = runs.with_grades(distribution.grades[distribution.values.argmax(axis=1)])
     moments = []
     for measure in measures:
         mean, variance = exact[measure] or simulated[measure]
@@ -258,8 +236,7 @@ def mean_intervals(
 ) -> dict[str, Floats]:
     """Return means over topics, their errors and bounds; each of shape (systems,).
 
-    `expected` and `variance` have shape (topics, systems), NaN for no score; they were estimated
-    from `draws` judgments, 0 if they are exact. See :func:`evaluate_probabilities`.
+    expected, variance: shape (topics, systems), NaN for no score. draws: 0 if these are exact.
     """
     is_scored = ~np.isnan(expected)
     n_topics = is_scored.sum(axis=0)
@@ -290,14 +267,12 @@ def _notes(runs: ProbableRuns) -> Iterator[str]:
         "probabilities are taken as calibrated, and documents as independent; errors that all"
         " probabilities share are not in any interval"
     )
-    topics = runs.judged.topics
-    nothing = np.ones(len(topics))
+    topics, nothing = runs.judged.topics, np.ones(len(runs.judged.topics))
     relevance = runs.probabilities.at_least(1)[runs.row]
     np.multiply.at(nothing, runs.judged.judgments.topic, 1 - relevance)
-    if (count := int((nothing > NOTED_PROBABILITY).sum())) > 0:
+    if (count := int((nothing > 0.05).sum())) > 0:
         worst = int(nothing.argmax())
         yield (
-            f"{counted(count, 'topic')} may have no relevant document with a probability above"
-            f" {NOTED_PROBABILITY:g} ({nothing[worst]:.2g} for {quoted(topics[worst])}); measures"
-            " such as AP are 0 there"
+            f"{counted(count, 'topic')} may have no relevant document with a probability above 0.05"
+            f" ({nothing[worst]:.2g} for {quoted(topics[worst])}); measures such as AP are 0 there"
         )

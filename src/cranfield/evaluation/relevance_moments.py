@@ -16,11 +16,9 @@ from cranfield.measures.base import Measure
 STOPS = ("RR", "Success", "FirstRank", "ERR", "iRBU")
 """Measures that are the worth of the rank where a user stops, whatever else is judged."""
 
-RATIOS = ("AP", "R", "RelP", "F")
-"""Measures that are a sum over relevant documents, divided by a function of their number."""
-
-BINARY_RATIOS = ("nDCG", "NCG")
-"""Measures that are such a ratio if all relevant documents have the same grade."""
+RATIOS, BINARY_RATIOS = ("AP", "R", "RelP", "F"), ("nDCG", "NCG")
+"""Measures that are a sum over relevant documents, divided by a function of their number; and those
+that are if all relevant documents have the same grade."""
 
 Moments = tuple[Floats, Floats]
 """Mean and variance of the scores over judgments; each of shape (topics, systems)."""

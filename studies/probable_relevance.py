@@ -91,7 +91,7 @@ def main() -> None:
                     repeated = rng.integers(len(mean), size=size)
                     true = scores[k]
                     here = true[selected].mean(axis=0)
-                    both = mean_intervals(mean[selected], variance[selected], 0, 0.95, False)
+                    default = mean_intervals(mean[selected], variance[selected], 0, 0.95, False)
                     fixed = mean_intervals(mean[selected], variance[selected], 0, 0.95, True)
                     by_half = mean_intervals(half[selected], none[selected], 0, 0.95, False)
                     people = mean_intervals(true[selected], none[selected], 0, 0.95, False)
@@ -99,11 +99,11 @@ def main() -> None:
                     again = mean_intervals(mean[repeated], variance[repeated], 0, 0.95, False)
                     counts += [
                         covers(fixed, here).mean(),
-                        covers(both, here).mean(),
+                        covers(default, here).mean(),
                         covers(again, true.mean(axis=0)).mean(),
                         covers(true_again, true.mean(axis=0)).mean(),
                         covers(by_half, here).mean(),
-                        (both["high"] - both["low"]).mean(),
+                        (default["high"] - default["low"]).mean(),
                         (people["high"] - people["low"]).mean(),
                     ]
                 *shares, width, width_by_people = (counts / len(truth)).tolist()

@@ -168,11 +168,11 @@ def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     alone = score_rankings(plain, judged, ranks[None], grade[None], grades) - empty
     gains = alone.reshape(grades.size, deepest)
     two = np.repeat([[1], [2]], grades.size, axis=1)
-    both = score_rankings(plain, judged, two, np.stack([grades, grades]), grades) - empty
+    pair_scores = score_rankings(plain, judged, two, np.stack([grades, grades]), grades) - empty
     # A second document of the same grade adds its gain times the probability of reaching it.
     reached = np.ones(grades.size)
     second_gain = gains[:, min(deepest, 2) - 1]
-    np.divide(both - gains[:, 0], second_gain, out=reached, where=second_gain != 0)
+    np.divide(pair_scores - gains[:, 0], second_gain, out=reached, where=second_gain != 0)
     stopping = (1.0 - reached).clip(0.0, 1.0)
     if deepest == 1:
         # The scale of probability and worth is arbitrary.
@@ -212,8 +212,8 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     n_topics, n_systems = judged.shape
     mean, second = np.zeros(judged.shape), np.zeros(judged.shape)
     deepest = int(rows.rank.max(initial=1))
-    rank, one = np.arange(1, deepest + 1)[None], np.array([max(level, 1)])
-    gains = score_rankings(plain, judged, rank, np.full_like(rank, one[0]), one)
+    rank, grade = np.arange(1, deepest + 1)[None], np.array([max(level, 1)])
+    gains = score_rankings(plain, judged, rank, np.repeat(grade, deepest)[None], grade)
     # Documents that are not retrieved have a rank without gain.
     gains = np.append(gains, 0.0)
     inverse_divisors = [0.0, 1.0]
@@ -228,8 +228,8 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
         ordered = np.take_along_axis(ranks, order, axis=1)
         sums = _sums(relevance[listed][order], gains[ordered - 1], plain.name == "AP")
         while len(inverse_divisors) < sums.shape[2]:
-            relevant = np.full(len(inverse_divisors), one[0])
-            score = score_rankings(plain, judged, rank[:, :1], one[None], relevant)[0]
+            relevant = np.repeat(grade, len(inverse_divisors))
+            score = score_rankings(plain, judged, rank[:, :1], grade[None], relevant)[0]
             inverse_divisors.append(score / gains[0])
         inverse = np.array(inverse_divisors[: sums.shape[2]])
         mean[topic], second[topic] = sums[0] @ inverse, sums[1] @ inverse**2

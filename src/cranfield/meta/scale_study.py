@@ -405,8 +405,9 @@ def study_scales(
     >>> study = study_scales(judged, ["P", "RR"], cutoffs=[5], tests=[("t", "none")])
     >>> study.correlation["overall"][0], study.changes["S2NS"][0]
     (1.0, 0)
-    >>> study.headline.filter(measures="all").select("results", "changed %").row(0)
-    (2, 0.0)
+    >>> study = study_scales(judged, ["P", "AP"], cutoffs=[5], tests=[("t", "none")])
+    >>> study.headline.filter(measures="with recall base").select("results", "changed %").row(0)
+    (1, 66.66666666666667)
     """
     call = check_arguments(study_scales, locals())
     check_several("tests", tests)

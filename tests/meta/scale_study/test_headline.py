@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from statistics import mean, stdev
@@ -122,7 +123,7 @@ def test_a_plain_loop(study: ScaleStudy, judged: dict[str, cf.JudgedRuns]) -> No
     }
     columns = ("collection", "cutoff", "measure", "test", "Sig", "S2NS", "NS2S")
     assert study.changes.select(columns).rows() == [(*key, *n) for key, n in counts.items()]
-    members = {
+    members: dict[tuple[str, str], Callable[[str, str], bool]] = {
         ("without recall base", "ordinal"): lambda m, t: m != "AP" and t == "sign",
         ("without recall base", "interval"): lambda m, t: m != "AP" and t != "sign",
         ("without recall base, not interval", "interval"): (

@@ -61,7 +61,7 @@ def scores() -> Scores:
 
 def decide(scores: Scores, topics: Any, test: str) -> dict[tuple[str, str], tuple[bool, float]]:
     """Return whether a test rejects, and the difference of means, of each pair of systems."""
-    part = Scores(scores.values[topics], [scores.topics[k] for k in topics], scores.systems)
+    part = Scores(scores.values[topics], tuple(scores.topics[k] for k in topics), scores.systems)
     name, _, correction = test.partition("+")
     result = cf.compare(part, test=name, correction=correction or None)
     rows = result.to_polars().select("first", "second", "p").rows()

@@ -104,6 +104,7 @@ def test_study_of_scales_of_several_collections(campaign: Path) -> None:
         (("--collections", "qrels.txt=more"), "repeats the collection 'qrels.txt'"),
         (("--collections", "judged.txt=s2.run"), "at least two systems of 'judged.txt', got 1"),
         (("--collections", "judged.txt=more", "--plot", "x.svg"), "--plot cannot be combined"),
+        (("--collections", "judged.txt=more", "-o", "judged.txt"), "would overwrite an input file"),
     ):
         _, err = cranfield(campaign, *start, "--cutoffs", "3", *words, status=2)
         assert message in err

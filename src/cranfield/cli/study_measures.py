@@ -12,6 +12,7 @@ from cranfield.base.errors import PolicyError, check_share, quoted
 from cranfield.cli.options.declaring import (
     READ,
     command,
+    keep_inputs,
     on_command_line,
     refuse_given,
     settings,
@@ -228,6 +229,7 @@ def scales(
         raise PolicyError(f"setting collections repeats the collection {quoted(qrels)}")
     if others:
         refuse_given(("chart",), "cannot be combined with setting collections")
+        keep_inputs([options.written.output], others)
     # Check the options before files are read, which takes a while.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}

@@ -457,9 +457,12 @@ def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRun
     if not collections:
         raise PolicyError("expected at least one collection, got none")
     for name, runs in collections.items():
+        if not isinstance(name, str):
+            raise PolicyError(f"names of collections must be text, got {name!r}")
         place = f" of {quoted(name)}" if name else ""
         if not isinstance(runs, JudgedRuns):
-            raise PolicyError(f"expected judged runs of judge(){place}, got {type(runs).__name__}")
+            hint = place or ", or a mapping of them by collection"
+            raise PolicyError(f"expected judged runs of judge(){hint}, got {type(runs).__name__}")
         n_systems = len(runs.systems)
         if n_systems < 2:
             raise PolicyError(f"the study requires at least two systems{place}, got {n_systems}")
@@ -551,7 +554,7 @@ def average_changes(
     """
     required = {test: find_test(test).info.scale for test, _ in options.tests}
     by_test = pl.DataFrame(
-        [(test, scale == Scale.INTERVAL) for test, scale in required.items()],
+        [(test, scale >= Scale.INTERVAL) for test, scale in required.items()],
         {"test": pl.String, "interval test": pl.Boolean},
         orient="row",
     )
@@ -570,29 +573,33 @@ def average_changes(
 
 
 def _describe_measures(options: ScaleOptions, grades: Mapping[str, int]) -> pl.DataFrame:
-    """Return whether measures depend on the recall base, and whether they are interval scales."""
+    """Return whether measures depend on the recall base, are interval scales, and cannot change."""
     rows = []
     for name, highest in grades.items():
         for cutoff in options.cutoffs:
             for label, (measure, _) in zip(options.names, options.versions(cutoff), strict=True):
+                with_base = depends_on_recall_base(measure)
                 is_interval = measure.scale_with(highest) >= Scale.INTERVAL
-                rows.append((name, cutoff, label, depends_on_recall_base(measure), is_interval))
-    schema = {**_AT, "recall base": pl.Boolean, "interval": pl.Boolean}
+                # Other ranks than unique ones rescale an interval scale with ties.
+                is_fixed = is_interval and not with_base and options.ties == "unique"
+                rows.append((name, cutoff, label, with_base, is_interval, is_fixed))
+    schema = {**_AT, **dict.fromkeys(("recall base", "interval", "fixed"), pl.Boolean)}
     return pl.DataFrame(rows, schema, orient="row")
 
 
 _WITH_BASE, _INTERVAL_TEST = pl.col("recall base"), pl.col("interval test")
-_UNEVEN = ~_WITH_BASE & ~pl.col("interval")
 _GROUPS = {
     ("without recall base", "ordinal"): ~_WITH_BASE & ~_INTERVAL_TEST,
     ("without recall base", "interval"): ~_WITH_BASE & _INTERVAL_TEST,
-    ("without recall base, not interval", "interval"): _UNEVEN & _INTERVAL_TEST,
+    ("without recall base, not interval", "interval"): (
+        ~_WITH_BASE & ~pl.col("interval") & _INTERVAL_TEST
+    ),
     ("with recall base", "ordinal"): _WITH_BASE & ~_INTERVAL_TEST,
     ("with recall base", "interval"): _WITH_BASE & _INTERVAL_TEST,
-    ("affected", "affected"): _WITH_BASE | (_UNEVEN & _INTERVAL_TEST),
+    ("affected", "affected"): _WITH_BASE | (~pl.col("fixed") & _INTERVAL_TEST),
     ("all", "all"): pl.lit(True),
 }
-"""Groups of measures and tests; `affected` are the last three groups before it."""
+"""Groups of measures and tests; with unique ranks `affected` are the three groups before it."""
 
 _HEADLINE: dict[str, Any] = {
     **dict.fromkeys(("cutoffs", "measures", "tests"), pl.String),

@@ -174,6 +174,17 @@ def test_several_collections_are_studied_as_each_alone(
     assert len(list(tmp_path.glob("collection-2-*.parquet"))) == 2 * len(SOME_MEASURES)
 
 
+def test_other_ranks_of_ties_change_interval_scales(judged: dict[str, cf.JudgedRuns]) -> None:
+    """P is an interval scale, but its mid-ranks are not equally spaced (table 3 of the source)."""
+    for ties, n_affected in (("unique", 1), ("mid", 2)):
+        study = study_scales(
+            judged["first"], ["P", "AP"], cutoffs=[5], tests=[("t", "none")], ties=ties
+        )
+        affected = row(study.headline, "5", "affected", "affected")
+        assert affected["results"] + affected["undefined"] == n_affected
+        assert "without recall base, not interval" not in study.headline["measures"]
+
+
 def test_what_is_said(study: ScaleStudy) -> None:
     means = row(study.headline, "10", "affected", "affected")
     verdict = " ".join(study.verdict)
@@ -189,6 +200,8 @@ def test_refusals(judged: dict[str, cf.JudgedRuns]) -> None:
     for value, message in (
         ({}, "expected at least one collection, got none"),
         ({"x": "qrels.txt"}, r"expected judged runs of judge\(\) of 'x', got str"),
+        ([], r"expected judged runs of judge\(\), or a mapping of them by collection, got list"),
+        ({1: judged["first"]}, "names of collections must be text, got 1"),
     ):
         with pytest.raises(PolicyError, match=message):
             study_scales(value, "P", cutoffs=[5])  # type: ignore[arg-type]

@@ -593,6 +593,7 @@ def split_topics(
         groups={name: len(members) for name, members in inputs.groups.items()},
         topics=len(inputs.scores.topics),
         repeated=table,
+        notes=inputs.notes,
     )
 
 

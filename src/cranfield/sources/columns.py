@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, InputError, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, in_source, quoted, warn
 from cranfield.base.parallel import check_fork
 from cranfield.base.text import counted, plain, some_of
-from cranfield.sources.archives import BeyondLimitError, check_size, is_url
+from cranfield.sources.archives import check_size, is_url
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.parquet import DamagedParquetError, check_parquet, quiet_panics
+from cranfield.sources.parquet import check_parquet, quiet_panics
 from cranfield.sources.schemas import AS_USUAL, SUCCESS, Lines, Schema, fields_of, spelt
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
@@ -447,7 +447,8 @@ def _with_ends(raw: bytes, source: str, separator: str) -> pl.DataFrame:
 
 
 def parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
-    _check_parquet(memoryview(raw), source)
+    with in_source(source):
+        check_parquet(memoryview(raw))
     with reading_parquet(source):
         frame = pl.read_parquet(io.BytesIO(raw))
         lengths = [
@@ -455,7 +456,7 @@ def parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
             for column in frame
             if column.dtype in (pl.String, pl.Categorical)
         ]
-    with _converted_limits(source):
+    with in_source(source):
         # Rows that share a text need far more memory once each row has its own copy.
         check_size(sum(int(length.cast(pl.Int64).sum()) for length in lengths), len(raw))
     return frame
@@ -466,23 +467,8 @@ def check_parquet_file(path: str) -> None:
     if is_url(path):
         return
     source = Source(path)
-    _check_parquet(source.mapped(), source.name)
-
-
-def _check_parquet(data: memoryview, source: str) -> None:
-    try:
-        with _converted_limits(source):
-            check_parquet(data)
-    except DamagedParquetError as error:
-        raise InputError(f"is not readable Parquet: {error}", source=source) from None
-
-
-@contextmanager
-def _converted_limits(source: str) -> Iterator[None]:
-    try:
-        yield
-    except BeyondLimitError as error:
-        raise InputError(str(error), source=source) from None
+    with in_source(source.name):
+        check_parquet(source.mapped())
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import re
 from typing import Any
 from xml.parsers import expat
 
-from cranfield.base.errors import InputError, quoted
-from cranfield.sources.archives import BeyondLimitError, check_parts
+from cranfield.base.errors import InputError, in_source, quoted
+from cranfield.sources.archives import check_parts
 from cranfield.sources.chunks import Source
 
 
@@ -30,10 +30,9 @@ class XmlReader:
     def parse(self) -> None:
         try:
             raw = self.source.read()
-            check_parts(raw, b"<")
+            with in_source(self.source.name):
+                check_parts(raw, b"<")
             self.parser.Parse(raw, True)
-        except BeyondLimitError as error:
-            raise InputError(str(error), source=self.source.name) from None
         except expat.ExpatError as error:
             raise InputError(
                 f"is not well-formed XML: {expat.ErrorString(error.code)}",
@@ -108,8 +107,11 @@ def separated(
 
 
 def parsed_json(text: str, source: str, line: int | None = None) -> Any:
-    """Parse JSON; refuse invalid JSON and duplicate keys."""
-    _check_parts(text, source)
+    """Parse JSON; refuse invalid JSON, duplicate keys, and too many objects or arrays."""
+    with in_source(source):
+        # Numbers in arrays do not count.
+        check_parts(text, "{")
+        check_parts(text, "[")
     try:
         return _DECODER.decode(text)
     except _DuplicateKeyError as error:
@@ -122,15 +124,6 @@ def parsed_json(text: str, source: str, line: int | None = None) -> Any:
     except ValueError as error:
         reason, at = str(error).split(";")[0], line
     raise InputError(f"is not valid JSON: {reason}", source=source, line=at)
-
-
-def _check_parts(text: str, source: str) -> None:
-    """Refuse JSON of too many objects or arrays; numbers in arrays do not count."""
-    try:
-        check_parts(text, "{")
-        check_parts(text, "[")
-    except BeyondLimitError as error:
-        raise InputError(str(error), source=source) from None
 
 
 class _DuplicateKeyError(ValueError):
@@ -150,6 +143,8 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 def json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
     """Read JSON lines: the value of each line that is not empty, and its number."""
-    _check_parts(text, source)
+    with in_source(source):
+        check_parts(text, "{")
+        check_parts(text, "[")
     numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     return [parsed_json(line, source, k) for k, line in numbered], [k for k, _ in numbered]

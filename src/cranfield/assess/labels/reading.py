@@ -128,7 +128,7 @@ def of_lines(source: Source, columns: str | Sequence[str] | None, encoding: str)
     frame = frame.with_columns(
         pl.lit(None, _TYPES.get(name, pl.String)).alias(name) for name in absent
     )
-    return Table(frame, source.name, (), lines.numbers())
+    return Table(frame, source.name, (), lines)
 
 
 REPEATS = ("error", "last", "keep")
@@ -352,8 +352,7 @@ def _of_worker(
     if qrels.subtopics is not None:
         raise InputError("expected labels, got judgments by subtopic", source=qrels.origin.name)
     frame = qrels.to_polars().select("topic", "doc", "grade", order=pl.lit(None, pl.Float64))
-    lines = None if qrels.origin.lines is None else qrels.origin.lines.numbers()
-    return Table(frame, qrels.origin.name, (), lines)
+    return Table(frame, qrels.origin.name, (), qrels.origin.lines)
 
 
 def _is_judgments(data: Any) -> bool:

@@ -209,7 +209,7 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
             rows = result.frame.height
             lines.add(rows, first_line, result.numbers)
             if rows and width not in {0, result.width}:
-                raise _ragged(width, result.width, source.name, lines.line(lines.rows - rows))
+                raise _ragged(width, result.width, source.name, lines[len(lines) - rows])
             if error is not None:
                 raise error
             first_line += result.lines
@@ -219,8 +219,8 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
             if rows:
                 width = result.width
                 yield result.frame
-    if layout.gaps and lines.rows + dropped:
-        warn_of_ungraded(source.name, dropped, lines.rows + dropped)
+    if layout.gaps and len(lines) + dropped:
+        warn_of_ungraded(source.name, dropped, len(lines) + dropped)
     elif not width:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import polars as pl
@@ -222,7 +222,7 @@ def _of_letor(source: Source) -> Source:
             reason = "expected a grade, qid:TOPIC, and # with the document, in a line of LETOR text"
             raise InputError(reason, source=source.name, line=number)
         lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
-    return _resumed(source, b"\n".join(lines), iter(()))
+    return replace(source, remaining=iter([b"\n".join(lines)]))
 
 
 def _layout_of_line(
@@ -259,19 +259,6 @@ def _is_pair(line: str) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class _PeekedSource(Source):
-    """A file whose first chunk has been read."""
-
-    remaining: Iterator[bytes] = field(default_factory=lambda: iter(()))
-
-    def chunks(self, size: int | None = None) -> Iterator[bytes]:
-        return self.remaining
-
-    def read(self) -> bytes:
-        return self.as_utf8(b"".join(self.remaining))
-
-
 def peeked(source: Source) -> tuple[Source, bytes]:
     """Read the head of a file, up to a line with text; the returned source begins with it."""
     chunks = source.chunks()
@@ -280,14 +267,7 @@ def peeked(source: Source) -> tuple[Source, bytes]:
         len(head) < _HEAD_BYTES and not any(lines_with_text(head)) and (chunk := next(chunks, b""))
     ):
         head += chunk
-    return _resumed(source, head, chunks), head
-
-
-def _resumed(source: Source, head: bytes, chunks: Iterator[bytes]) -> Source:
-    all_chunks = chain([head] if head else [], chunks)
-    return _PeekedSource(
-        source.path, all_chunks, folder=source.folder, encoding=source.encoding, label=source.label
-    )
+    return replace(source, remaining=chain([head] if head else [], chunks)), head
 
 
 def without_header(source: Source) -> tuple[Source, MetadataPlace]:
@@ -299,4 +279,4 @@ def without_header(source: Source) -> tuple[Source, MetadataPlace]:
         return peeked_source, place
     chunks = peeked_source.chunks()
     next(chunks)
-    return _resumed(source, header.blanked(head), chunks), place
+    return replace(source, remaining=chain([header.blanked(head)], chunks)), place

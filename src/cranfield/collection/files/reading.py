@@ -609,14 +609,14 @@ def _of_table(
         table = read_system_table(data, **options)
     except InputError as error:
         if error.reason.startswith("row ") and form in {"csv", "tsv"} and place is not None:
-            reopened = Source(data.path, folder=data.folder, encoding=data.encoding)
+            reopened = replace(data, remaining=None)
             if test_path(Path.is_file, Path(reopened.folder, reopened.path)):
                 # Read again, so that the error has the number of its line.
                 read_system_table(reopened, numbered=True, **options)
         raise
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
-    origin = Origin(table.table.source, LineMap.of(table.table.lines))
+    origin = Origin(table.table.source, table.table.lines)
     frames = [table.table.frame]
     return _Rows.of(kind, frames, origin=origin, stem=table.stem, place=place, table=table)
 

@@ -306,7 +306,7 @@ def table_of_lines(source: Source, layout: Layout, called: Called) -> SystemTabl
         called.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     lines = LineMap()
     frame = pl.concat(list(read_frames(source, layout, lines)))
-    return SystemTable(Table(frame, source.name, (), lines.numbers()), {}, source.stem, source.path)
+    return SystemTable(Table(frame, source.name, (), lines), {}, source.stem, source.path)
 
 
 def records(name: str, kind: str) -> Iterable[Any]:

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
     choose_measure,
     is_missing,
     measure_of,
-    name_source,
     read_score,
     same_measure,
 )
@@ -112,7 +111,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
     has_score = np.zeros(values.shape, dtype=bool)
     for part, _, entries in selection:
-        with name_source(part.source):
+        with in_source(part.source):
             for _, topic, system, shard, cell, line in entries:
                 cell_index = topics[topic], systems[system], shards[shard]
                 if has_score[cell_index]:
@@ -145,7 +144,7 @@ def _number_labels(labels: Iterable[Label]) -> dict[Label, int]:
 
 def _find_kind(part: ScorePart, measure: str | None) -> str | None:
     """Return the name of the chosen measure in the part; None if the part has no names."""
-    with name_source(part.source):
+    with in_source(part.source):
         return choose_measure(part.kinds, measure) if part.kinds else None
 
 

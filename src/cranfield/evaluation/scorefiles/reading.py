@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
+from cranfield.base.errors import InputError, PolicyError, check_choice, in_source, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import named_file
-from cranfield.evaluation.scorefiles.cells import has_decimal_comma, name_source, same_measure
+from cranfield.evaluation.scorefiles.cells import has_decimal_comma, same_measure
 from cranfield.evaluation.scorefiles.forms import (
     ScoreTable,
     from_frame,
@@ -183,7 +183,7 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
         name, path = named_file(fspath(data))
         return [from_file(Source(path), layout, requested, name)]
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
-    with name_source(source.name):
+    with in_source(source.name):
         if isinstance(data, Scores):
             return [_from_scores({data.measure or None: data})]
         if isinstance(data, Mapping):
@@ -227,7 +227,7 @@ def from_file(
     `name` is that of the system, for a file that does not name it.
     """
     source = ScoreSource(file.name, name or file.stem, requested)
-    with name_source(source.name):
+    with in_source(source.name):
         part = _read_bytes(file.read(), source, layout, file.suffix)
         others = {entry.system for entry in part.entries} - {name}
         if name is not None and others:

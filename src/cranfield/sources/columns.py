@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -311,17 +310,9 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return _columns_of_lines(decoded(raw, name), schema.lines, schema.things, name)
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
-    text = decoded(raw, name)
     if form in {"csv", "tsv"}:
-        separator = "\t" if form == "tsv" else ","
-        if not schema.numbered:
-            frame = csv_frame(raw, name, separator)
-            return replace(columns_of_frame(frame, name), lines=lines_of_rows(raw, frame.height, 1))
-        rows, lines = separated(text, name, separator)
-        if len(rows) < 2:
-            raise schema.empty(name)
-        _refuse_repeated(rows[0], name)
-        return Columns.of_rows(rows[0], rows[1:], name, lines[1:])
+        return _columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
+    text = decoded(raw, name)
     if form == "jsonl":
         records, lines = json_lines(text, name)
         nested = _nested(records, schema, name, lines)
@@ -348,102 +339,40 @@ def _nested(
     return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
 
 
-def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
-    """Return the line of each row below a header; None where a row may not be one line."""
-    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
-    if lines == rows + head:
-        return range(head + 1, head + 1 + rows)
-    if head or rows > 1_000_000:
-        return None
-    filled = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
-    return filled if len(filled) == rows else None
-
-
-def csv_frame(raw: bytes, source: str, separator: str) -> pl.DataFrame:
-    """Read CSV as a table of text; rows and lines are not the same where a cell has several."""
-    unreadable = "is not readable TSV" if separator == "\t" else "is not readable CSV"
-    if raw.startswith(_DECOMPRESSED_BY_POLARS):
-        # Polars would decompress it without a limit.
-        raise InputError(f"{unreadable}: it begins like an archive", source=source)
-    while raw.startswith(BOM_UTF8):
-        raw = raw.removeprefix(BOM_UTF8)
-    if b"\n" not in raw.strip(b"\r\n"):
-        raw = raw.replace(b"\r", b"\n")
-    wider = False
-    with refusing(unreadable, source):
-        try:
-            frame = pl.read_csv(raw, separator=separator, infer_schema=False)
-        except pl.exceptions.ComputeError as error:
-            if "more fields" not in str(error):
-                raise
-            frame, wider = _with_ends(raw, source, separator), True
-        # The reader renames repeated names.
-        if any("_duplicated_" in name for name in frame.columns):
-            head = pl.read_csv(raw.lstrip(b"\r\n"), separator=separator, has_header=False, n_rows=1)
-            _refuse_repeated(head.row(0), source)
-        if any("\0" in name for name in frame.columns):
-            raise InputError("has a null character in the name of a column", source=source)
-        cells = frame.width * (frame.height + 1)
-        if wider or b'"' in raw or raw.count(separator.encode()) + frame.height + 1 != cells:
-            _refuse_other_rows(raw, source, separator, frame)
-        return frame
-
-
-def _refuse_repeated(names: Iterable[Any], source: str) -> None:
-    """Refuse a name that two columns have."""
-    nonempty_names = [str(name) for name in names if name]
-    for name in nonempty_names:
+def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
+    """Read CSV: fast where each line is a row without quotes, exact everywhere else."""
+    columns = _columns_of_regular_csv(raw, separator, source)
+    if columns is None:
+        (names, *rows), lines = separated(decoded(raw, source), source, separator)
+        columns = Columns.of_rows(names, rows, source, lines[1:])
+    filled = [str(name) for name in columns.names if name]
+    for name in filled:
         # Equal numbers mean that the header is missing, which the check of columns reports.
-        if nonempty_names.count(name) > 1 and not is_number(name):
+        if filled.count(name) > 1 and not is_number(name):
             raise InputError(f"has two columns {quoted(name)}", source=source)
+        if "\0" in name:
+            raise InputError("has a null character in the name of a column", source=source)
+    return columns
 
 
-def _refuse_other_rows(raw: bytes, source: str, separator: str, frame: pl.DataFrame) -> None:
-    """Refuse rows with too few cells, and rows that an unbalanced quote merges."""
-    reader = csv.reader(
-        io.StringIO(decoded(raw, source), newline=""), delimiter=separator, strict=True
-    )
-    rows = -1
-    with refusing("is not a valid table", source, csv.Error):
-        for row in reader:
-            filled = any(map(str.strip, row))
-            rows += filled
-            if filled and len(row) < frame.width:
-                cells = counted(len(row), "cell")
-                reason = f"expected {frame.width} cells as in the head, got {cells}"
-                raise InputError(reason, source=source, line=reader.line_num)
-    if rows > frame.height:
-        reason = (
-            f"expected {counted(rows, 'row')}, got {frame.height}: an unbalanced quote merges lines"
-        )
-        raise InputError(reason, source=source)
-
-
-def _with_ends(raw: bytes, source: str, separator: str) -> pl.DataFrame:
-    """Read CSV whose lines end with a comma, and whose head does not; refuse any other excess."""
-    # Blank lines may stand before the head.
-    body = raw.lstrip(b"\r\n")
-    head, end, rows = body.partition(b"\n")
-    wider = head.rstrip(b"\r") + separator.encode() + end + rows
+def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns | None:
+    raw = raw.removeprefix(BOM_UTF8)
+    has_other_ends = b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n")
+    # Polars would decompress what begins like an archive, without a limit.
+    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, *_DECOMPRESSED_BY_POLARS)):
+        return None
     try:
-        frame = pl.read_csv(wider, separator=separator, infer_schema=False)
-    except pl.exceptions.ComputeError as error:
-        if "more fields" not in str(error):
-            raise
-        frame = pl.DataFrame({"": ["more"]})
-    *names, last = frame.columns
-    if frame[last].fill_null("").str.strip_chars().ne("").any():
-        # Where files were joined, it is the line at which the second one begins.
-        text = io.StringIO(raw.decode("utf-8-sig", "replace"), newline="")
-        reader = csv.reader(text, delimiter=separator)
-        width = len(next((row for row in reader if row), []))
-        longer = (reader.line_num for row in reader if any(cell.strip() for cell in row[width:]))
-        raise InputError(
-            "has lines with more cells than the header",
-            source=source,
-            line=next(longer, None),
-        )
-    return frame.select(names)
+        frame = pl.read_csv(raw, separator=separator, infer_schema=False)
+    except pl.exceptions.PolarsError:
+        return None
+    n_lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+    is_regular = raw.count(separator.encode()) == n_lines * (frame.width - 1) > 0
+    has_blank_rows = is_regular and frame.to_series(0).null_count() > 0
+    # Polars renames repeated names.
+    has_repeats = any("_duplicated_" in name for name in frame.columns)
+    if not is_regular or frame.height + 1 != n_lines or has_blank_rows or has_repeats:
+        return None
+    return replace(columns_of_frame(frame, source), lines=range(2, n_lines + 1))
 
 
 def parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
@@ -679,7 +608,7 @@ def fitted(
             column_cells = cells[column.name]
             series_by_name[column.name], bad = column.kind.column(column.name, column_cells)
             if bad is not None:
-                topic = cells.get("topic") if schema.numbered and column.name != "topic" else None
+                topic = cells.get("topic") if column.name != "topic" else None
                 raise wrong_row(
                     bad,
                     column.kind.reason(column.called or column.name, _cell(column_cells, bad)),

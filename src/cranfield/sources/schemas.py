@@ -290,7 +290,6 @@ class Schema:
     mapping: converts a mapping or a JSON object to columns; also takes the name of the source.
     nested: converts JSON whose records hold lists to columns, with the record of each row;
         returns None for other JSON.
-    numbered: whether errors name the line of CSV, which takes longer, and the topic.
     """
 
     kind: str
@@ -303,7 +302,6 @@ class Schema:
     lines_as_rows: tuple[str, ...] = ()
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
     nested: Callable[[Any, str], tuple[Mapping[str, Cells], list[int]] | None] | None = None
-    numbered: bool = False
     hint: str = ""
     decisive: tuple[str, ...] = ("status",)
     is_selected: bool = False

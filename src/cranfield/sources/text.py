@@ -79,13 +79,11 @@ def lines_of(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line.strip()]
 
 
-def separated(
-    text: str,
-    source: str,
-    separator: str,
-    message: str = "expected {1} cells as in the header, got {0}",
-) -> tuple[list[list[str]], list[int]]:
-    """Split text into rows, the head first, each as long as the head; with the line of each."""
+def separated(text: str, source: str, separator: str) -> tuple[list[list[str]], list[int]]:
+    """Split text into rows, the head first, each as long as the head; with the line of each.
+
+    Rows may have further cells without a value, as where lines end with a separator.
+    """
     # If CR ends the lines, it also ends those in cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -94,15 +92,17 @@ def separated(
     start = 1
     try:
         for row in reader:
+            width = len(rows[0] if rows else row)
             if any(cell.strip() for cell in row):
-                rows.append(row)
+                if len(row) < width or any(cell.strip() for cell in row[width:]):
+                    got = f"{len(row)} separated by {SEPARATORS[separator]}"
+                    reason = f"expected {width} cells as in the header, got {got}"
+                    raise InputError(reason, source=source, line=start)
+                rows.append(row[:width])
                 lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
         raise InputError(f"is not a valid table: {error}", source=source, line=start) from None
-    for row, line in zip(rows, lines, strict=True):
-        if len(row) != len(rows[0]):
-            raise InputError(message.format(len(row), len(rows[0])), source=source, line=line)
     return rows, lines
 
 

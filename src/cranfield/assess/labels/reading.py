@@ -68,7 +68,6 @@ LABELS = Schema(
     called="labels",
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
-    numbered=True,
     hint="; worker_columns=[...] names a column for each worker, columns={{'{name}': ...}} this"
     " one; a file of one worker is given as NAME=FILE; number the votes of unknown workers in a"
     " column worker",

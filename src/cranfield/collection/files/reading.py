@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass, replace
 from io import IOBase
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -33,7 +32,6 @@ from cranfield.collection.policies import (
 )
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.sources.archives import test_path
 from cranfield.sources.chunks import (
     FORMAT_OF_SUFFIX,
     LineMap,
@@ -598,22 +596,9 @@ def _of_table(
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.files.system_tables import read_system_table
 
-    options: dict[str, Any] = {
-        "kind": kind,
-        "form": form,
-        "called": names or Called(kind),
-        "ungraded": ungraded,
-        "grades": grades,
-    }
-    try:
-        table = read_system_table(data, **options)
-    except InputError as error:
-        if error.reason.startswith("row ") and form in {"csv", "tsv"} and place is not None:
-            reopened = replace(data, remaining=None)
-            if test_path(Path.is_file, Path(reopened.folder, reopened.path)):
-                # Read again, so that the error has the number of its line.
-                read_system_table(reopened, numbered=True, **options)
-        raise
+    table = read_system_table(
+        data, kind=kind, form=form, called=names or Called(kind), ungraded=ungraded, grades=grades
+    )
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
     origin = Origin(table.table.source, table.table.lines)

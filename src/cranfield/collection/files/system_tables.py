@@ -145,14 +145,13 @@ def read_system_table(
     called: Called,
     ungraded: str = "error",
     grades: GradeMap | None = None,
-    numbered: bool = False,
 ) -> SystemTable:
-    """Read judgments or runs from anything with named columns; `numbered` keeps lines of CSV."""
+    """Read judgments or runs from anything with named columns."""
     if isinstance(data, SystemTable):
         return data
     stem, path = "run", None
     schema_kind = kind if grades is None else "valued"
-    schema = replace(schema_for(schema_kind, (), {}), numbered=numbered)
+    schema = schema_for(schema_kind, (), {})
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
@@ -163,7 +162,7 @@ def read_system_table(
     names = called.of(columns.names)
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
-    schema = replace(schema_for(schema_kind, columns.names, names), numbered=numbered)
+    schema = schema_for(schema_kind, columns.names, names)
     ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
     if ids_only and grades is None:
         warn_of_pairs(columns.source)

@@ -282,8 +282,7 @@ def _layout_of(text: str) -> str:
 
 
 def _read_delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
-    reason = f"{{}} columns where the header has {{}}, separated by {SEPARATORS[separator]}"
-    rows, lines = separated(text, source.name, separator, reason)
+    rows, lines = separated(text, source.name, separator)
     if not rows:
         raise InputError("is empty")
     head, *body = rows

@@ -344,7 +344,9 @@ def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
     columns = _columns_of_regular_csv(raw, separator, source)
     if columns is None:
         (names, *rows), lines = separated(decoded(raw, source), source, separator)
-        columns = Columns.of_rows(names, rows, source, lines[1:])
+        by_column = zip(*rows, strict=True) if rows else [()] * len(names)
+        cells = [pl.Series(column, dtype=pl.String).replace("", None) for column in by_column]
+        columns = Columns(source, names, cells.__getitem__, lines[1:])
     filled = [str(name) for name in columns.names if name]
     for name in filled:
         # Equal numbers mean that the header is missing, which the check of columns reports.

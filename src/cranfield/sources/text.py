@@ -79,7 +79,7 @@ def lines_of(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line.strip()]
 
 
-def separated(text: str, source: str, separator: str) -> tuple[list[list[str]], list[int]]:
+def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
     """Split text into rows, the head first, each as long as the head; with the line of each.
 
     Rows may have further cells without a value, as where lines end with a separator.
@@ -87,18 +87,19 @@ def separated(text: str, source: str, separator: str) -> tuple[list[list[str]], 
     # If CR ends the lines, it also ends those in cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows: list[list[str]] = []
+    rows: list[tuple[str, ...]] = []
     lines: list[int] = []
     start = 1
     try:
         for row in reader:
-            width = len(rows[0] if rows else row)
-            if any(cell.strip() for cell in row):
-                if len(row) < width or any(cell.strip() for cell in row[width:]):
+            if any(map(str.strip, row)):
+                width = len(rows[0]) if rows else len(row)
+                if len(row) < width or any(map(str.strip, row[width:])):
                     got = f"{len(row)} separated by {SEPARATORS[separator]}"
                     reason = f"expected {width} cells as in the header, got {got}"
                     raise InputError(reason, source=source, line=start)
-                rows.append(row[:width])
+                # Tuples of text cost the garbage collector little.
+                rows.append(tuple(row[:width]))
                 lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:

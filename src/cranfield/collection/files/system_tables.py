@@ -140,7 +140,6 @@ _IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
 def read_system_table(
     data: Any,
     *,
-    kind: str,
     form: str,
     called: Called,
     ungraded: str = "error",
@@ -149,7 +148,7 @@ def read_system_table(
     """Read judgments or runs from anything with named columns."""
     if isinstance(data, SystemTable):
         return data
-    stem, path = "run", None
+    stem, path, kind = "run", None, called.kind
     schema_kind = kind if grades is None else "valued"
     schema = schema_for(schema_kind, (), {})
     if isinstance(data, str) and data.startswith("irds:"):

@@ -16,15 +16,17 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import GradeMap, graded
+from cranfield.collection.files.grade_maps import GradeMap, graded, valued
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
     FLAT,
+    RANKS,
+    SCHEMAS,
+    SCORE,
     SYSTEM,
     TOPIC,
     Called,
-    schema_for,
     shape,
 )
 from cranfield.collection.files.nested_json import NO_DOCUMENT
@@ -149,8 +151,7 @@ def read_system_table(
     if isinstance(data, SystemTable):
         return data
     stem, path, kind = "run", None, called.kind
-    schema_kind = kind if grades is None else "valued"
-    schema = schema_for(schema_kind, (), {})
+    schema = valued(SCHEMAS[kind], grades)
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
@@ -159,16 +160,29 @@ def read_system_table(
     else:
         columns = read_columns(data, schema)
     names = called.of(columns.names)
-    if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
-        names["tag"] = system
-    schema = schema_for(schema_kind, columns.names, names)
+    if kind == "run":
+        if "tag" not in names and (system := _system_column(columns)) is not None:
+            names["tag"] = system
+        has_score, has_rank = (
+            column.name in names or bool(column.named_in(columns.names))
+            for column in (SCORE, RANKS.columns[2])
+        )
+        schema = RANKS if has_rank and not has_score else schema
     ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
+    readable = schema
     if ids_only and grades is None:
         warn_of_pairs(columns.source)
         other_columns = tuple(column for column in schema.columns if column.name != "grade")
-        places = _places(columns, replace(schema, columns=other_columns), names, kind)
-    else:
-        places = _places(columns, schema, names, kind)
+        readable = replace(schema, columns=other_columns)
+    try:
+        places = readable.places(columns.names, columns.source, names)
+    except InputError as error:
+        every_cell = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
+        _refuse_nested(every_cell, columns.source, kind)
+        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
+            hint = ", and lower_is_better=True ranks small distances first"
+            raise InputError(error.reason + hint, source=error.source) from None
+        raise
     # Columns that may name systems are reported by `warn_of_systems` or in errors.
     like_systems = [
         k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)
@@ -233,21 +247,6 @@ def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> S
         raise table.wrong(row, reason, table.frame["topic"][row])
     warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
     return judgments._rows((~is_empty).arg_true().to_numpy())
-
-
-def _places(
-    columns: Columns, schema: Schema, names: Mapping[str, str], kind: str
-) -> dict[str, int]:
-    """Find the columns, or report what a table lacks to be a run or judgments."""
-    try:
-        return schema.places(columns.names, columns.source, names)
-    except InputError as error:
-        cells = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
-        _refuse_nested(cells, columns.source, kind)
-        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
-            hint = ", and lower_is_better=True ranks small distances first"
-            raise InputError(error.reason + hint, source=error.source) from None
-        raise
 
 
 def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None:

@@ -104,6 +104,8 @@ def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, .
             start = reader.line_num + 1
     except csv.Error as error:
         raise InputError(f"is not a valid table: {error}", source=source, line=start) from None
+    if not rows:
+        raise InputError("is empty", source=source)
     return rows, lines
 
 

@@ -98,7 +98,11 @@ def make_part(
 
 def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     """Join the systems of all parts; labels are in order of appearance."""
-    kinds = [_find_kind(part, measure) for part in parts]
+    kinds: list[str | None] = []
+    for part in parts:
+        with in_source(part.source):
+            # A part may not name its measure.
+            kinds.append(choose_measure(part.kinds, measure) if part.kinds else None)
     _check_alike(parts, kinds, measure)
     selection = [
         (part, kind, [entry for entry in part.entries if entry.measure == kind])
@@ -140,12 +144,6 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
 
 def _number_labels(labels: Iterable[Label]) -> dict[Label, int]:
     return {label: k for k, label in enumerate(dict.fromkeys(labels))}
-
-
-def _find_kind(part: ScorePart, measure: str | None) -> str | None:
-    """Return the name of the chosen measure in the part; None if the part has no names."""
-    with in_source(part.source):
-        return choose_measure(part.kinds, measure) if part.kinds else None
 
 
 def _check_alike(

@@ -73,11 +73,8 @@ class Columns:
         and so is a row that repeats the names of the columns, as in joined files.
         """
         if repeated := self._header_rows(used):
-            line = None if self.lines is None else self.lines[repeated[0]]
-            reason = "" if line else f"row {repeated[0] + 1} "
-            raise InputError(
-                f"{reason}repeats the names of the columns", source=self.source, line=line
-            )
+            reason = "repeats the names of the columns"
+            raise wrong_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
@@ -92,47 +89,38 @@ class Columns:
         # of a used column.
         reported = [k for k in unused[:_MAX_CHECKED] if _texts(self.cells(k)).n_unique() > 1]
         for k, (place, column) in others.items():
-            grades = column.name == "grade" and self._other_grades(k, place)
-            if column.name == "grade" and not grades and schema.describes(self.names[k]):
-                # The text of an answer, from which the grade was derived.
-                continue
-            if grades and "grade" not in called:
-                pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
-                raise InputError(
-                    f"has two columns of grades: {pair}; remove one, or select one:"
-                    f" columns={{'grade': ...}}",
-                    source=self.source,
-                )
-            used_texts, texts = _texts(self.cells(place)), _texts(self.cells(k))
-            pairs = pl.DataFrame({"used": used_texts, "other": texts})
+            texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
+            describes = schema.describes(self.names[k])
+            if column.name == "grade" and spelt(self.names[k]) != "score":
+                values = texts.filter(texts != "").cast(pl.Float64, strict=False)
+                are_grades = len(values) > 0 and not values.null_count()
+                if are_grades and (texts != used_texts).any() and "grade" not in called:
+                    pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+                    raise InputError(
+                        f"has two columns of grades: {pair}; remove one, or select one:"
+                        f" columns={{'grade': ...}}",
+                        source=self.source,
+                    )
+                if describes and not (are_grades and (texts != used_texts).any()):
+                    # The text of an answer, from which the grade was derived.
+                    continue
             n_used, n_other = used_texts.n_unique(), texts.n_unique()
-            is_text = n_other == n_used or schema.describes(self.names[k])
-            if n_other > 1 and not (is_text and pairs.n_unique() == n_used):
+            n_pairs = pl.DataFrame({"used": used_texts, "other": texts}).n_unique()
+            is_text = n_other == n_used or describes
+            if n_other > 1 and not (is_text and n_pairs == n_used):
                 reported.append(k)
         if reported := sorted(reported) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
 
-    def _other_grades(self, column: int, used: int) -> bool:
-        """Return True if a column holds grades that differ from those of the used column."""
-        texts, grades = _texts(self.cells(column)), _texts(self.cells(used))
-        values = texts.filter(texts != "").unique()
-        return (
-            len(values) > 0
-            and values.cast(pl.Float64, strict=False).is_not_null().all()
-            and (texts != grades).any()
-            and spelt(self.names[column]) != "score"
-        )
-
     def _header_rows(self, used: Collection[int]) -> list[int]:
         """Return the rows that repeat the names of the columns."""
         rows: list[int] | None = None
-        for k in used:
-            name, cells = self.names[k], self.cells(k)
-            if isinstance(cells, pl.Series) and cells.dtype != pl.String:
+        for name, cells in ((self.names[k], self.cells(k)) for k in used):
+            if isinstance(cells, pl.Series) and (
+                cells.dtype != pl.String or str(name) not in cells
+            ):
                 return []
-            if rows is None and isinstance(cells, pl.Series):
-                rows = (cells == str(name)).arg_true().to_list()
             places = range(len(cells)) if rows is None else rows
             rows = [row for row in places if isinstance(name, str) and cells[row] == name]
         return rows or []
@@ -240,13 +228,15 @@ def _by_arrow(data: Any) -> pl.DataFrame:
     return pl.from_dataframe(data)
 
 
-_KINDS = {"dict": "a record", "list": "a list", "tuple": "a tuple", "str": "text"}
-_KINDS |= {"int": "a number", "float": "a number", "bool": "true or false", "NoneType": "null"}
+_KINDS = {
+    **{dict: "a record", list: "a list", tuple: "a tuple", str: "text"},
+    **{int: "a number", float: "a number", bool: "true or false", type(None): "null"},
+}
 
 
 def _kind_of(row: Any) -> str:
     """Describe a row, for messages."""
-    kind = _KINDS.get(type(row).__name__, type(row).__name__)
+    kind = _KINDS.get(type(row), type(row).__name__)
     return f"{kind} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else kind
 
 
@@ -435,33 +425,30 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
     rows: list[list[Any]] = []
     numbers: list[int] = []
     semicolons = None
-    for number, line in lines_of(text):
-        fields = form.cut(line)
-        if not fields:
-            continue
-        has_semicolon = ";" in line and "\t" not in line
-        if getattr(form.cut, "func", None) is fields_of and semicolons not in {None, has_semicolon}:
-            reason = f"expected {'semicolons' if semicolons else 'blanks'} between fields as above"
-            raise InputError(reason, source=source, line=number)
-        semicolons = has_semicolon
-        if len(fields) < form.n_required or (len(fields) > len(form.names) and not form.loose):
-            listed = " ".join(form.names[: form.n_required])
-            if not form.loose:
-                listed += "".join(f" [{name}]" for name in form.names[form.n_required :])
-            raise InputError(
-                f"expected {form.n_required} columns ({listed}) in a line of {things},"
-                f" got {len(fields)}",
-                source=source,
-                line=number,
-            )
-        if rows and not form.loose and len(fields) != len(rows[0]):
-            raise InputError(
-                f"expected {len(rows[0])} columns as above, got {len(fields)}",
-                source=source,
-                line=number,
-            )
-        rows.append(fields)
-        numbers.append(number)
+    required = " ".join(form.names[: form.n_required])
+    optional = "" if form.loose else "".join(f" [{n}]" for n in form.names[form.n_required :])
+    with in_source(source):
+        for number, line in lines_of(text):
+            fields = form.cut(line)
+            if not fields:
+                continue
+            has_semicolon = ";" in line and "\t" not in line
+            if getattr(form.cut, "func", None) is fields_of and semicolons not in {
+                None,
+                has_semicolon,
+            }:
+                separators = "semicolons" if semicolons else "blanks"
+                raise InputError(f"expected {separators} between fields as above", line=number)
+            semicolons = has_semicolon
+            if len(fields) < form.n_required or (len(fields) > len(form.names) and not form.loose):
+                expected = f"{form.n_required} columns ({required}{optional})"
+                reason = f"expected {expected} in a line of {things}, got {len(fields)}"
+                raise InputError(reason, line=number)
+            if rows and not form.loose and len(fields) != len(rows[0]):
+                reason = f"expected {len(rows[0])} columns as above, got {len(fields)}"
+                raise InputError(reason, line=number)
+            rows.append(fields)
+            numbers.append(number)
     names = form.names[: max(map(len, rows), default=form.n_required)]
     filled = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
     return Columns.of_rows(names, filled, source, numbers)
@@ -490,9 +477,8 @@ def columns_of_mapping(kind: str) -> Callable[[Mapping[Any, Any], str], dict[str
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         for values in data.values():
             if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                raise InputError(
-                    f"a mapping is a {kind} when its values are columns", source=source
-                )
+                reason = f"a mapping is a {kind} when its values are columns"
+                raise InputError(reason, source=source)
         listed = {
             str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in data.items()
@@ -510,10 +496,8 @@ def pairs_of(
     """Yield the items of a mapping of mappings; refuse other values."""
     for name, mapping in data.items():
         if not isinstance(mapping, Mapping):
-            raise InputError(
-                f"expected {{{inside}}} for {outer} {quoted(name)}, got {type(mapping).__name__}",
-                source=source,
-            )
+            got = f"{outer} {quoted(name)}, got {type(mapping).__name__}"
+            raise InputError(f"expected {{{inside}}} for {got}", source=source)
         yield name, mapping
 
 
@@ -533,17 +517,12 @@ class Table:
 
     def refuse(self, bad: pl.Series, reason: Callable[[dict[str, Any]], str]) -> None:
         """Refuse the first of some bad rows; `reason` gets its cells."""
-        rows = bad.arg_true()
-        if len(rows):
-            row = int(rows[0])
+        if bad.any():
+            row = int(bad.arg_true()[0])
             cells = self.frame.row(row, named=True)
-            raise InputError(
-                reason(cells),
-                source=self.source,
-                line=None if self.lines is None else int(self.lines[row]),
-                topic=cells.get("topic"),
-                doc=cells.get("doc"),
-            )
+            line = None if self.lines is None else int(self.lines[row])
+            place = {"topic": cells.get("topic"), "doc": cells.get("doc")}
+            raise InputError(reason(cells), source=self.source, line=line, **place)
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
         return wrong_row(row, reason, self.source, self.lines, topic)
@@ -584,14 +563,6 @@ _WRITTEN_GAPS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
 
-def _warn_of_written_gaps(cells: pl.Series, name: str, source: str) -> None:
-    """Warn of missing values that are written out as text, and read as text."""
-    if cells.dtype == pl.String and (rows := cells.is_in(_WRITTEN_GAPS)).any():
-        texts = some_of(map(quoted, cells.filter(rows).unique(maintain_order=True)), 3)
-        number = counted(int(rows.sum()), "row")
-        warn(f"{source}: {name} is {texts} in {number}, read as text, not as missing", stacklevel=5)
-
-
 def fitted(
     cells: Mapping[str, Cells],
     schema: Schema,
@@ -606,26 +577,29 @@ def fitted(
     """
     series_by_name = {}
     for column in schema.columns:
-        if column.name in cells:
-            column_cells = cells[column.name]
-            series_by_name[column.name], bad = column.kind.column(column.name, column_cells)
-            if bad is not None:
-                topic = cells.get("topic") if column.name != "topic" else None
-                raise wrong_row(
-                    bad,
-                    column.kind.reason(column.called or column.name, _cell(column_cells, bad)),
-                    source,
-                    lines,
-                    None if topic is None else str(topic[bad]),
-                )
-            _warn_of_written_gaps(series_by_name[column.name], column.called or column.name, source)
+        if column.name not in cells:
+            continue
+        noun, column_cells = column.called or column.name, cells[column.name]
+        series, bad = column.kind.column(column.name, column_cells)
+        if bad is not None:
+            topics = cells.get("topic") if column.name != "topic" else None
+            topic = None if topics is None else str(topics[bad])
+            reason = column.kind.reason(noun, _cell(column_cells, bad))
+            raise wrong_row(bad, reason, source, lines, topic)
+        if series.dtype == pl.String and (is_gap := series.is_in(_WRITTEN_GAPS)).any():
+            texts = some_of(map(quoted, series.filter(is_gap).unique(maintain_order=True)), 3)
+            number = counted(int(is_gap.sum()), "row")
+            note = f"{noun} is {texts} in {number}, read as text, not as missing"
+            warn(f"{source}: {note}", stacklevel=4)
+        series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not empty:
         raise schema.empty(source)
-    missing = {
-        column.name: pl.Series([None], dtype=column.kind.dtype).new_from_index(0, height)
+    missing = [
+        pl.lit(None, column.kind.dtype).alias(column.name)
         for column in schema.columns
         if column.name not in series_by_name
-    }
-    frame = pl.DataFrame(series_by_name | missing).select(column.name for column in schema.columns)
+    ]
+    frame = pl.DataFrame(series_by_name).with_columns(missing)
+    frame = frame.select(column.name for column in schema.columns)
     return Table(frame, source, tuple(series_by_name), lines)

@@ -119,9 +119,12 @@ def read_chunk(
         frame = None if text.startswith(_UNSUPPORTED) else _read_csv(text, layout, separator or " ")
         separators = 0 if frame is None else (expected - 1) * frame.height
         # The CSV reader sees further columns only if it reads all; the line reader checks them.
-        is_partly_read = len(layout.read) < expected
-        if is_partly_read and _count(text, separator or " ") != separators:
-            frame = None
+        if len(layout.read) < expected:
+            data, sign = np.frombuffer(text, np.uint8), ord(separator or " ")
+            # NumPy is faster than `bytes.count` where a separator occurs often.
+            blocks = (data[start : start + _BLOCK] for start in range(0, data.size, _BLOCK))
+            n_separators = sum(int(np.count_nonzero(block == sign)) for block in blocks)
+            frame = frame if n_separators == separators else None
     if frame is None:
         frame, numbers, expected = read_lines(
             chunk, layout, source=source, first_line=first_line, width=width
@@ -134,13 +137,6 @@ def read_chunk(
         numbers = (np.arange(rows) if numbers is None else numbers)[graded.to_numpy()]
         frame = frame.filter(graded)
     return Chunk(frame, numbers, lines, expected, rows - frame.height)
-
-
-def _count(text: bytes, separator: str) -> int:
-    """Count a separator; NumPy is faster than `bytes.count` where it occurs often."""
-    data = np.frombuffer(text, np.uint8)
-    blocks = (data[start : start + _BLOCK] for start in range(0, data.size, _BLOCK))
-    return sum(int(np.count_nonzero(block == ord(separator))) for block in blocks)
 
 
 def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:
@@ -161,24 +157,21 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
     if not text:
         return pl.DataFrame(schema=layout.schema)
     names = list(layout.columns)
-    # Most files have no value in doubt, and to look for errors takes longer than to trust it.
-    frame = None
-    for ignore_errors in (False, True):
+    options: dict[str, Any] = {
+        "has_header": False,
+        "separator": separator,
+        "quote_char": None,
+        "schema": layout.columns,
+        "columns": [names.index(name) for name in layout.read],
+        "truncate_ragged_lines": layout.more_allowed,
+    }
+    try:
+        # Most files have no value in doubt, and to look for errors takes longer than to trust it.
         try:
-            frame = pl.read_csv(
-                text,
-                has_header=False,
-                separator=separator,
-                quote_char=None,
-                schema=layout.columns,
-                columns=[names.index(name) for name in layout.read],
-                truncate_ragged_lines=layout.more_allowed,
-                ignore_errors=ignore_errors,
-            )
-            break
+            frame = pl.read_csv(text, **options)
         except pl.exceptions.PolarsError:
-            continue
-    if frame is None:
+            frame = pl.read_csv(text, **options, ignore_errors=True)
+    except pl.exceptions.PolarsError:
         return None
     if any(frame[name].null_count() for name in layout.read if name not in layout.optional):
         return None
@@ -273,21 +266,19 @@ def _fields(line: str, layout: Layout, error_at: Callable[[str], InputError]) ->
         # A tag ends at its first blank, as in trec_eval.
         tabs[width - 1] = tabs[width - 1].partition(" ")[0]
     if layout.separator == "tab":
-        if len(tabs) < width:
-            raise error_at(f"expected {width} columns separated by tabs, got {len(tabs)}")
-        if "" in tabs[:width]:
-            name = list(layout.columns)[tabs.index("")]
-            raise error_at(
-                f"expected {width} columns separated by tabs, got no {name} between tabs"
-            )
-        return tabs
+        if len(tabs) >= width and "" not in tabs[:width]:
+            return tabs
+        got = f"{len(tabs)}"
+        if len(tabs) >= width:
+            got = f"no {list(layout.columns)[tabs.index('')]} between tabs"
+        raise error_at(f"expected {width} columns separated by tabs, got {got}")
     fits = len(tabs) == width or (layout.more_allowed and len(tabs) > width)
     if layout.separator == "blank" or not fits:
         return blanks
     if "" not in tabs[:width]:
         return tabs
-    numeric_columns = (k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64)
-    if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numeric_columns):
+    numbers = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
+    if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numbers):
         raise error_at(
             f"expected {width} columns, got {width} both by tabs (one of them empty) and by blanks:"
             " set separator='tab' or separator='blank'"
@@ -299,20 +290,17 @@ def _check_further(
     fields: list[str], layout: Layout, error_at: Callable[[str], InputError]
 ) -> None:
     """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
-    expected = f"expected {len(layout.columns)} columns ({' '.join(layout.columns)})"
-    got = f"got {len(fields)} separated by blanks"
-    advice = (
-        "ids with blanks need tabs between columns (separator='tab');"
-        " separator='blank' ignores the further columns"
-    )
     if integer_in(fields[3]) is None:
-        raise error_at(
-            f"{expected}, {got}, of which the 4th, {quoted(fields[3])}, is not a rank: {advice}"
-        )
-    if integer_in(fields[-3]) is not None and is_number(fields[-2]):
-        raise error_at(
-            f"{expected}, {got}: an id or tag with blanks, or two lines in one: {advice}"
-        )
+        cause = f", of which the 4th, {quoted(fields[3])}, is not a rank"
+    elif integer_in(fields[-3]) is not None and is_number(fields[-2]):
+        cause = ": an id or tag with blanks, or two lines in one"
+    else:
+        return
+    raise error_at(
+        f"expected {len(layout.columns)} columns ({' '.join(layout.columns)}), got {len(fields)}"
+        f" separated by blanks{cause}: ids with blanks need tabs between columns"
+        " (separator='tab'); separator='blank' ignores the further columns"
+    )
 
 
 def _ragged(expected: int, width: int, source: str, line: int) -> InputError:

@@ -80,17 +80,15 @@ SHORT_QRELS = Layout(
 PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
 """The relevant documents, as in the reference files of MS MARCO."""
 
-_TYPES: dict[type | None, type[pl.DataType]] = {
-    str: _TEXT,
-    None: _TEXT,
-    int: _WHOLE,
-    float: _NUMBER,
-}
+_TYPES = {int: _WHOLE, float: _NUMBER}
 
 QRELS_FORMATS = {
     name: Layout(
         name,
-        {column: _TYPES[kind] for column, kind in columns.items()},
+        {
+            column: {int: _WHOLE, float: _NUMBER}.get(kind, _TEXT)
+            for column, kind in columns.items()
+        },
         read=tuple(column for column, kind in columns.items() if kind is not None),
     )
     for name, columns in OF_QRELS.items()
@@ -197,8 +195,7 @@ def layout_of(
         if form == "text" and (layout := recognised(text, kind)):
             return source, layout
         if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
-            source, layout = _of_letor(source), SHORT_QRELS
-            separator = "tab"
+            source, layout, separator = _of_letor(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
         recognized = layout or _layout_of_line(text, kind, separator, grade or whole_in)
         if recognized is None and kind == "qrels" and grade is None and separator != "blank":

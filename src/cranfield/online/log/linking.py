@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -232,18 +232,16 @@ def first_records(
     is_repeated = frame.select(is_restart.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
     is_doubled = frame["doubled"] & ~is_repeated
     if refuse:
-        rank_twice = "rank {rank} twice on page {page}"
-        doc_twice = "document {doc} twice on page {page}, whose results have no ranks"
-        table.refuse(
-            is_repeated | is_doubled,
-            lambda row: (
-                "page {page} occurs twice"
-                if row["doc"] is None
-                else rank_twice
-                if key == "rank"
-                else doc_twice
-            ).format(page=quoted(row["page"]), doc=quoted(row["doc"]), rank=row.get("rank")),
-        )
+
+        def reason(row: dict[str, Any]) -> str:
+            page, doc = quoted(row["page"]), row["doc"]
+            if doc is None:
+                return f"page {page} occurs twice"
+            if key == "rank":
+                return f"rank {row['rank']} twice on page {page}"
+            return f"document {quoted(doc)} twice on page {page}, whose results have no ranks"
+
+        table.refuse(is_repeated | is_doubled, reason)
     is_doubled &= drop_doubled
     record = "results of a repeated record of their page"
     anomalies = [

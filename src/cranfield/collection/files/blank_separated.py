@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -195,7 +194,13 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
         for size, result in results:
             error = None
             if isinstance(result, bytes):
-                text, error = _before_error(result, source, first_line)
+                try:
+                    text = source.as_utf8(result, first_line)
+                except InputError as undecodable:
+                    # The lines above it may have an error, too.
+                    error = undecodable
+                    above = result.split(b"\n")[: (error.line or 0) - first_line]
+                    text = source.as_utf8(b"\n".join([*above, b""]))
                 result = read_chunk(  # noqa: PLW2901
                     text, layout, source=source.name, first_line=first_line, width=width
                 )
@@ -218,15 +223,6 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
 
 
-def _before_error(chunk: bytes, source: Source, first_line: int) -> tuple[bytes, InputError | None]:
-    """Return the lines in UTF-8 before the first undecodable one, and its error."""
-    try:
-        return source.as_utf8(chunk, first_line), None
-    except InputError as error:
-        before = chunk.split(b"\n")[: (error.line or 0) - first_line]
-        return source.as_utf8(b"\n".join([*before, b""])), error
-
-
 def read_lines(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> tuple[pl.DataFrame, NDArray[np.int64], int]:
@@ -234,29 +230,32 @@ def read_lines(
     values: dict[str, list[object]] = {name: [] for name in layout.read}
     numbers: list[int] = []
     for number, line in lines_with_text(chunk, first_line):
-        error_at = partial(InputError, source=source, line=number)
-        fields = _fields(line.decode().strip(" \v\f\r"), layout, error_at)
-        if layout.gaps and _lacks_grade(fields, layout):
-            fields.append("")
-        _check_width(fields, layout, error_at)
-        if len(fields) > len(layout.columns) and b"\r" in line.strip():
-            raise error_at(
-                f"a carriage return within a line of {len(fields)} columns; convert the"
-                " ends of lines to LF"
-            )
-        if width not in {0, len(fields)}:
-            raise _ragged(width, len(fields), source, number)
-        width = len(fields)
-        if width > len(layout.columns) and layout.separator == "auto":
-            _check_further(fields, layout, error_at)
-        row = dict(zip(layout.columns, fields, strict=False))
-        for name in layout.read:
-            values[name].append(_value(row, name, layout, error_at))
+        try:
+            fields = _fields(line.decode().strip(" \v\f\r"), layout)
+            if layout.gaps and _lacks_grade(fields, layout):
+                fields.append("")
+            _check_width(fields, layout)
+            if len(fields) > len(layout.columns) and b"\r" in line.strip():
+                raise InputError(
+                    f"a carriage return within a line of {len(fields)} columns; convert the"
+                    " ends of lines to LF"
+                )
+            if width not in {0, len(fields)}:
+                raise _ragged(width, len(fields), source, number)
+            width = len(fields)
+            if width > len(layout.columns) and layout.separator == "auto":
+                _check_further(fields, layout)
+            row = dict(zip(layout.columns, fields, strict=False))
+            for name in layout.read:
+                values[name].append(_value(row, name, layout))
+        except InputError as error:
+            place = {"source": source, "topic": error.topic, "doc": error.doc}
+            raise InputError(error.reason, line=number, **place) from None
         numbers.append(number)
     return pl.DataFrame(values, schema=layout.schema), np.array(numbers, dtype=np.int64), width
 
 
-def _fields(line: str, layout: Layout, error_at: Callable[[str], InputError]) -> list[str]:
+def _fields(line: str, layout: Layout) -> list[str]:
     """Split a line at tabs if these are its only possible separators, else at any blanks."""
     if layout.separator == ";":
         return line.rstrip(BLANKS).split(";")
@@ -271,7 +270,7 @@ def _fields(line: str, layout: Layout, error_at: Callable[[str], InputError]) ->
         got = f"{len(tabs)}"
         if len(tabs) >= width:
             got = f"no {list(layout.columns)[tabs.index('')]} between tabs"
-        raise error_at(f"expected {width} columns separated by tabs, got {got}")
+        raise InputError(f"expected {width} columns separated by tabs, got {got}")
     fits = len(tabs) == width or (layout.more_allowed and len(tabs) > width)
     if layout.separator == "blank" or not fits:
         return blanks
@@ -279,16 +278,14 @@ def _fields(line: str, layout: Layout, error_at: Callable[[str], InputError]) ->
         return tabs
     numbers = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
     if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numbers):
-        raise error_at(
+        raise InputError(
             f"expected {width} columns, got {width} both by tabs (one of them empty) and by blanks:"
             " set separator='tab' or separator='blank'"
         )
     return blanks
 
 
-def _check_further(
-    fields: list[str], layout: Layout, error_at: Callable[[str], InputError]
-) -> None:
+def _check_further(fields: list[str], layout: Layout) -> None:
     """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
     if integer_in(fields[3]) is None:
         cause = f", of which the 4th, {quoted(fields[3])}, is not a rank"
@@ -296,7 +293,7 @@ def _check_further(
         cause = ": an id or tag with blanks, or two lines in one"
     else:
         return
-    raise error_at(
+    raise InputError(
         f"expected {len(layout.columns)} columns ({' '.join(layout.columns)}), got {len(fields)}"
         f" separated by blanks{cause}: ids with blanks need tabs between columns"
         " (separator='tab'); separator='blank' ignores the further columns"
@@ -317,7 +314,7 @@ def _lacks_grade(fields: list[str], layout: Layout) -> bool:
     return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in Q0
 
 
-def _check_width(fields: list[str], layout: Layout, error_at: Callable[..., InputError]) -> None:
+def _check_width(fields: list[str], layout: Layout) -> None:
     width, expected = len(fields), len(layout.columns)
     if width < expected or (width > expected and not layout.more_allowed):
         reason = f"expected {expected} columns"
@@ -327,18 +324,16 @@ def _check_width(fields: list[str], layout: Layout, error_at: Callable[..., Inpu
             reason += "; if other lines have it, ungraded='drop' treats this document as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
-        raise error_at(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
+        raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
 
 
-def _value(
-    row: dict[str, str], name: str, layout: Layout, error_at: Callable[..., InputError]
-) -> Any:
+def _value(row: dict[str, str], name: str, layout: Layout) -> Any:
     text, dtype = row[name], layout.columns[name]
     if layout.separator == ";":
         # Documents are compared character by character; blanks belong to them.
         text = text if name == "doc" else text.strip(BLANKS)
         if not text:
-            raise error_at(f"{name} is empty", topic=row["topic"], doc=row["doc"])
+            raise InputError(f"{name} is empty", topic=row["topic"], doc=row["doc"])
     if dtype == pl.String:
         return text
     if name in layout.optional:
@@ -355,5 +350,5 @@ def _value(
 
         reason = f"{name} {quoted(text)} is {not_a_grade(text)}"
     if number is None and not (layout.gaps and absent(text, NO_GRADE)):
-        raise error_at(reason, topic=row.get("topic"), doc=row["doc"])
+        raise InputError(reason, topic=row.get("topic"), doc=row["doc"])
     return number

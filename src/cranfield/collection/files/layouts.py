@@ -197,10 +197,8 @@ def layout_of(
         if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
             source, layout, separator = _of_letor(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        recognized = layout or _layout_of_line(text, kind, separator, grade or whole_in)
-        if recognized is None and kind == "qrels" and grade is None and separator != "blank":
-            recognized = PAIRS if _is_pair(text) else None
-        layout = recognized or (default if form == "text" else None)
+        layout = layout or _layout_of_line(text, kind, separator, grade)
+        layout = layout or (default if form == "text" else None)
     if layout is None:
         return source, None
     gaps = ungraded == "drop" and layout is QRELS and grade is None
@@ -223,9 +221,9 @@ def _of_letor(source: Source) -> Source:
 
 
 def _layout_of_line(
-    line: str, kind: str, separator: str, grade: Callable[[str], int | None]
+    line: str, kind: str, separator: str, grade: Callable[[str], int | None] | None
 ) -> Layout | None:
-    """Recognise a line of topic, document and number, or a complete line of TREC text."""
+    """Recognise a line of topic, document and perhaps number, or a complete line of TREC text."""
     by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
     cells = by_tabs
     if separator == "blank" or (separator == "auto" and (len(by_tabs) != 3 or "" in by_tabs)):
@@ -233,27 +231,22 @@ def _layout_of_line(
 
     def has_value(place: int) -> bool:
         text = cells[place]
-        return is_number(text) if kind == "run" else grade(text) is not None
+        return is_number(text) if kind == "run" else (grade or whole_in)(text) is not None
 
     if kind == "run":
         is_short, is_whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)
         return SHORT_RUN if is_short else RUN if is_whole else None
     # In a line of four columns between tabs, the document may be empty.
     lacks_document = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
-    is_short = len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks_document
-    return SHORT_QRELS if is_short else QRELS if len(cells) == 4 and has_value(3) else None
-
-
-def _is_pair(line: str) -> bool:
-    """Return True for a topic and a document separated by a tab, but not for column names."""
-    fields = [field.strip(BLANKS) for field in line.split("\t")]
+    if len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks_document:
+        return SHORT_QRELS
+    if len(cells) == 4 and has_value(3):
+        return QRELS
     names = {spelt(name) for column in ("topic", "doc") for name in Column(column, ID).names}
-    return (
-        len(fields) == 2
-        and "" not in fields
-        and fields[1] not in Q0
-        and not names & {*map(spelt, fields)}
-    )
+    is_pair = len(by_tabs) == 2 and "" not in by_tabs and by_tabs[1] not in Q0
+    # A line of a table without grades may hold the names of its columns.
+    is_pair &= grade is None and separator != "blank" and not names & {*map(spelt, by_tabs)}
+    return PAIRS if is_pair else None
 
 
 def peeked(source: Source) -> tuple[Source, bytes]:

@@ -155,16 +155,14 @@ class Runs(Sequence[Run]):
     @property
     def settings(self) -> dict[str, Any]:
         """Options of reading other than the defaults, and skipped runs; for the record."""
-        settings: dict[str, Any] = {}
-        if self._options.get("lower_is_better"):
-            settings["lower scores rank first"] = True
-        if (on_duplicate := self._options.get("on_duplicate", "error")) != "error":
-            settings["on_duplicate"] = on_duplicate
-        if (separator := self._options.get("chunk_separator")) is not None:
-            settings["chunk separator"] = separator
-        if self.skipped:
-            settings["skipped runs"] = list(self.skipped.values())
-        return settings
+        on_duplicate = self._options.get("on_duplicate", "error")
+        settings = {
+            "lower scores rank first": self._options.get("lower_is_better", False),
+            "on_duplicate": None if on_duplicate == "error" else on_duplicate,
+            "chunk separator": self._options.get("chunk_separator"),
+            "skipped runs": [*self.skipped.values()],
+        }
+        return {name: value for name, value in settings.items() if value}
 
     def stem(self, index: int) -> str | None:
         """Return the file name without suffixes, or the folder if several files share the name."""
@@ -277,17 +275,8 @@ def read_runs(
     """
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("on_bad_run", on_bad_run, BAD_RUNS)
-    options: dict[str, Any] = {
-        "format": format,
-        "encoding": encoding,
-        "system": system,
-        "columns": columns,
-        "lower_is_better": lower_is_better,
-        "separator": separator,
-        "numbers": numbers,
-        "on_duplicate": on_duplicate,
-        "chunk_separator": chunk_separator,
-    }
+    arguments = locals()
+    options = {name: arguments[name] for name in _USUAL if name != "on_bad_run"}
     if isinstance(data, Runs):
         return data.read_as(on_bad_run=on_bad_run, **options)
     parts = [*_items(data)]

@@ -103,28 +103,22 @@ class SystemTable:
         name, values = next(columns, ("", []))
         # A repeated document is an error, whose message mentions the column.
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
-            examples = some_of(map(quoted, values), 3)
-            warn(
-                f"{self.table.source}: column {quoted(name)} ({examples}) is not read;"
-                f" system={name!r} makes a system of each value",
-                stacklevel=5,
-            )
+            column = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
+            advice = f"is not read; system={name!r} makes a system of each value"
+            warn(f"{self.table.source}: {column} {advice}", stacklevel=5)
 
     def distinguishing_column(self) -> tuple[str, list[str], str] | None:
         """Find the column with the fewest values that distinguishes repeated documents, or a column
         with a name for systems."""
-        distinguishing: tuple[str, list[str]] | None = None
-        system_like: tuple[str, list[str]] | None = None
-        for name, column, values in self._few_valued():
-            if distinguishing is None or len(values) < len(distinguishing[1]):
-                if system_like is None and is_like_system(name):
-                    system_like = name, values
-                rows = self.table.frame.select("topic", "doc").with_columns(of=column)
-                if not rows.is_duplicated().any():
-                    distinguishing = name, values
-        if distinguishing is not None:
-            return *distinguishing, "tells them apart"
-        return None if system_like is None else (*system_like, "may name the system")
+        columns = list(self._few_valued())
+        pairs = self.table.frame.select("topic", "doc")
+        for name, column, values in sorted(columns, key=lambda column: len(column[2])):
+            if not pairs.with_columns(of=column).is_duplicated().any():
+                return name, values, "tells them apart"
+        for name, _, values in columns:
+            if is_like_system(name):
+                return name, values, "may name the system"
+        return None
 
 
 def _text(cells: Cells) -> pl.Series:
@@ -207,6 +201,19 @@ def read_system_table(
     return result if kind == "run" else _graded(result, ungraded, grades)
 
 
+def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
+    """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
+    table = graded(judgments.table, grades)
+    is_empty = table.frame["grade"].is_null()
+    if is_empty.any() and ungraded == "error":
+        row = int(is_empty.arg_true()[0])
+        reason = "has no grade; ungraded='drop' treats the document as unjudged"
+        raise table.wrong(row, reason, table.frame["topic"][row])
+    warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
+    judgments = replace(judgments, table=table)
+    return judgments._rows((~is_empty).arg_true().to_numpy()) if is_empty.any() else judgments
+
+
 def _filled(
     cells: dict[str, Cells], schema: Schema, columns: Columns
 ) -> tuple[Table, tuple[str, ...]]:
@@ -232,21 +239,6 @@ def _filled(
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
     return table, empty
-
-
-def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
-    """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
-    table = graded(judgments.table, grades)
-    judgments = replace(judgments, table=table)
-    is_empty = table.frame["grade"].is_null()
-    if not is_empty.any():
-        return judgments
-    if ungraded == "error":
-        row = int(is_empty.arg_true()[0])
-        reason = "has no grade; ungraded='drop' treats the document as unjudged"
-        raise table.wrong(row, reason, table.frame["topic"][row])
-    warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
-    return judgments._rows((~is_empty).arg_true().to_numpy())
 
 
 def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None:

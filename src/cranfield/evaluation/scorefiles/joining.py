@@ -159,22 +159,15 @@ def _check_alike(
             continue
         if kind is None or kind_of_first is None:
             named, other = (first, part) if kind is None else (part, first)
-            raise InputError(
-                f"has scores of {kind or kind_of_first}, but {other.source} does not name its"
-                " measure; pass measure=",
-                source=named.source,
-            )
+            reason = f"has scores of {kind or kind_of_first}, but {other.source} does not name its"
+            raise InputError(f"{reason} measure; pass measure=", source=named.source)
         if not same_measure(kind, kind_of_first):
-            raise InputError(
-                f"expected scores of {kind_of_first}, as in {first.source}, got {kind}",
-                source=part.source,
-            )
+            reason = f"expected scores of {kind_of_first}, as in {first.source}, got {kind}"
+            raise InputError(reason, source=part.source)
     source_of: dict[str, str] = {}
     for part in parts:
         for system in dict.fromkeys(entry.system for entry in part.entries):
             if system in source_of:
-                raise InputError(
-                    f"duplicate system {quoted(system)}, also in {source_of[system]}",
-                    source=part.source,
-                )
+                reason = f"duplicate system {quoted(system)}, also in {source_of[system]}"
+                raise InputError(reason, source=part.source)
             source_of[system] = part.source

@@ -79,21 +79,21 @@ def _plain(record: Any) -> dict[str, Any]:
     return {str(k): v for k, v in items if not isinstance(v, list | Mapping)}
 
 
-def _only(values: Any, where: str) -> Any:
+def _only(values: Any, position: str) -> Any:
     """Return the only value of a list, None for an empty one; several are refused."""
     if not isinstance(values, list):
         return values
     if len(values) > 1:
-        listed = ", ".join(map(quoted, values[:3]))
-        raise InputError(f"{where}: expected one label, got {listed}")
+        shown_values = ", ".join(map(quoted, values[:3]))
+        raise InputError(f"{position}: expected one label, got {shown_values}")
     return values[0] if values else None
 
 
 def _label_studio(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
     """Yield the labels of a task of Label Studio: one for each annotation."""
-    where = f"task {quoted(task.get('id', row + 1))}"
+    position = f"task {quoted(task.get('id', row + 1))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
-        raise InputError(f"{where}: expected data and annotations")
+        raise InputError(f"{position}: expected data and annotations")
     columns = _with_doc(_plain(task["data"]), task.get("id"))
     for annotation in task["annotations"]:
         if annotation.get("was_cancelled"):
@@ -109,14 +109,14 @@ def _label_studio(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iter
             if question is None or kind is None:
                 continue
             if question in answers:
-                raise InputError(f"{where}: {quoted(question)} is answered twice")
-            answers[question] = _only(value[kind], where)
+                raise InputError(f"{position}: {quoted(question)} is answered twice")
+            answers[question] = _only(value[kind], position)
         yield _Label(row, {**columns, WORKER: worker}, answers)
 
 
 def _kili(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
     """Yield the labels of an asset of Kili: the last one of each person for each job."""
-    where = f"asset {quoted(task.get('externalId'))}"
+    position = f"asset {quoted(task.get('externalId'))}"
     columns = _with_doc(_plain(task.get("jsonMetadata")), task.get("externalId"))
     for label in task.get("labels") or ():
         if label.get("isLatestLabelForUser") is False:
@@ -131,7 +131,7 @@ def _kili(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_La
             if categories is None:
                 answers[job] = answer.get("text")
             else:
-                answers[job] = _only([category.get("name") for category in categories], where)
+                answers[job] = _only([category.get("name") for category in categories], position)
         author = label.get("author") or {}
         yield _Label(row, {**columns, WORKER: author.get("email") or author.get("id")}, answers)
 
@@ -158,5 +158,5 @@ def _doccano(task: Mapping[Any, Any], row: int, _: list[int]) -> Iterator[_Label
     columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
     if not DOC.named_in([*columns]):
         columns["doc"] = columns.pop("id", None)
-    where = f"document {quoted(task.get('id', row + 1))}"
-    yield _Label(row, columns, {"grade": _only(task.get("label"), where)})
+    position = f"document {quoted(task.get('id', row + 1))}"
+    yield _Label(row, columns, {"grade": _only(task.get("label"), position)})

@@ -140,11 +140,13 @@ def read_files(
         )
     if [*paths, *named.values()].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    other = paths.pop() if len(paths) == 2 else None
+    second_file = paths.pop() if len(paths) == 2 else None
     names = ("pages", "results", "clicks")
     tables: dict[str, Any] = dict(zip(names, paths, strict=False)) | named
     pages, results, clicks = map(tables.get, names)
-    log_tables = _read_tables(pages, results, clicks, other, format, on_anomaly, click_actions)
+    log_tables = _read_tables(
+        pages, results, clicks, second_file, format, on_anomaly, click_actions
+    )
     return link_tables(log_tables, on_anomaly, max_queries)
 
 

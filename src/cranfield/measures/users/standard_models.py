@@ -17,7 +17,7 @@ The other weights are scaled to a sum of 1, as in cwl_eval, so that EU is AP tim
 documents retrieved).
 
 The user of DCG and nDCG reads the top k with the weights of the discount d; gains are divided by
-the highest one. The ideal of nDCG, which is another for each topic, is no part of its user.
+the highest one. The ideal of nDCG, another for each topic, does not belong to its user.
 
 The user of Q (Sakai and Robertson 2008) stops at each retrieved relevant document with equal
 probability. Q is the mean of the blended ratio at the rank of the stop, and AP that of precision,

@@ -55,6 +55,8 @@ from .fusion.fusing import fuse as fuse, fusion_methods as fusion_methods
 from .measures.base import Measure as Measure
 from .measures.base import define as define
 from .measures.grammar import parse_measure as parse_measure, parse_measures as parse_measures
+from .measures.texts.trailtext import score_trailtexts as score_trailtexts
+from .measures.texts.trailtext import u_measure as u_measure
 from .reporting import charts as charts
 from .reporting.page.report_page import report as report
 from .reporting.references import cite as cite

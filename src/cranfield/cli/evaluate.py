@@ -233,6 +233,7 @@ Examples:
   cranfield sessions qrels.txt sessions.xml -m nsDCG@10
   cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
   cranfield sessions qrels.txt sessions.csv -m sDCG -m nDCG@10 --duplicates keep -q
+  cranfield sessions clicks sessions.csv --clicks clicks.csv -m sDCG@10
   cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
 """
 
@@ -288,8 +289,10 @@ def sessions(
 ) -> None:
     """Score search sessions of several queries.
 
-    QRELS is a file of judgments by topic. SESSIONS is a log of the TREC Session track in XML, or a
-    table of results with the columns session, query, rank, doc and, optionally, topic and system.
+    QRELS is a file of judgments by topic; or the word clicks: documents that the session clicked
+    have grade 1 (clicks:30, for 30 seconds or more). SESSIONS is a log of the TREC Session track in
+    XML, or a table of results with the columns session, query, rank, doc and, optionally, topic and
+    system.
     Each RUN ranks documents for the last query of each session. Measures of a single ranking score
     the concatenated result lists of a session.
 
@@ -314,6 +317,7 @@ def sessions(
     measure_list = requested_measures(measures, rel)
     from cranfield import evaluate_sessions
     from cranfield.sessions import read_sessions
+    from cranfield.sessions.log import BY_CLICKS
 
     log = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
@@ -323,7 +327,7 @@ def sessions(
     evaluation = evaluate_sessions(log, qrels, measure_list, lengths=lengths, **lists, **policies)
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in measure_list)
-    needs += " clicks" if until_click else ""
+    needs += " clicks" if until_click or BY_CLICKS.fullmatch(qrels) else ""
     unused = [name for name in ("clicks", "lengths") if name not in needs]
     warn_unused(unused, "no requested measure uses it")
     output.write(evaluation, printing, unit="session")

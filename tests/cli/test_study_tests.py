@@ -126,3 +126,16 @@ def test_errors_are_one_line(campaign: Path, arguments: tuple[str, ...], message
     assert err.count("\n") == 1
     assert out == ""
     assert not (campaign / "out").exists()
+
+
+def test_cross(campaign: Path) -> None:
+    command = (*SCORES, "-t", "md1", "-t", "t", "--table", "cross", "--format", "csv")
+    out, _ = cranfield(campaign, *command)
+    rows = pl.read_csv(out.encode())
+    assert rows.columns[:4] == ["group", "size", "first", "second"]
+    assert rows.height == 2 * 2 * 2
+    assert rows.columns[-1] == "%MD1"
+    study = split_topics(
+        cf.read_scores(campaign / "scores.csv"), ["md1", "t"], sizes=[3, 6], repeats=5
+    )
+    assert rows["AA"].to_list() == study.cross()["AA"].to_list()

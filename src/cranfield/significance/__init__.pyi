@@ -36,6 +36,7 @@ from .topic_set_size import (
     topics_needed as topics_needed,
     variance as variance,
 )
+from .published import PublishedPower as PublishedPower, power_of_published as power_of_published
 from .several.joint_measures import (
     JointComparison as JointComparison,
     compare_measures as compare_measures,

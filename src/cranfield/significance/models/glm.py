@@ -257,7 +257,8 @@ class GlmFit:
         df = self.systems.sum() - 1
         if self.model.error == 0:
             return np.nan, np.nan
-        f = (self.deviance_of_equal - self.deviance) / df / self.model.error
+        # Systems with equal means leave a difference of rounding, of either sign.
+        f = max(0.0, self.deviance_of_equal - self.deviance) / df / self.model.error
         return float(f), float(fdtrc(df, self.model.df, f))
 
 

@@ -80,7 +80,7 @@ SHORT_QRELS = Layout(
 PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
 """The relevant documents, as in the reference files of MS MARCO."""
 
-_TYPES = {int: _WHOLE, float: _NUMBER}
+_TYPES: dict[type | None, type[pl.DataType]] = {int: _WHOLE, float: _NUMBER}
 
 QRELS_FORMATS = {
     name: Layout(

@@ -50,7 +50,6 @@ PROBABILITIES = replace(
         Column("probability", NUMBER),
         mapping=_columns_of_mapping,
     ),
-    numbered=True,
 )
 
 

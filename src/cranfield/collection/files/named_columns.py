@@ -244,24 +244,23 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
     """Read the names of columns: `{"doc": "product_id", "qrels.doc": "pid"}`."""
     if isinstance(columns, Called):
         return columns
-    names_of = Called(kind)
     if columns is not None and not isinstance(columns, Mapping):
         raise PolicyError(
             "columns must be a mapping such as {'doc': 'product_id'},"
             f" got {type(columns).__name__}"
         )
-    for key, name in (columns or {}).items():
-        for kind_of_column, column in _columns_named(key):
-            if kind_of_column == kind:
-                names_of.names[column] = str(name)
-    if system is not None and kind == "run":
-        if names_of.names.get("tag", system) != system:
-            raise PolicyError(
-                f"system and columns must name one column, got {quoted(system)} and"
-                f" {quoted(names_of.names['tag'])}"
-            )
-        names_of.names["tag"] = system
-    return names_of
+    names = {
+        column: str(name)
+        for key, name in (columns or {}).items()
+        for kind_of_column, column in _columns_named(key)
+        if kind_of_column == kind
+    }
+    if system is not None and kind == "run" and names.setdefault("tag", system) != system:
+        raise PolicyError(
+            f"system and columns must name one column, got {quoted(system)} and"
+            f" {quoted(names['tag'])}"
+        )
+    return Called(kind, names)
 
 
 def shared(columns: Mapping[str, str] | None, system: str | None) -> tuple[Called, Called]:

@@ -1,6 +1,8 @@
-"""Judging in random order: each document alike, and what a sample of judgments is expected to say."""
+"""Judging in random order: each document alike, and relevant ones in proportion to the budget."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,14 +38,14 @@ def test_an_order_depends_on_seed_and_topic_only() -> None:
 
 
 def test_relevant_documents_are_in_proportion_to_the_budget() -> None:
-    found = [order(RUNS, "uniform", QRELS, seed=s).n_relevant([4])[0] for s in range(400)]
+    relevant = [order(RUNS, "uniform", QRELS, seed=s).n_relevant([4])[0] for s in range(400)]
     # Of q1 half of the three relevant documents, and that of q2.
-    assert np.mean(found) == pytest.approx(3 * 4 / 8 + 1, abs=0.13)
+    assert np.mean(relevant) == pytest.approx(3 * 4 / 8 + 1, abs=0.13)
 
 
 def test_the_study_of_pooling_repeats_it() -> None:
     covid = cf.bundled.trec_covid()
-    options = {"budgets": [50], "depth": 10, "others": "drop", "contributors": None}
+    options: dict[str, Any] = {"budgets": [50], "depth": 10, "others": "drop", "contributors": None}
     study = cf.meta.pooling(
         covid.runs, covid.qrels, ["AP", "Bpref"], methods="uniform", repeats=4, **options
     )

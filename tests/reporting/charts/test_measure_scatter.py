@@ -38,7 +38,7 @@ def test_points_are_means_and_the_title_has_their_tau(systems: int) -> None:
     scales = [spec["layer"][0]["encoding"][axis]["scale"]["reverse"] for axis in "xy"]
     assert scales == [False, True]
     # Many systems have no names, but in tooltips.
-    assert len(spec.get("layer")) == (2 if systems < 26 else 1)
+    assert len(spec["layer"]) == (2 if systems < 26 else 1)
 
 
 def test_refusals() -> None:

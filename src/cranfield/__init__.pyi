@@ -33,6 +33,10 @@ from .collection.files.writing import write_qrels as write_qrels, write_run as w
 from .collection.judged.judged_runs import JudgedRuns as JudgedRuns
 from .collection.judged.judging import judge as judge
 from .collection.policies import Policies as Policies
+from .collection.probabilities import (
+    Probabilities as Probabilities,
+    read_probabilities as read_probabilities,
+)
 from .collection.qrels import Qrels as Qrels
 from .collection.run import Run as Run
 from .collection.shards import read_shards as read_shards
@@ -40,6 +44,10 @@ from .collection.shards import random_shards as random_shards
 from .evaluation.evaluation import evaluate_answers as evaluate_answers
 from .evaluation.evaluate_runs import evaluate as evaluate, score_samplings as score_samplings
 from .evaluation.evaluation import Evaluation as Evaluation, score as score
+from .evaluation.probable_scores import (
+    ExpectedScores as ExpectedScores,
+    evaluate_probabilities as evaluate_probabilities,
+)
 from .evaluation.scorefiles import read_scores as read_scores
 from .evaluation.tie_ranges import TieRanges as TieRanges, tie_ranges as tie_ranges
 from .evaluation.evaluate_runs import evaluate_sessions as evaluate_sessions

@@ -63,6 +63,7 @@ KEYS = {
     "workers": ("worker",),
     "agreement": ("assessors", "measure"),
     "gold": ("gold",),
+    "probabilities": ("topic", "doc"),
 }
 """Tables for programs, and the key columns of each."""
 
@@ -215,6 +216,8 @@ def labels(
             from_frame(frames["gold"], f"Gold grades, and grades by {method}", left=["gold"])
         )
         notes += lines
+    if written.table == "probabilities":
+        frames["probabilities"] = consensus.probabilities.to_polars()
     if qrels is not None:
         notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
     results = ResultSet(

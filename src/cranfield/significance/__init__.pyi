@@ -15,6 +15,11 @@ from .corrections.studentised import (
     studentised_range_sf as studentised_range_sf,
 )
 from .effects import EffectSizes as EffectSizes, effect_sizes as effect_sizes
+from .models.glm import (
+    GeneralisedLinearModel as GeneralisedLinearModel,
+    GlmComparison as GlmComparison,
+    compare_glm as compare_glm,
+)
 from .models.assumptions import (
     Assumptions as Assumptions,
     check_assumptions as check_assumptions,

@@ -23,6 +23,8 @@ from .judges.self_preference import (
 )
 from .judges.score_bias import ScoreBias as ScoreBias, score_bias as score_bias
 from .judges.tolerances import Decisions as Decisions, decide as decide
+from .judges.prompts import ParsedAnswers as ParsedAnswers, parse_answers as parse_answers
+from .judges.prompts import make_prompts as make_prompts
 from .judges.rankings import JudgeRankings as JudgeRankings, judge_rankings as judge_rankings
 from .judges.reading import Judge as Judge, read_judges as read_judges
 from .judges.rankings import judges_as_runs as judges_as_runs

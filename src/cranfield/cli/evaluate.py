@@ -306,10 +306,9 @@ DEFAULTS = {
 
 @command(
     epilog=ANSWERS_EPILOG,
-    first="measure nuggets assignments citations references tokeniser system by-topic format output"
-    " settings",
+    first="measure nuggets assignments citations references by-topic format output settings",
 )
-@settings("places order caption label long")
+@settings("tokeniser system places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{__name__}.answers",

@@ -36,8 +36,12 @@ READERS = {
     "Families of judges": ("cranfield.assess.judges.self_preference:_FAMILIES", "llm-judges.md"),
     "Teams": ("cranfield.meta.collection_studies.rankings:_TEAMS", "testing-collections.md"),
     "Preferences": (
-        "cranfield.meta.measure_studies.predictive:_PREFERENCES",
+        "cranfield.online.interleaving.side_by_side:PREFERENCES",
         "testing-measures.md",
+    ),
+    "Side-by-side preferences": (
+        "cranfield.online.interleaving.side_by_side:_VOTES",
+        "llm-judges.md",
     ),
     "Predictions of query performance": (
         "cranfield.meta.prediction_study:_PREDICTIONS",

@@ -52,6 +52,7 @@ _PROMPTS = Schema(
     (schemas.Column("id", ID, "id of a prompt"), *_PAIRS.columns),
     called="the prompts",
     otherwise="jsonl",
+    tuples=("id", "topic", "doc"),
     numbered=True,
     is_selected=True,
 )

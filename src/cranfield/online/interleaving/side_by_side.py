@@ -69,7 +69,7 @@ _BLOCK = 2**22
 def signs_of(table: Table, column: str) -> list[int | None]:
     """Return 1 where a column names the first system, -1 for the second, 0 for a tie.
 
-    `order`, the system that the judge saw first, may be missing, and is no tie.
+    `order`, the system that the judge saw first, may be missing, and cannot be a tie.
     """
     signs: list[int | None] = []
     choices = "first or second" if column == "order" else "first, second or tie"
@@ -177,6 +177,7 @@ class SideBySide(Result):
         Strengths or intervals that do not exist.
     """
 
+    name: ClassVar[str] = "side-by-side"
     columns: ClassVar[dict[str, Columns]] = {
         "strengths": {
             "system": Column("System, the strongest first.", key=True),

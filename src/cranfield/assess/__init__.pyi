@@ -41,6 +41,7 @@ from .stops import Rule as Rule
 from .stops import Stopping as Stopping, Verdict as Verdict, stopping as stopping
 from .stops import stopping_by_topic as stopping_by_topic
 from .dealing import Sheets as Sheets, sheets as sheets
+from .estimates.answers import PPIAnswers as PPIAnswers, ppi_answers as ppi_answers
 from .estimates.scores import PPIScores as PPIScores
 from .estimates.scores import ppi_scores as ppi_scores
 from .pools.method import methods as methods, parse_method as parse_method

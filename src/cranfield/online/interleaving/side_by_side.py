@@ -49,9 +49,9 @@ _VOTES = replace(
 )
 
 WORDS = {
-    **dict.fromkeys(("first", "left", "1", "a"), 1),
-    **dict.fromkeys(("second", "right", "2", "b"), -1),
-    **dict.fromkeys(("tie", "tied", "same", "equal", "0"), 0),
+    **dict.fromkeys(("first", "left", "1", "a", "system_a", "model_a"), 1),
+    **dict.fromkeys(("second", "right", "2", "b", "system_b", "model_b"), -1),
+    **dict.fromkeys(("tie", "tied", "same", "equal", "0", "tie (bothbad)"), 0),
 }
 """Words for preferences besides the names of systems, in any case."""
 

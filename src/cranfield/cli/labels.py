@@ -64,6 +64,7 @@ KEYS = {
     "workers": ("worker",),
     "agreement": ("assessors", "measure"),
     "gold": ("gold",),
+    "probabilities": ("topic", "doc"),
 }
 """Tables for programs, and the key columns of each."""
 
@@ -216,6 +217,8 @@ def labels(
             from_frame(frames["gold"], f"Gold grades, and grades by {method}", left=["gold"])
         )
         notes += lines
+    if written.table == "probabilities":
+        frames["probabilities"] = consensus.probabilities.to_polars()
     if qrels is not None:
         notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
     results = ResultSet(
@@ -303,7 +306,8 @@ Examples:
 DEFAULT = ("AP", "nDCG@10")
 
 OF_RUNS = ("rankings", "systems", "score-bias", "self-preference", "ppi")
-JUDGE_TABLES = ("agreement", "intervals", "calibration", *OF_RUNS, "decisions")
+OF_LABELS = ("agreement", "intervals", "calibration", "distributions")
+JUDGE_TABLES = (*OF_LABELS, *OF_RUNS, "decisions")
 
 RANKED = ("--runs", "--own-runs")
 """Options of runs that the judges rank."""
@@ -410,7 +414,7 @@ def judges(
         tables.append("score-bias")
     limits = check_tolerances(tolerances, ["intervals", *tables])
     tables += ["decisions"] if limits else []
-    written.check(["agreement", "intervals", "calibration", *tables])
+    written.check([*OF_LABELS, *tables])
     measure_list = requested_measures(measures, judging.pop("rel"), judging["compat"])
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)

@@ -53,7 +53,6 @@ _PROMPTS = Schema(
     called="the prompts",
     otherwise="jsonl",
     tuples=("id", "topic", "doc"),
-    numbered=True,
     is_selected=True,
 )
 
@@ -63,7 +62,6 @@ _ANSWERS = Schema(
     (schemas.Column("id", ID, "id of a prompt"), optional("text", _TEXT, "text of an answer")),
     called="the answers",
     otherwise="jsonl",
-    numbered=True,
     decisive=(),
     is_selected=True,
 )

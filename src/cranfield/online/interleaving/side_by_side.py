@@ -39,7 +39,6 @@ PREFERENCES = Schema(
     formats=FRAMES | {"jsonl"},
     otherwise="csv",
     tuples=("topic", "first", "second", "preferred", "assessor"),
-    numbered=True,
 )
 
 _VOTES = replace(

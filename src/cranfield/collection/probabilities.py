@@ -16,7 +16,7 @@ from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.qrels import Qrels
-from cranfield.sources.chunks import LineMap, Origin
+from cranfield.sources.chunks import Origin
 from cranfield.sources.columns import fitted, read_columns, three_columns
 from cranfield.sources.schemas import Column, schema_of_lines
 from cranfield.sources.values import NUMBER, Cells
@@ -50,7 +50,6 @@ PROBABILITIES = replace(
         Column("probability", NUMBER),
         mapping=_columns_of_mapping,
     ),
-    numbered=True,
 )
 
 
@@ -201,7 +200,7 @@ def read_probabilities(data: Any) -> Probabilities:
         values = np.concatenate([1 - values, values], axis=1)
     topics = frame["topic"].unique(maintain_order=True)
     codes = frame["topic"].replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
-    origin = Origin(columns.source, LineMap.of(columns.lines))
+    origin = Origin(columns.source, columns.lines)
     return Probabilities(tuple(topics), codes.to_numpy(), frame["doc"], grades, values, origin)
 
 

@@ -32,7 +32,6 @@ _TESTS = Schema(
     called="the tests",
     otherwise="csv",
     tuples=("t", "topics", "name"),
-    numbered=True,
 )
 
 

@@ -41,7 +41,6 @@ _TRAILTEXTS = Schema(
     called="trailtexts",
     otherwise="csv",
     tuples=("topic", "length", "gain", "system"),
-    numbered=True,
 )
 
 

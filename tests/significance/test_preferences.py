@@ -128,7 +128,7 @@ def test_refusals() -> None:
 
 
 def innate(first: list[int], second: list[int]) -> str:
-    """The innate order of two rankings: the signs of the lead in documents of each grade or more."""
+    """The innate order of two rankings: signs of the lead in documents of each grade or more."""
     signs = set()
     for lowest in (1, 2):
         lead = 0

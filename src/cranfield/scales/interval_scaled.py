@@ -240,7 +240,7 @@ class Interval(Wrapping):
 
     def _warn(self, inner_image: Image) -> None:
         warnings.warn(
-            f"{self}: too many values for exact ranks; scores are {inner_image.precision}, and"
+            f"{self}: too many values for exact ranks; scores are {inner_image.precision};"
             " closer ones may be tied",
             CranfieldWarning,
             stacklevel=2,

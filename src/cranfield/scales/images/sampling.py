@@ -62,6 +62,8 @@ WORD = 2**60
 """Factors of a divisor are below this."""
 REPLICATES = 2000
 """Number of simulated errors of the whole curve."""
+LOW = 1e-4
+"""Lowest proportion whose relative error is bounded."""
 
 
 class TooManyTiesError(PolicyError):
@@ -290,6 +292,7 @@ class Curve:
     proportions: Floats
     size: float
     error: float
+    relative_error: float
 
 
 class SampledImage:
@@ -372,7 +375,7 @@ class SampledImage:
         ties = self._count_ties(heads, values[chosen], residues[:, chosen])
         block, square = (np.add.reduceat(x, starts) for x in (weights, weights**2))
         masses, errors = _estimate(block, square, 1 / ties)
-        error = _simulate_error(masses, errors, self._stream(1001))
+        bounds = _simulate_errors(masses, errors, self._stream(1001))
         below = np.cumsum(masses)
         points, slack = values[ends - 1], search.slack
         # Of equal points the last proportion counts; those of the ends are known.
@@ -380,7 +383,7 @@ class SampledImage:
         is_last &= (points > self.lowest + slack) & (points < self.highest - slack)
         points = np.concatenate([[self.lowest], points[is_last], [self.highest]])
         proportions = np.concatenate([[0.0], (below / below[-1])[is_last], [1.0]])
-        return Curve(points, proportions, float(below[-1] * np.exp(log_total)), error)
+        return Curve(points, proportions, float(below[-1] * np.exp(log_total)), *bounds)
 
     def _count_ties(self, heads: Heads, values: Floats, residues: Ints) -> Ints:
         """Count the pairs of each value, of which each was drawn itself."""
@@ -419,13 +422,23 @@ def _estimate(block: Floats, square: Floats, distinct: Floats) -> tuple[Floats, 
     return block * distinct, np.sqrt(variance)
 
 
-def _simulate_error(masses: Floats, errors: Floats, generator: np.random.Generator) -> float:
-    """Return the bound of the largest error over all values, from simulated errors of blocks."""
-    total = masses.sum()
-    proportions = np.cumsum(masses) / total
-    largest = np.empty(REPLICATES)
+def _simulate_errors(
+    masses: Floats, errors: Floats, generator: np.random.Generator
+) -> tuple[float, float]:
+    """Return bounds of the largest error and of the largest relative error of proportions.
+
+    Both hold together, from simulated errors of blocks.
+    """
+    proportions = np.cumsum(masses) / masses.sum()
+    is_bounded = proportions >= LOW
+    largest = np.empty((REPLICATES, 2))
     for replicate in range(REPLICATES):
-        walk = np.cumsum(errors * generator.standard_normal(errors.size))
-        largest[replicate] = np.abs(walk - proportions * walk[-1]).max()
+        walk = np.cumsum(errors * generator.standard_normal(errors.size)) / masses.sum()
+        error = np.abs(walk - proportions * walk[-1])
+        largest[replicate] = error.max(), (error / proportions)[is_bounded].max()
+    bounds = np.quantile(largest, (1 + CONFIDENCE) / 2, axis=0)
     # A value inside of a block may be anywhere between the proportions of its ends.
-    return float(np.quantile(largest, CONFIDENCE) / total + masses.max() / total)
+    steps = masses / masses.sum()
+    return float(bounds[0] + steps.max()), float(
+        bounds[1] + (steps / proportions)[is_bounded].max()
+    )

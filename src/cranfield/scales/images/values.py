@@ -41,7 +41,7 @@ from cranfield.scales.images.representation import (
     ListedImage,
     TableImage,
 )
-from cranfield.scales.images.sampling import CONFIDENCE, SampledImage, TooManyTiesError
+from cranfield.scales.images.sampling import CONFIDENCE, LOW, SampledImage, TooManyTiesError
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.windows import TooManyRunsError, Windows, last_bags
 from cranfield.scales.runs import (
@@ -143,7 +143,8 @@ class Image:
             return f"accurate to {self.error:.1g}"
         return (
             f"estimated from {self._store.samples:,} sampled rankings (seed {self._store.seed}):"
-            f" with {self.confidence:.0%} confidence all are accurate to {self.error:.1g}"
+            f" with {self.confidence:.0%} confidence all are accurate to {self.error:.2g}, and"
+            f" those from {LOW:g} to {self._store.curve.relative_error:.0%} of their value"
         )
 
     @property

@@ -102,7 +102,7 @@ def test_exact_images(
     errors = np.abs(drawn.relative_ranks(runs) - expected)
     assert 0 < errors.max() < drawn.error < 0.1
     low = expected >= 1e-4
-    assert (errors[low] / expected[low]).max() < drawn.curve.relative_error < 0.6
+    assert (errors[low] / expected[low]).max() < drawn.curve.relative_error < 1
     again = SampledImage(walk_of(text, length, grades, limit), seed, 1)
     assert (again.relative_ranks(runs) == drawn.relative_ranks(runs)).all()
 

@@ -366,4 +366,6 @@ def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
             gaps[f"{name} gap"] = gaps.pop(name)
         values = image.values() if image.size <= 1000 else None
         content["image"] = {"size": image.size, "exact": image.exact, **gaps, "values": values}
+        if image.is_approximate:
+            content["image"]["relative ranks"] = image.precision
     return content

@@ -25,6 +25,10 @@ READERS = {
     "Lengths of documents": ("cranfield.collection.document_tables:_LENGTHS", "users.md"),
     "Groups of documents": ("cranfield.collection.document_tables:_GROUPS", "fairness.md"),
     "Intents": ("cranfield.collection.intents:_INTENTS", "diversity.md"),
+    "Probabilities of relevance": (
+        "cranfield.collection.probabilities:PROBABILITIES",
+        "probabilities.md",
+    ),
     "Shards": ("cranfield.collection.shards:_SHARDS", "testing-tests.md"),
     "Documents of a collection": ("cranfield.collection.shards:_DOCUMENTS", ""),
     "Labels of people": ("cranfield.assess.labels.reading:LABELS", "labels.md"),

@@ -116,6 +116,10 @@ def world(folder: Path) -> None:
         "groups.csv": "doc,group\n" + "".join(f"{d},{'xyz'[k % 3]}\n" for k, d in enumerate(DOCS)),
         "intents.csv": "topic,intent,probability,kind\n"
         + "".join(f"q{t},1,0.3,inf\nq{t},2,0.7,nav\n" for t in range(1, 6)),
+        "probabilities.csv": "topic,doc,probability\n"
+        + "".join(
+            f"q{t},{d},{(3 * k + t) % 10 / 10}\n" for t in range(1, 6) for k, d in enumerate(DOCS)
+        ),
         "s.csv": "topic,a,b,c,d\n"
         + "".join(
             f"q{k},{','.join(f'{x:.3f}' for x in draw.random(4) ** [1, 0.6, 1.4, 2])}\n"

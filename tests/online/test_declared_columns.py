@@ -29,6 +29,7 @@ POLICY = pl.DataFrame({"action": ["a", "b"], "probability": [0.8, 0.2]})
 RESULTS: dict[str, Callable[[], Result]] = {
     "moves": lambda: online.click_moves(LOG),
     "persistence": lambda: online.rbp_persistence(LOG),
+    "tbg": lambda: online.calibrate_tbg(LOG),
     "models": lambda: online.evaluate_models(MODELS, LOG),
     "gain": lambda: online.perplexity_gain(MODELS[1], MODELS[0], LOG, resamples=20),
     "rates": lambda: online.predict_rates(LOG, "DCTR"),

@@ -30,6 +30,7 @@ from .sampling_designs import allocation as allocation
 from .estimates.means import stratified_mean as stratified_mean
 from .agreement.result import agreement_of as agreement_of
 from .agreement.result import Agreement as Agreement
+from .agreement.distributions import cem_ord as cem_ord, divergence as divergence
 from .samples import Sample as Sample, sample as sample
 from .samples import EstimatedRelevant as EstimatedRelevant
 from .stops import parse_rule as parse_rule, rules as rules

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from cranfield.significance.cost import CostEffectiveness
     from cranfield.significance.models.factors import FactorialAnova
     from cranfield.significance.preferences import Corroboration, PreferenceComparison
+    from cranfield.significance.published import PublishedPower
     from cranfield.significance.several.joint_measures import JointComparison
     from cranfield.significance.summary import Summary
 
@@ -68,6 +69,7 @@ Examples:
   cranfield compare qrels.txt bm25.run -m AP --as summary
   cranfield compare qrels.txt runs/*.xz --as preferences
   cranfield compare qrels.txt runs/*.xz -m AP --as checklist
+  cranfield compare --scores published.csv --as power
   cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
   cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
@@ -130,6 +132,7 @@ def compare(
         "preferences",
         "corroboration",
         "checklist",
+        "power",
     ] = "pairs",
     topic_groups: str | None,
     factors: str | None,
@@ -166,8 +169,10 @@ def compare(
         system with its confidence interval, and wins, losses and a p-value against --baseline
         (summary), of one system too; preferences between rankings, which need no measure and no
         scale (preferences); the pairs by one measure with a cutoff, and whether the innate sign
-        test, which needs no measure, corroborates them (corroboration); or common mistakes of
-        evaluations, each with a finding on this comparison (checklist).
+        test, which needs no measure, corroborates them (corroboration); common mistakes of
+        evaluations, each with a finding on this comparison (checklist); or effect size, power and
+        topics needed of published paired t-tests, from --scores FILE with columns t and topics
+        (power).
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
     factors
@@ -319,6 +324,24 @@ def _checklist(
     return checklist(source.scores(judging, scale=scale), jobs=judging["jobs"], **options)
 
 
+def _published_power(
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    table: str | None,
+    judging: Mapping[str, Any],
+) -> PublishedPower:
+    from cranfield.significance.published import power_of_published
+
+    used = {"alpha", "alternative", "format", "view", "output", "settings", "score_files"}
+    _refuse_unused("--as power", used, {})
+    if len(source.score_files) != 1 or source.qrels is not None:
+        raise PolicyError("--as power requires one --scores FILE with columns t and topics")
+    return power_of_published(
+        source.score_files[0], alpha=comparing.alpha, alternative=comparing.alternative
+    )
+
+
 def _factors(
     source: ScoreInput,
     scale: str | None,
@@ -353,6 +376,7 @@ _OTHER_VIEWS = {
     "preferences": _preferences,
     "corroboration": _corroboration,
     "checklist": _checklist,
+    "power": _published_power,
     "factors": _factors,
     "costs": _costs,
 }

@@ -27,6 +27,7 @@ from cranfield.cli.options.judging import (
     judging_options,
     max_grade_option,
     measures_option,
+    omit_reading,
     reading_options,
     rel_option,
     requested_measures,
@@ -50,6 +51,7 @@ from cranfield.result import together
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.evaluation.probable_scores import ExpectedScores
     from cranfield.scores import Scores
 
 
@@ -59,12 +61,19 @@ Examples:
   cranfield evaluate qrels.txt runs/*.xz -m all_trec --format csv -o scores.csv
   cranfield evaluate qrels.txt bm25.run -m official -q --compat trec_eval --format trec
   cranfield evaluate --scores latency.csv -m latency --lower latency
+  cranfield evaluate probabilities.csv bm25.run -m AP --as expected
 """
 
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 _LINES = ("trec", "ir_measures", "prototext")
 OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
-_OF_RANGES = ("table", "csv", "json", "latex", "markdown", "html")
+_OF_RESULTS = ("table", "csv", "json", "latex", "markdown", "html")
+"""Formats of views other than the scores."""
+
+_OF_GRADES = ("coverage", "subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
+"""Options that require judgments with grades."""
+
+_OF_EXPECTED = ("draws", "seed", "confidence", "fixed_topics")
 
 
 @command(
@@ -74,18 +83,25 @@ _OF_RANGES = ("table", "csv", "json", "latex", "markdown", "html")
 @settings(
     "negative max-grade topics-with-grade exclude intents encoding separator numbers"
     " chunk-separator ungraded map-grades backend order caption label long"
+    " draws seed confidence fixed-topics"
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)
 @options_from(f"{__name__}.evaluate", "view coverage", group="Output", view={"flag": "--as view"})
 @table_options
+@options_from(
+    "cranfield.evaluate_probabilities",
+    "draws seed confidence fixed_topics",
+    group="Output",
+    **{name: {"goes_with": "--as=expected"} for name in _OF_EXPECTED},
+)
 @judging_options
 def evaluate(
     source: ScoreInput,
     output: Output,
     *,
     coverage: bool = False,
-    view: Literal["scores", "tie-ranges"] = "scores",
+    view: Literal["scores", "tie-ranges", "expected"] = "scores",
     printing: Printing,
     **judging: Any,
 ) -> None:
@@ -97,19 +113,23 @@ def evaluate(
     Parameters
     ----------
     view
-        Result to write: the scores; or the lowest, expected and highest score over all orders of
-        tied documents (tie-ranges).
+        Result to write: the scores; the lowest, expected and highest score over all orders of tied
+        documents (tie-ranges); or the expected scores over judgments, of a table QRELS of
+        probabilities of relevance (expected).
     coverage
         Also report unjudged documents, ties and missing topics.
     """
     output.check()
-    tie_ranges = view == "tie-ranges"
-    if tie_ranges and output.form not in _OF_RANGES:
-        raise PolicyError(f"--as tie-ranges cannot be combined with --format {output.form}")
+    expecting = {name: judging.pop(name) for name in _OF_EXPECTED}
+    if view != "scores":
+        if output.form not in _OF_RESULTS:
+            raise PolicyError(f"--as {view} cannot be combined with --format {output.form}")
+        unused = ("places", "order", "caption", "label", "long")
+        refuse_given(unused, f"cannot be combined with --as {view}")
     if source.score_files:
-        if coverage or tie_ranges or output.form in _LINES:
+        if coverage or view != "scores" or output.form in _LINES:
             option = "--coverage" if coverage else f"--format {output.form}"
-            option = "--as tie-ranges" if tie_ranges else option
+            option = f"--as {view}" if view != "scores" else option
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.one_measure import align_scores
 
@@ -119,12 +139,15 @@ def evaluate(
         return
     if source.qrels is None or not source.runs:
         raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
+    if view == "expected":
+        result = _evaluate_probabilities(source, output.by_topic, judging, expecting)
+        form = "text" if output.form == "table" else output.form
+        write_results(together(result), form, None, output.output)
+        return
     evaluation = evaluate_runs(source.qrels, source.runs, source.measures, **judging)
-    if tie_ranges:
+    if view == "tie-ranges":
         import cranfield as cf
 
-        unused = ("places", "order", "caption", "label", "long")
-        refuse_given(unused, "cannot be combined with --as tie-ranges")
         ranges = cf.tie_ranges(evaluation, by_topic=output.by_topic)
         form = "text" if output.form == "table" else output.form
         write_results(together(ranges), form, None, output.output)
@@ -139,6 +162,27 @@ def evaluate(
         # Standard output may go to another program.
         table = coverage_table(evaluation.coverage)
         sys.stderr.write(draw_table(table, on_terminal=sys.stderr.isatty()))
+
+
+def _evaluate_probabilities(
+    source: ScoreInput, by_topic: bool, judging: Mapping[str, Any], expecting: Mapping[str, Any]
+) -> ExpectedScores:
+    """Read probabilities of relevance and runs, and compute expected scores."""
+    import cranfield as cf
+
+    refuse_given(_OF_GRADES, "cannot be combined with --as expected")
+    reading = Reading.of(judging)
+    if any(not name.startswith("run.") for name in reading.columns or ()):
+        raise PolicyError("--columns with --as expected names columns of runs only: run.doc=...")
+    options = {**omit_reading(judging), **expecting, "by_topic": by_topic}
+    measures = requested_measures(source.measures, options.pop("rel"), options["compat"])
+    probabilities = cf.read_probabilities(source.qrels)
+    runs = reading.runs(source.qrels, source.runs)
+    options["aspects"] = options["aspects"] or None
+    with progress_of(runs) as progress:
+        return cf.evaluate_probabilities(
+            runs, probabilities, measures, progress=progress, **options
+        )
 
 
 def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
@@ -189,6 +233,7 @@ Examples:
   cranfield sessions qrels.txt sessions.xml -m nsDCG@10
   cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
   cranfield sessions qrels.txt sessions.csv -m sDCG -m nDCG@10 --duplicates keep -q
+  cranfield sessions clicks sessions.csv --clicks clicks.csv -m sDCG@10
   cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
 """
 
@@ -244,8 +289,10 @@ def sessions(
 ) -> None:
     """Score search sessions of several queries.
 
-    QRELS is a file of judgments by topic. SESSIONS is a log of the TREC Session track in XML, or a
-    table of results with the columns session, query, rank, doc and, optionally, topic and system.
+    QRELS is a file of judgments by topic; or the word clicks: documents that the session clicked
+    have grade 1 (clicks:30, for 30 seconds or more). SESSIONS is a log of the TREC Session track in
+    XML, or a table of results with the columns session, query, rank, doc and, optionally, topic and
+    system.
     Each RUN ranks documents for the last query of each session. Measures of a single ranking score
     the concatenated result lists of a session.
 
@@ -270,6 +317,7 @@ def sessions(
     measure_list = requested_measures(measures, rel)
     from cranfield import evaluate_sessions
     from cranfield.sessions import read_sessions
+    from cranfield.sessions.log import BY_CLICKS
 
     log = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
@@ -279,7 +327,7 @@ def sessions(
     evaluation = evaluate_sessions(log, qrels, measure_list, lengths=lengths, **lists, **policies)
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in measure_list)
-    needs += " clicks" if until_click else ""
+    needs += " clicks" if until_click or BY_CLICKS.fullmatch(qrels) else ""
     unused = [name for name in ("clicks", "lengths") if name not in needs]
     warn_unused(unused, "no requested measure uses it")
     output.write(evaluation, printing, unit="session")

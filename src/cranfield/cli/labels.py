@@ -63,6 +63,7 @@ KEYS = {
     "workers": ("worker",),
     "agreement": ("assessors", "measure"),
     "gold": ("gold",),
+    "probabilities": ("topic", "doc"),
 }
 """Tables for programs, and the key columns of each."""
 
@@ -215,6 +216,8 @@ def labels(
             from_frame(frames["gold"], f"Gold grades, and grades by {method}", left=["gold"])
         )
         notes += lines
+    if written.table == "probabilities":
+        frames["probabilities"] = consensus.probabilities.to_polars()
     if qrels is not None:
         notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
     results = ResultSet(
@@ -300,7 +303,8 @@ Examples:
 DEFAULT = ("AP", "nDCG@10")
 
 OF_RUNS = ("rankings", "systems", "self-preference", "ppi")
-JUDGE_TABLES = ("agreement", "intervals", "calibration", *OF_RUNS)
+OF_LABELS = ("agreement", "intervals", "calibration", "distributions")
+JUDGE_TABLES = (*OF_LABELS, *OF_RUNS)
 
 RANKED = ("--runs", "--own-runs")
 """Options of runs that the judges rank."""
@@ -389,7 +393,7 @@ def judges(
         raise PolicyError("give either --runs or --own-runs, not both")
     tables = ["rankings", "systems"] if has_runs and not ppi else []
     tables += ["self-preference"] if families is not None else []
-    written.check(["agreement", "intervals", "calibration", *tables, *(["ppi"] if ppi else [])])
+    written.check([*OF_LABELS, *tables, *(["ppi"] if ppi else [])])
     measure_list = requested_measures(measures, judging.pop("rel"), judging["compat"])
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)

@@ -28,13 +28,24 @@ def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str
     ({'AP': ['one tie'], 'RR': []}, ['the measure is ordinal'])
     """
     if len(lines) < 2:
-        return {name: [*own] for name, own in lines.items()}, []
-    general = {name: [_generalise(name, line) for line in own] for name, own in lines.items()}
-    first, *others = general.values()
-    common = [line for line in dict.fromkeys(first) if all(line in other for other in others)]
+        return {name: [*lines_of_name] for name, lines_of_name in lines.items()}, []
+    general = {
+        name: [_generalise(name, line) for line in lines_of_name]
+        for name, lines_of_name in lines.items()
+    }
+    first, *other_lines = general.values()
+    common = [
+        line
+        for line in dict.fromkeys(first)
+        if all(line in name_lines for name_lines in other_lines)
+    ]
     unshared = {
-        name: [line for line, text in zip(own, general[name], strict=True) if text not in common]
-        for name, own in lines.items()
+        name: [
+            line
+            for line, text in zip(lines_of_name, general[name], strict=True)
+            if text not in common
+        ]
+        for name, lines_of_name in lines.items()
     }
     return unshared, common
 
@@ -109,7 +120,7 @@ def listing(names: Sequence[str], limit: int | None = 5) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def listed(names: Sequence[str]) -> str:
+def name_list(names: Sequence[str]) -> str:
     return listing([label(name) for name in names], 3)
 
 
@@ -138,7 +149,7 @@ def _top_sentence(name: str, pairs: PairwiseComparison) -> str:
         means = ", with equal means" if pairs.count() else ""
         return f"On {name} {first} and {second} {verb} significantly different{means}."
     number = counted(len(pairs.systems), "system")
-    top_line = f"best: {listed(equal)}, {_mean(pairs, best)}"
+    top_line = f"best: {name_list(equal)}, {_mean(pairs, best)}"
     top = pairs.top_group
     if len(top) == 1:
         return f"Of {number}, one stands alone at the top on {name} ({top_line})."
@@ -150,8 +161,8 @@ def _top_sentence(name: str, pairs: PairwiseComparison) -> str:
 
 
 def _not_tested(pairs: PairwiseComparison) -> str:
-    other = "worse" if pairs.tested_verdict == "better" else "better"
-    return f"whether one is {other} was not tested"
+    opposite = "worse" if pairs.tested_verdict == "better" else "better"
+    return f"whether one is {opposite} was not tested"
 
 
 def _baseline_sentence(name: str, pairs: PairwiseComparison, baseline: str) -> str:

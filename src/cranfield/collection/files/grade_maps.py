@@ -20,8 +20,13 @@ from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer,
 def not_a_grade(cell: Any) -> str:
     """Describe why a cell is not a grade, and how to read it."""
     reason, advice, _ = no_integer(cell).partition("; ")
-    if advice and finite(cell) is not None:
-        return f"{reason}; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
+    number = finite(cell)
+    if advice and number is not None:
+        reason += "; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
+        advice = (
+            "; `cranfield evaluate --as expected`, cf.evaluate_probabilities take probabilities"
+        )
+        return reason + (advice if 0 < number < 1 else "")
     if advice and re.search(r"\d", str(cell)):
         return f"{reason}; grades='score: (\\d)' takes the number of a text by a pattern"
     return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if advice else "")

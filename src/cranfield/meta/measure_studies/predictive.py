@@ -45,7 +45,6 @@ _PREFERENCES = Schema(
     formats=FRAMES,
     otherwise="csv",
     tuples=("topic", "first", "second", "preferred", "assessor"),
-    numbered=True,
 )
 
 WORDS = {

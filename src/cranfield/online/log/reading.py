@@ -131,22 +131,22 @@ def read_files(
     They are one file or folder; or files of pages, results and clicks; or pages and one more
     table, detected by its columns, or named by `results=FILE` or `clicks=FILE`.
     """
-    named = {}
-    for file in files:
-        name, equals, path = file.partition("=")
-        if equals and name in {"results", "clicks"}:
-            named[name] = path
-    paths = [file for file in files if file.partition("=")[0] not in named]
+    parts = [(file, *file.partition("=")) for file in files]
+    named = {name: path for _, name, sign, path in parts if sign and name in {"results", "clicks"}}
+    paths = [file for file, name, *_ in parts if name not in named]
     if len(paths) not in ({1} if named else {1, 2, 3}) or len(paths) + len(named) < len(files):
         raise PolicyError(
             "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
         )
     if [*paths, *named.values()].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    other = paths.pop() if len(paths) == 2 else None
-    tables: dict[str, Any] = dict(zip(("source", "results", "clicks"), paths, strict=False)) | named
-    pages, results, clicks = (tables.get(name) for name in ("source", "results", "clicks"))
-    log_tables = _read_tables(pages, results, clicks, other, format, on_anomaly, click_actions)
+    second_file = paths.pop() if len(paths) == 2 else None
+    names = ("pages", "results", "clicks")
+    tables: dict[str, Any] = dict(zip(names, paths, strict=False)) | named
+    pages, results, clicks = map(tables.get, names)
+    log_tables = _read_tables(
+        pages, results, clicks, second_file, format, on_anomaly, click_actions
+    )
     return link_tables(log_tables, on_anomaly, max_queries)
 
 
@@ -170,7 +170,13 @@ def _read_tables(
         if results is not None or clicks is not None:
             reason = "a folder cannot be combined with tables of results or clicks"
             raise InputError(reason, source=str(folder))
-        source, results, clicks, form = _read_folder(folder, form)
+        if form in {"auto", "ubi"} and (queries := _find_file(folder, "ubi_queries")) is not None:
+            source, clicks, form = queries, _find_file(folder, "ubi_events"), "ubi"
+        elif form not in {"auto", "tables"}:
+            raise InputError(f"holds no log of format {form}", source=str(folder))
+        else:
+            source, results, clicks = find_tables(folder)
+            form = "tables"
     if form == "auto":
         form = _detect_format(source, has_more=results is not None or clicks is not None)
     if click_actions is not None and form != "ubi":
@@ -291,15 +297,6 @@ def _read_raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
 _EMPTY = "is empty: a log has at least one page"
 
 
-def _read_folder(folder: Path, form: str) -> tuple[Any, Any, Any, str]:
-    """Return the tables of an exported folder and their format."""
-    if form in {"auto", "ubi"} and (queries := _find_file(folder, "ubi_queries")) is not None:
-        return queries, None, _find_file(folder, "ubi_events"), "ubi"
-    if form not in {"auto", "tables"}:
-        raise InputError(f"holds no log of format {form}", source=str(folder))
-    return *find_tables(folder), "tables"
-
-
 def find_tables(folder: Path) -> tuple[str, str | None, str | None]:
     """Return the files of pages, results and clicks in a folder."""
     pages, results, clicks = (_find_file(folder, name) for name in ("pages", "results", "clicks"))
@@ -317,11 +314,9 @@ def _find_file(folder: Path, name: str) -> str | None:
     paths = [folder / f"{name}{suffix}{end}" for suffix in _SUFFIXES for end in _COMPRESSIONS]
     files = [str(path) for path in paths if path.is_file()]
     if len(files) > 1:
-        raise InputError(
-            f"has several files of {name}; keep one:"
-            f" {', '.join(Path(file).name for file in files)}",
-            source=str(folder),
-        )
+        listed = ", ".join(Path(file).name for file in files)
+        reason = f"has several files of {name}; keep one: {listed}"
+        raise InputError(reason, source=str(folder))
     return files[0] if files else None
 
 

@@ -21,7 +21,6 @@ from cranfield.sources.columns import (
     Table,
     columns_of_frame,
     fitted,
-    lines_of_rows,
     read_columns,
 )
 from cranfield.sources.schemas import Schema
@@ -117,7 +116,9 @@ def records(raw: bytes, source: str, record_name: str, types: Types | None = Non
                 if isinstance(value := record.get(name), (list, dict)):
                     reason = f"expected text or a number in {quoted(name)}, got {quoted(value)}"
                     raise InputError(reason, source=source, line=line)
-    lines = lines_of_rows(raw, frame.height) or range(1, frame.height + 1)
+    # Blank lines are no rows.
+    lines = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    lines = lines if len(lines) == frame.height else [*range(1, frame.height + 1)]
     return frame.with_columns(pl.Series(LINE, lines, dtype=pl.Int64))
 
 

@@ -12,7 +12,14 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, combine, draws, map_values
+from cranfield.reporting.charts.theme import (
+    COLOURS,
+    chart_of,
+    combine,
+    draws,
+    map_values,
+    space_out,
+)
 from cranfield.scales.orders import covers, levels
 from cranfield.scales.runs import all_runs, check_size, exceeds
 
@@ -90,8 +97,8 @@ def _count_crossings(layers: Sequence[Ints], links: Ints, place: Floats) -> int:
     """Count pairs of links between the same two layers whose ends are in opposite order."""
     count = 0
     for layer in layers:
-        own = links[np.isin(links[:, 0], layer)]
-        low, high = place[own[:, 0]], place[own[:, 1]]
+        layer_links = links[np.isin(links[:, 0], layer)]
+        low, high = place[layer_links[:, 0]], place[layer_links[:, 1]]
         opposite = np.sign(low[:, None] - low) * np.sign(high[:, None] - high) < 0
         count += int(opposite.sum()) // 2
     return count
@@ -107,7 +114,7 @@ def _straighten(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
         for layer in layers:
             sorted_layer = layer[np.argsort(order[layer])]
             means = _means(sorted_layer, all_links, across)
-            across[sorted_layer] = apart(means, np.ones(layer.size))
+            across[sorted_layer] = space_out(means, np.ones(layer.size))
     return np.asarray(across - (across.max() + across.min()) / 2)
 
 

@@ -21,7 +21,6 @@ from cranfield.reporting.charts.inputs import first_or
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
-    apart,
     apply_theme,
     by_colour,
     by_look,
@@ -30,6 +29,7 @@ from cranfield.reporting.charts.theme import (
     draw_bands,
     draws,
     map_values,
+    space_out,
     tips,
 )
 
@@ -70,7 +70,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     """
     group = first_or("group", group, study.groups)
     is_same_test = pl.col("first") == pl.col("second")
-    own = study.summary().filter(is_same_test, group=group, sets="1-2")
+    summary = study.summary().filter(is_same_test, group=group, sets="1-2")
     systems = study.groups[group]
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
@@ -79,7 +79,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     panels = []
     for name, title in PANELS.items():
         ends = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
-        frame = own.select("size", test="first", **ends)
+        frame = summary.select("size", test="first", **ends)
         look: dict[str, Any] = {"width": 260, "height": 200, "title": f"{name}: {title}"}
         panels.append(draw_bands(frame, size, pairs, marks, tip, **look))
     return apply_theme(alt.concat(*panels, columns=2))
@@ -305,21 +305,21 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
 
 
 def _pooling_panel(
-    rows: pl.DataFrame, what: str, title: str, marks: dict[str, Any]
+    rows: pl.DataFrame, quantity: str, title: str, marks: dict[str, Any]
 ) -> alt.LayerChart:
-    sd = "relevant sd" if what == "of pool" else f"{what} sd"
+    sd = "relevant sd" if quantity == "of pool" else f"{quantity} sd"
     spread = pl.col(sd).fill_null(0.0) if sd in rows.columns else pl.lit(0.0)
-    if what == "of pool":
+    if quantity == "of pool":
         spread = spread / pl.col("relevant").last()
-    value = pl.col(what)
+    value = pl.col(quantity)
     ends = {"value": value, "low": value - spread, "high": value + spread}
     frame = rows.select("method", "budget", "judged", **ends)
-    whole, budgets = frame.tail(1), frame.head(-1)
+    full_budget, budgets = frame.tail(1), frame.head(-1)
     judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
     judged = judged.axis(format="~s", tickCount=5)
-    y = alt.Y("value:Q").title(title).scale(zero=what == "of pool")
+    y = alt.Y("value:Q").title(title).scale(zero=quantity == "of pool")
     tip = tips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
-    end = chart_of(whole).mark_rule(color=GREY, strokeDash=[2, 2])
+    end = chart_of(full_budget).mark_rule(color=GREY, strokeDash=[2, 2])
     end = end.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="whole pool"))
     panel: alt.LayerChart = draw_bands(budgets, judged, y, marks, tip) + end
     return panel.properties(width=300, height=240)
@@ -438,6 +438,11 @@ KINDS = {
 ENDS = {"original": "original", "interval": "interval-scaled"}
 
 
+def _check_single_collection(study: ScaleStudy) -> None:
+    if study.collections:
+        raise PolicyError(f"charts require a study of one collection, got {len(study.collections)}")
+
+
 @draws("scale-tau", "ScaleStudy")
 def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerChart:
     """Draw Kendall's tau between each measure and its interval-scaled version, by length of runs.
@@ -455,7 +460,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     Raises
     ------
     PolicyError
-        For another kind.
+        For another kind, and for a study of several collections.
 
     Notes
     -----
@@ -472,6 +477,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     'length of runs'
     """
     check_choice("kind", kind, KINDS)
+    _check_single_collection(study)
     frame = study.correlation.select("cutoff", "measure", pl.col(kind).alias("tau"))
     frame = frame.sort("cutoff", maintain_order=True)
     low, high = _domain_of_tau(frame["tau"])
@@ -480,7 +486,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     )
     sizes = [LINE] * ends.height
     unit = (high - low) / HEIGHT
-    places = apart((ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT)) * unit + low
+    places = space_out((ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT)) * unit + low
     labels = ends.with_columns(pl.Series("place", places))
     marks = {name: mark.legend(None) for name, mark in by_colour("measure", study.measures).items()}
     first, last = min(study.cutoffs), max(study.cutoffs)
@@ -541,7 +547,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     Raises
     ------
     PolicyError
-        For an unknown length, or a study of one measure.
+        For an unknown length, or a study of one measure or of several collections.
 
     Notes
     -----
@@ -561,6 +567,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     if length not in study.cutoffs:
         lengths = ", ".join(map(str, study.cutoffs))
         raise PolicyError(f"unknown length {length!r}; expected one of: {lengths}")
+    _check_single_collection(study)
     if study.pairs.is_empty():
         raise PolicyError("expected a study of at least two measures, got one")
     frame = (

@@ -113,7 +113,7 @@ def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[
     def read(n_bytes: int) -> bytes:
         nonlocal size
         # One piece at a time, so that what comes before damage is read.
-        data = content.read1(n_bytes)  # type: ignore[attr-defined]
+        data: bytes = content.read1(n_bytes)  # type: ignore[attr-defined]
         size += len(data)
         check_size(size, compressed_size, max_ratio)
         return data

@@ -443,14 +443,14 @@ def files_of(path: str) -> Iterator[str]:
     if path == "-" or path.startswith("irds:"):
         yield path
     elif is_url(path):
-        pattern = has_magic(path)
+        is_pattern = has_magic(path)
         # A path with a suffix is not a folder, and a request would take time.
-        is_file = not pattern and Source(path).suffix != ""
-        listed = None if is_file else list_files(path, pattern=pattern)
-        if listed == []:
-            reason = "no file matches the pattern" if pattern else "the folder holds no file"
+        is_file = not is_pattern and Source(path).suffix != ""
+        names = None if is_file else list_files(path, pattern=is_pattern)
+        if names == []:
+            reason = "no file matches the pattern" if is_pattern else "the folder holds no file"
             raise InputError(reason, source=safe_path(path))
-        yield from [path] if listed is None else _runs_among(listed) or listed
+        yield from [path] if names is None else _runs_among(names) or names
     elif test_path(Path.is_dir, path):
         try:
             files = sorted(str(file) for file in Path(path).iterdir() if file.is_file())

@@ -50,11 +50,10 @@ def is_listed(inside: Any) -> bool:
 
 
 def _is_list(inside: Any) -> bool:
-    if isinstance(inside, (str, bytes, bytearray, Mapping)):
-        return False
     # An array of NumPy without dimensions has the method __len__, but no length: it is a number.
     is_array = hasattr(inside, "dtype") and hasattr(inside, "__len__")
-    return isinstance(inside, Sequence) or (is_array and getattr(inside, "ndim", 1) > 0)
+    is_list = isinstance(inside, Sequence) or (is_array and getattr(inside, "ndim", 1) > 0)
+    return is_list and not isinstance(inside, (str, bytes, bytearray))
 
 
 def _is_hit(value: Any) -> bool:
@@ -245,24 +244,23 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
     """Read the names of columns: `{"doc": "product_id", "qrels.doc": "pid"}`."""
     if isinstance(columns, Called):
         return columns
-    names_of = Called(kind)
     if columns is not None and not isinstance(columns, Mapping):
         raise PolicyError(
             "columns must be a mapping such as {'doc': 'product_id'},"
             f" got {type(columns).__name__}"
         )
-    for key, name in (columns or {}).items():
-        for kind_of_column, column in _columns_named(key):
-            if kind_of_column == kind:
-                names_of.names[column] = str(name)
-    if system is not None and kind == "run":
-        if names_of.names.get("tag", system) != system:
-            raise PolicyError(
-                f"system and columns must name one column, got {quoted(system)} and"
-                f" {quoted(names_of.names['tag'])}"
-            )
-        names_of.names["tag"] = system
-    return names_of
+    names = {
+        column: str(name)
+        for key, name in (columns or {}).items()
+        for kind_of_column, column in _columns_named(key)
+        if kind_of_column == kind
+    }
+    if system is not None and kind == "run" and names.setdefault("tag", system) != system:
+        raise PolicyError(
+            f"system and columns must name one column, got {quoted(system)} and"
+            f" {quoted(names['tag'])}"
+        )
+    return Called(kind, names)
 
 
 def shared(columns: Mapping[str, str] | None, system: str | None) -> tuple[Called, Called]:
@@ -423,24 +421,19 @@ _MTEB = "mteb_model_meta"
 def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
     """Yield the runs of a mapping of systems; a single run by topic has no name."""
     if isinstance(data.get(_MTEB), Mapping):
-        yield from _of_mteb(data)
+        model = str(data[_MTEB].get("model_name") or "mteb")
+        subsets = {name: splits for name, splits in data.items() if name != _MTEB}
+        runs = [
+            (f"{model} {subset} {split}", run)
+            for subset, splits in subsets.items()
+            if isinstance(splits, Mapping)
+            for split, run in splits.items()
+        ]
+        yield from runs if len(runs) > 1 else [(model, run) for _, run in runs]
     elif _is_single_run(data):
         yield None, data
     else:
         yield from ((str(name), run) for name, run in data.items())
-
-
-def _of_mteb(data: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the runs of MTEB's predictions, one for each subset and split."""
-    model = str(data[_MTEB].get("model_name") or "mteb")
-    runs = [
-        (subset, split, run)
-        for subset, splits in data.items()
-        if subset != _MTEB and isinstance(splits, Mapping)
-        for split, run in splits.items()
-    ]
-    for subset, split, run in runs:
-        yield (f"{model} {subset} {split}" if len(runs) > 1 else model), run
 
 
 def _is_single_run(data: Mapping[Any, Any]) -> bool:

@@ -274,18 +274,15 @@ def _system_column(columns: Columns) -> str | None:
         return None
     values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in places}
     candidates = [k for k in places if values[k].drop_nulls().n_unique() > 1]
-    if not candidates:
-        return str(columns.names[places[0]])
-    first, *others = candidates
+    first, *others = candidates or places[:1]
     for k in others:
         n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
         if not n_pairs == values[first].n_unique() == values[k].n_unique():
             names = [str(columns.names[k]) for k in candidates]
-            raise InputError(
-                f"has {len(names)} columns that may name the system"
-                f" ({', '.join(map(quoted, names))}); set system={names[0]!r}",
-                source=columns.source,
-            )
+            reason = f"has {len(names)} columns that may name the system"
+            listing = ", ".join(map(quoted, names))
+            reason = f"{reason} ({listing}); set system={names[0]!r}"
+            raise InputError(reason, source=columns.source)
     return str(columns.names[first])
 
 

@@ -506,10 +506,6 @@ def _rows_in_table(
 ) -> TableRows:
     rows, table_rows = table.rows_of(run.docs)
     topic, rank = to_qrels[run.codes[rows]], order.ranks_of(rows)
-    is_kept = topic >= 0
-    if depth is not None:
-        is_kept &= rank <= depth
-    table_rows = table_rows[is_kept]
-    return TableRows(
-        topic[is_kept], rank[is_kept], table.codes[table_rows], table.values[table_rows]
-    )
+    is_kept = (topic >= 0) & (depth is None or rank <= depth)
+    row = table_rows[is_kept]
+    return TableRows(topic[is_kept], rank[is_kept], table.codes[row], table.values[row])

@@ -392,14 +392,14 @@ def _entries(
 
 def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     """Read JSON, or JSON lines: an object of systems, or rows of a table."""
+    parsed: Any
     numbers = None
     if lines:
         parsed, numbers = json_lines(text, source.name)
-        first = parsed[0]
-        if len(parsed) == 1 and isinstance(first, Mapping):
+        if len(parsed) == 1 and isinstance(row := parsed[0], Mapping):
             # A complete object of scores on one line, rather than a row.
-            is_object = any(isinstance(value, (Mapping, list)) for value in first.values())
-            parsed = first if is_object else parsed
+            is_object = any(isinstance(value, (Mapping, list)) for value in row.values())
+            parsed = row if is_object else parsed
     else:
         parsed = parsed_json(text, source.name)
     if isinstance(parsed, Mapping):
@@ -426,9 +426,9 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         isinstance(system, Mapping) and "overall" in system for system in results.values()
     ):
         lower = data.get("lower is better")
-        directions = {str(name): True for name in lower} if isinstance(lower, list) else {}
+        names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in results.items()}
-        return make_part(_from_systems(topics), directions)
+        return make_part(_from_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         listed = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(listed.values()):

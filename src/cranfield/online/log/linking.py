@@ -169,8 +169,8 @@ def _check_pages(table: Table, refuse: bool) -> Checked:
             number = int(is_unnamed.sum())
             anomalies.append(Anomaly(kind, number, "each name counts as one user", table.source))
     if {"user", "variant"} <= {*frame.columns}:
-        pairs = frame.select("user", "variant").drop_nulls().unique()
-        n_users = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
+        users = frame.select("user", "variant").drop_nulls().unique()["user"]
+        n_users = users.filter(users.is_duplicated()).n_unique()
         anomalies.append(Anomaly("users in two variants", n_users))
     unit = next((name for name in ("session", "user") if name in frame.columns), None)
     if "time" in frame.columns and unit is not None and not frame["time"].is_sorted():

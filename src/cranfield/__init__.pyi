@@ -73,5 +73,10 @@ from .significance.preferences import (
     PreferenceComparison as PreferenceComparison,
     compare_preferences as compare_preferences,
 )
+from .significance.replicates import (
+    ReplicateSummary as ReplicateSummary,
+    by_replicate as by_replicate,
+    summarise_replicates as summarise_replicates,
+)
 from .significance.risk_sensitivity import Risk as Risk, risk as risk
 from .significance.summary import Summary as Summary, summarise as summarise

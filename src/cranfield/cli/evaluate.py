@@ -50,6 +50,7 @@ from cranfield.result import together
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.result import Result
     from cranfield.scores import Scores
 
 
@@ -64,7 +65,7 @@ Examples:
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 _LINES = ("trec", "ir_measures", "prototext")
 OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
-_OF_RANGES = ("table", "csv", "json", "latex", "markdown", "html")
+_OF_RESULTS = ("table", "csv", "json", "latex", "markdown", "html")
 
 
 @command(
@@ -73,11 +74,17 @@ _OF_RANGES = ("table", "csv", "json", "latex", "markdown", "html")
 )
 @settings(
     "negative max-grade topics-with-grade exclude intents encoding separator numbers"
-    " chunk-separator ungraded map-grades backend order caption label long"
+    " chunk-separator ungraded map-grades backend order caption label long replicates"
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)
-@options_from(f"{__name__}.evaluate", "view coverage", group="Output", view={"flag": "--as view"})
+@options_from(
+    f"{__name__}.evaluate",
+    "view coverage replicates",
+    group="Output",
+    view={"flag": "--as view"},
+    replicates={"type": READ},
+)
 @table_options
 @judging_options
 def evaluate(
@@ -85,7 +92,8 @@ def evaluate(
     output: Output,
     *,
     coverage: bool = False,
-    view: Literal["scores", "tie-ranges"] = "scores",
+    view: Literal["scores", "tie-ranges", "replicates"] = "scores",
+    replicates: str | None,
     printing: Printing,
     **judging: Any,
 ) -> None:
@@ -97,15 +105,23 @@ def evaluate(
     Parameters
     ----------
     view
-        Result to write: the scores; or the lowest, expected and highest score over all orders of
-        tied documents (tie-ranges).
+        Result to write: the scores; the lowest, expected and highest score over all orders of tied
+        documents (tie-ranges); or, of systems with several rankings for each topic, the variance
+        between topics and between these replicates (replicates).
     coverage
         Also report unjudged documents, ties and missing topics.
+    replicates
+        Table with run, system and replicate, for --as replicates; by default runs are called
+        SYSTEM@REPLICATE.
     """
     output.check()
     tie_ranges = view == "tie-ranges"
-    if tie_ranges and output.form not in _OF_RANGES:
-        raise PolicyError(f"--as tie-ranges cannot be combined with --format {output.form}")
+    if view != "scores" and output.form not in _OF_RESULTS:
+        raise PolicyError(f"--as {view} cannot be combined with --format {output.form}")
+    if view == "replicates":
+        _write_replicates(source, output, judging, replicates)
+        return
+    refuse_given(("replicates",), "requires --as replicates")
     if source.score_files:
         if coverage or tie_ranges or output.form in _LINES:
             option = "--coverage" if coverage else f"--format {output.form}"
@@ -114,6 +130,8 @@ def evaluate(
         from cranfield.scores.one_measure import align_scores
 
         scores = source.scores(judging, every=True)
+        for measure_scores in scores.values():
+            measure_scores.flat("a table of systems does not take scores by shard")
         _warn_of_gaps(scores)
         output.write(align_scores(scores) if output.by_topic else scores, printing)
         return
@@ -123,11 +141,8 @@ def evaluate(
     if tie_ranges:
         import cranfield as cf
 
-        unused = ("places", "order", "caption", "label", "long")
-        refuse_given(unused, "cannot be combined with --as tie-ranges")
         ranges = cf.tie_ranges(evaluation, by_topic=output.by_topic)
-        form = "text" if output.form == "table" else output.form
-        write_results(together(ranges), form, None, output.output)
+        _write_whole([ranges], output, view)
     elif output.form in {*_LINES, "json"}:
         lines = _lines(evaluation, output, source.measures, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
@@ -139,6 +154,25 @@ def evaluate(
         # Standard output may go to another program.
         table = coverage_table(evaluation.coverage)
         sys.stderr.write(draw_table(table, on_terminal=sys.stderr.isatty()))
+
+
+def _write_whole(results: Iterable[Result], output: Output, view: str) -> None:
+    """Write results that are not tables of scores."""
+    unused = ("places", "order", "caption", "label", "long")
+    refuse_given(unused, f"cannot be combined with --as {view}")
+    form = "text" if output.form == "table" else output.form
+    write_results(together(*results), form, None, output.output)
+
+
+def _write_replicates(
+    source: ScoreInput, output: Output, judging: Mapping[str, Any], replicates: str | None
+) -> None:
+    from cranfield.significance.replicates import summarise_replicates
+
+    refuse_given(("by_topic", "coverage"), "cannot be combined with --as replicates")
+    scores = source.scores(judging, every=True)
+    summaries = [summarise_replicates(table, replicates) for table in scores.values()]
+    _write_whole(summaries, output, "replicates")
 
 
 def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:

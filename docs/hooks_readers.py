@@ -62,7 +62,7 @@ READERS = {
     "Groups of topics": ("cranfield.significance.summary:_TOPIC_GROUPS", "scores.md"),
     "Costs of systems": ("cranfield.significance.cost:_COSTS", "effects.md"),
     "Factors of systems": ("cranfield.significance.models.factors:_FACTORS", "significance.md"),
-    "Replicates of systems": ("cranfield.significance.replicates:_REPLICATES", "replicates.md"),
+    "Replicates of systems": ("cranfield.scores.replicates:_REPLICATES", "replicates.md"),
     "Pages to interleave": ("cranfield.online.interleaving.interleaver:_PAGES", "interleaving.md"),
     "Logged actions": ("cranfield.online.off_policy.policy_value:ACTIONS", "off-policy.md"),
     "Policies": ("cranfield.online.off_policy.policy_value:POLICY", "off-policy.md"),

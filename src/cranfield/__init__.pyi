@@ -41,6 +41,11 @@ from .evaluation.evaluation import evaluate_answers as evaluate_answers
 from .evaluation.evaluate_runs import evaluate as evaluate, score_samplings as score_samplings
 from .evaluation.evaluation import Evaluation as Evaluation, score as score
 from .evaluation.scorefiles import read_scores as read_scores
+from .evaluation.stochastic_rankings import (
+    EquityOfAttention as EquityOfAttention,
+    equity_of_attention as equity_of_attention,
+    expected_exposure as expected_exposure,
+)
 from .evaluation.tie_ranges import TieRanges as TieRanges, tie_ranges as tie_ranges
 from .evaluation.evaluate_runs import evaluate_sessions as evaluate_sessions
 from .fusion.fusing import fuse as fuse, fusion_methods as fusion_methods

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
@@ -15,6 +16,7 @@ from cranfield.cli.options.declaring import (
     READ,
     command,
     in_group,
+    on_command_line,
     refuse_given,
     settings,
     warn_unused,
@@ -23,6 +25,7 @@ from cranfield.cli.options.judging import (
     RUN_SETTINGS,
     Reading,
     bad_run_option,
+    compute_from_runs,
     evaluate_runs,
     judging_options,
     max_grade_option,
@@ -92,7 +95,7 @@ def evaluate(
     output: Output,
     *,
     coverage: bool = False,
-    view: Literal["scores", "tie-ranges", "replicates"] = "scores",
+    view: Literal["scores", "tie-ranges", "replicates", "expected-exposure", "equity"] = "scores",
     replicates: str | None,
     printing: Printing,
     **judging: Any,
@@ -106,13 +109,15 @@ def evaluate(
     ----------
     view
         Result to write: the scores; the lowest, expected and highest score over all orders of tied
-        documents (tie-ranges); or, of systems with several rankings for each topic, the variance
-        between topics and between these replicates (replicates).
+        documents (tie-ranges); of systems with several rankings for each topic, the variance
+        between topics and between these replicates (replicates), or fairness of their mean exposure
+        by EEL, EED and EER (expected-exposure); or equity of attention by IAA, over all rankings of
+        a system (equity).
     coverage
         Also report unjudged documents, ties and missing topics.
     replicates
-        Table with run, system and replicate, for --as replicates; by default runs are called
-        SYSTEM@REPLICATE.
+        Table with run, system and replicate, for --as replicates, expected-exposure and equity; by
+        default runs are called SYSTEM@REPLICATE.
     """
     output.check()
     tie_ranges = view == "tie-ranges"
@@ -121,7 +126,10 @@ def evaluate(
     if view == "replicates":
         _write_replicates(source, output, judging, replicates)
         return
-    refuse_given(("replicates",), "requires --as replicates")
+    if view in {"expected-exposure", "equity"}:
+        _write_exposure(source, output, printing, judging, replicates, view)
+        return
+    refuse_given(("replicates",), "requires --as replicates, expected-exposure or equity")
     if source.score_files:
         if coverage or tie_ranges or output.form in _LINES:
             option = "--coverage" if coverage else f"--format {output.form}"
@@ -173,6 +181,40 @@ def _write_replicates(
     scores = source.scores(judging, every=True)
     summaries = [summarise_replicates(table, replicates) for table in scores.values()]
     _write_whole(summaries, output, "replicates")
+
+
+def _write_exposure(
+    source: ScoreInput,
+    output: Output,
+    printing: Printing,
+    judging: Mapping[str, Any],
+    replicates: str | None,
+    view: str,
+) -> None:
+    """Write expected exposure, or equity of attention, of the rankings of each system."""
+    from cranfield.evaluation import stochastic_rankings as stochastic
+
+    refuse_given(("coverage",), f"cannot be combined with --as {view}")
+    if source.qrels is None or not source.runs:
+        raise PolicyError(f"--as {view} requires QRELS and RUN")
+    if "-" in source.runs:
+        raise PolicyError(f"--as {view} reads runs twice, which standard input (-) does not allow")
+    is_exposure = view == "expected-exposure"
+    default = stochastic.EXPOSURE if is_exposure else stochastic.EQUITY
+    names = source.measures if on_command_line("measures") else default
+    options = dict(judging)
+    measures = requested_measures(names, options.pop("rel"), options["compat"])
+    if all(getattr(measure, "by", "") == "document" for measure in measures):
+        warn_unused(("groups",), "no requested measure uses it")
+    options["replicates"] = replicates
+    if is_exposure:
+        compute = partial(stochastic.expected_exposure, measures=measures)
+        scores = compute_from_runs(compute, source.qrels, source.runs, **options)
+        output.write(scores, printing)
+        return
+    refuse_given(("by_topic",), "cannot be combined with --as equity")
+    equity = partial(stochastic.equity_of_attention, measure=measures)
+    _write_whole([compute_from_runs(equity, source.qrels, source.runs, **options)], output, view)
 
 
 def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:

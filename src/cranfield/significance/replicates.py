@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,28 +9,12 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, quoted, warn
+from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
+from cranfield.scores.replicates import replicate_labels
 from cranfield.significance.prepare import as_scores, check_squarable
-from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import Schema
-from cranfield.sources.values import ID
-
-MARK = "@"
-"""Mark between the names of a system and its replicate."""
-
-_REPLICATES = Schema(
-    "table of replicates",
-    (
-        FileColumn("run", ID, None),
-        FileColumn("system", ID, None),
-        FileColumn("replicate", ID, None),
-    ),
-    tuples=("run", "system", "replicate"),
-)
 
 
 def by_replicate(scores: Any, replicates: Any = None) -> Scores:
@@ -81,57 +64,6 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
     for k, (system, name) in enumerate(labels):
         values[:, systems.index(system), names.index(name)] = table.values[:, k]
     return replace(table, values=values, systems=systems, shards=names, axis="replicate")
-
-
-def replicate_labels(runs: Sequence[str], replicates: Any = None) -> list[tuple[str, str]]:
-    """Return the system and the replicate of each run; see :func:`by_replicate`."""
-    if replicates is None:
-        return [_split(run) for run in runs]
-    table = read_table(replicates, _REPLICATES)
-    frame = table.frame
-    table.refuse(
-        ~frame["run"].is_first_distinct(), lambda row: f"run {quoted(row['run'])} occurs twice"
-    )
-    is_known = frame["run"].is_in(list(runs))
-    labels_of_known = frame.select("system", "replicate", known=is_known)
-    table.refuse(
-        labels_of_known.is_duplicated() & is_known,
-        lambda row: (
-            f"several runs are replicate {quoted(row['replicate'])} of system"
-            f" {quoted(row['system'])}"
-        ),
-    )
-    if n_unknown := int((~is_known).sum()):
-        warn(f"{table.source}: {counted(n_unknown, 'row')} of runs without scores")
-    labels = {run: (system, name) for run, system, name in frame.iter_rows()}
-    for run in runs:
-        if run not in labels:
-            raise PolicyError(f"run {quoted(run)} is not in {table.source}")
-    return [labels[run] for run in runs]
-
-
-def _split(run: str) -> tuple[str, str]:
-    system, mark, name = run.rpartition(MARK)
-    if not (system and mark and name):
-        raise PolicyError(
-            f"expected runs called SYSTEM{MARK}REPLICATE, or a table of replicates (run, system,"
-            f" replicate), got {quoted(run)}"
-        )
-    return system, name
-
-
-def unmarked_replicates(systems: Sequence[str]) -> str:
-    """Return a warning if several systems are called as replicates of one are; else nothing."""
-    parts = [system.rpartition(MARK) for system in systems]
-    stems = [stem for stem, mark, name in parts if stem and mark and name]
-    repeated = next((stem for stem in stems if stems.count(stem) > 1), None)
-    if repeated is None:
-        return ""
-    names = [system for system in systems if system.rpartition(MARK)[0] == repeated]
-    return (
-        f"{quoted(names[0])} and {quoted(names[1])} are compared as systems; if they are replicates"
-        f" of {quoted(repeated)}, use --test independent-replicates or shared-replicates"
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

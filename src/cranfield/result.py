@@ -472,6 +472,7 @@ def _html(results: ResultSet) -> str:
 def _csv(results: ResultSet) -> str:
     """Return a single table unchanged, several tables as one row per value."""
     import polars as pl
+    import polars.selectors as cs
 
     out = io.BytesIO()
     if len(results.frames) == 1:
@@ -482,7 +483,8 @@ def _csv(results: ResultSet) -> str:
     for name, (frame, keys) in results.frames.items():
         values = [column for column in frame.columns if column not in keys]
         stacked.append(
-            frame.with_columns(pl.col(values).cast(pl.Float64, strict=False))
+            frame.with_columns((cs.numeric() & cs.by_name(values)).cast(pl.Float64))
+            .with_columns(pl.col(values).cast(pl.String))
             # A column may be called `value` itself.
             .unpivot(values, index=list(keys), variable_name="(what)", value_name="(value)")
             .select(

@@ -200,3 +200,15 @@ def test_what_does_not_vary_is_not_certain(tmp_path: Path) -> None:
     assert (row["low"], row["high"]) == (None, None)
     exact = fisher_exact([[20, 0], [0, 20]]).pvalue
     assert row["p"] == pytest.approx(exact, rel=1e-9)
+
+
+def test_csv_of_several_tables_has_the_verdict(tmp_path: Path) -> None:
+    units = tmp_path / "units.csv"
+    rows = "".join(f"{'new' if k % 2 else 'control'},{k}\n" for k in range(40))
+    units.write_text("variant,v\n" + rows)
+    command = ("experiment", str(units), "--metric", "v")
+    [row] = json.loads(said(*command, *JSON))["effects"]
+    values = pl.read_csv(said(*command, "-f", "csv").encode()).filter(of="v, new")
+    named = dict(zip(values["what"], values["value"], strict=True))
+    assert named["verdict"] == row["verdict"]
+    assert float(named["p"]) == row["p"]

@@ -91,9 +91,9 @@ class Sheets(TableResult):
         check_choice("format", format, FORMS)
         name = fspath(path)
         if len(self.assessors) > 1 and "{}" not in name:
-            many = len(self.assessors)
+            n_assessors = len(self.assessors)
             raise PolicyError(
-                f"expected {{}} in the file name for {many} assessors, got {quoted(name)}"
+                f"expected {{}} in the file name for {n_assessors} assessors, got {quoted(name)}"
             )
         form = format
         if form == "auto":

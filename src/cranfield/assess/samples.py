@@ -114,8 +114,8 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
         }
     )
     # An estimated variance of 0 serves the total, but means nothing alone.
-    unknown = (error == 0) & (rows["sampled"] < rows["pooled"]).to_numpy()
-    single = pl.Series("standard error", np.where(unknown, np.nan, error)).fill_nan(None)
+    is_unknown = (error == 0) & (rows["sampled"] < rows["pooled"]).to_numpy()
+    single = pl.Series("standard error", np.where(is_unknown, np.nan, error)).fill_nan(None)
     return EstimatedRelevant(
         rows=rows.with_columns(single),
         topics=topics,
@@ -142,12 +142,12 @@ def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
 
 def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
     chance = cells.chance
-    alone = relevant * (1 - chance) / chance**2
+    diagonal = relevant * (1 - chance) / chance**2
     inside = relevant * (relevant - 1) / chance**2 - ratio(
         relevant * (relevant - 1), cells.together
     )
     between = 2 * relevant / chance * cells.sum_before(relevant / chance)
-    return alone + inside - between * ratio(1 - cells.ratio, cells.ratio)
+    return diagonal + inside - between * ratio(1 - cells.ratio, cells.ratio)
 
 
 VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
@@ -303,13 +303,13 @@ class Sample(Result):
         and both in a table, such as a `.csv` file.
         """
         check_several("columns", columns)
-        own = DESIGNS[self.design].columns
-        columns = own if columns is None else columns
+        design_columns = DESIGNS[self.design].columns
+        columns = design_columns if columns is None else columns
         for name in columns:
-            if name not in own:
+            if name not in design_columns:
                 raise PolicyError(
                     f"a sample by {quoted(self.design)} has no column {quoted(name)}"
-                    f" (it has {', '.join(own)})"
+                    f" (it has {', '.join(design_columns)})"
                 )
         grades = self.judged(judgments, unjudged=unjudged)
         rows = np.flatnonzero(self.drawn | ("stratum" in columns))

@@ -79,10 +79,10 @@ class Cells:
     def covariance(self) -> Floats:
         """Covariance of inclusion and size of the sample; 0 if it is fixed."""
         later = self.expected * self.ratio
-        others = self.sum_before(self.expected) * self.ratio
-        others += self.sum_all(later) - self.sum_before(later) - later
+        other_terms = self.sum_before(self.expected) * self.ratio
+        other_terms += self.sum_all(later) - self.sum_before(later) - later
         inside = 1.0 + self.pairs / self.expected
-        return self.chance * (inside + others - self.sum_all(self.expected))
+        return self.chance * (inside + other_terms - self.sum_all(self.expected))
 
     @cached_property
     def estimable(self) -> Bools:
@@ -124,23 +124,23 @@ def multinomial_numbers(
     m = float(draws)
     expected, pairs = m * mass, m * (m - 1) * mass**2
     shares = np.full(mass.size, (m - 1) / m)
-    few = np.flatnonzero(size < draws)
-    if few.size:
+    short_topics = np.flatnonzero(size < draws)
+    if short_topics.size:
         # The number of draws of the last cell is binomial, cut at its size.
-        p, j = mass[few, None], np.arange(draws + 1.0)
+        p, j = mass[short_topics, None], np.arange(draws + 1.0)
         log = gammaln(m + 1) - gammaln(j + 1) - gammaln(m - j + 1)
         chances = np.exp(log + xlogy(j, p) + xlog1py(m - j, -p))
-        counts = np.minimum(j, size[few, None])
-        expected[few] = (chances * counts).sum(axis=1)
-        pairs[few] = (chances * counts * (counts - 1)).sum(axis=1)
+        counts = np.minimum(j, size[short_topics, None])
+        expected[short_topics] = (chances * counts).sum(axis=1)
+        pairs[short_topics] = (chances * counts * (counts - 1)).sum(axis=1)
         cross = ((m - j) * chances * counts).sum(axis=1)
-        shares[few] = ratio(cross, (1 - mass[few]) * m * expected[few])
+        shares[short_topics] = ratio(cross, (1 - mass[short_topics]) * m * expected[short_topics])
 
     def numbers(t: int, random: Generator) -> Ints:
-        own = _of_topic(topic, t)
-        if own.start == own.stop:
-            return size[own]
-        return np.minimum(random.multinomial(draws, mass[own]), size[own])
+        topic_cells = _of_topic(topic, t)
+        if topic_cells.start == topic_cells.stop:
+            return size[topic_cells]
+        return np.minimum(random.multinomial(draws, mass[topic_cells]), size[topic_cells])
 
     return Cells(of_doc, topic, label, size, expected, pairs, shares, numbers)
 
@@ -204,11 +204,11 @@ def _stat(pool: Pool, size: int) -> Cells:
 
 def _cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
     """Return topic and label of each nonempty cell, the cell of each document, and sizes."""
-    many = int(label.max(initial=0)) + 1
+    n_cells = int(label.max(initial=0)) + 1
     codes, of_doc, size = np.unique(
-        pool.topic.astype(np.int64) * many + label, return_inverse=True, return_counts=True
+        pool.topic.astype(np.int64) * n_cells + label, return_inverse=True, return_counts=True
     )
-    return np.divmod(codes, many), of_doc, size
+    return np.divmod(codes, n_cells), of_doc, size
 
 
 DESIGNS = Registry(
@@ -225,10 +225,13 @@ DESIGNS = Registry(
 def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
     """Return the size or the strata of a design, and the text form of both."""
     name = DESIGNS.find(name)
-    options, needed = {"size": size, "strata": strata}, "strata" if DESIGNS[name].strata else "size"
+    options, required = (
+        {"size": size, "strata": strata},
+        "strata" if DESIGNS[name].strata else "size",
+    )
     for option, value in options.items():
-        if (value is None) == (option == needed):
-            needs = "requires" if option == needed else "does not use"
+        if (value is None) == (option == required):
+            needs = "requires" if option == required else "does not use"
             raise PolicyError(f"design {quoted(name)} {needs} {option}")
     if strata is None:
         if name == "stat":
@@ -246,8 +249,8 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
 
 
 def _check_size(name: str, value: Any) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not ((whole and value >= 1) or (isinstance(value, float) and 0 < value <= 1)):
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not ((is_whole and value >= 1) or (isinstance(value, float) and 0 < value <= 1)):
         raise PolicyError(
             f"{name} must be an integer from 1 or a proportion (0.1 is a tenth, 1.0 is all),"
             f" got {value!r}"
@@ -325,9 +328,9 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
 def _cut(share: Floats, low: Floats, high: Floats, total: int) -> Floats:
     """Return numbers proportional to shares, within bounds, that add up to a total."""
     # If all strata with a share are full, the remainder is distributed by size.
-    full = np.where(share > 0, high, low)
-    if full.sum() < total:
-        return _cut(np.where(share > 0, 0.0, high), full, high, total)
+    limit = np.where(share > 0, high, low)
+    if limit.sum() < total:
+        return _cut(np.where(share > 0, 0.0, high), limit, high, total)
     # The sum rises with the factor of the shares, which bisection finds.
     below, above = 0.0, float((high[share > 0] / share[share > 0]).max())
     for _ in range(200):

@@ -381,12 +381,12 @@ class Stopping(Result):
         return [f"{counted(int(self.after[-1]), 'judgment')} of {self.total:,}: {stops}"]
 
     def _frame(self) -> pl.DataFrame:
-        many = len(self.rules)
+        n_rules = len(self.rules)
         return pl.DataFrame(
             {
                 "rule": np.repeat([str(rule) for rule in self.rules], self.after.size),
-                "judged": np.tile(self.after, many),
-                "relevant": np.tile(self.relevant, many),
+                "judged": np.tile(self.after, n_rules),
+                "relevant": np.tile(self.relevant, n_rules),
                 "value": self.value.ravel(),
                 "bound": self.bound.ravel(),
                 "stop": self.stop.ravel(),

@@ -211,11 +211,13 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 def check_share(name: str, value: Any) -> None:
     """Refuse anything but a number between 0 and 1, both excluded."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
     # Fractions cannot be formatted as other numbers before Python 3.12.
-    is_number = isinstance(value, Real) and not isinstance(value, Rational)
-    if not is_number or not 0 < float(value) < 1:
-        text = str(value) if is_number else repr(value)
-        raise PolicyError(f"{name} must be a number between 0 and 1 (exclusive), got {text}")
+    is_fraction = isinstance(value, Rational) and not isinstance(value, Integral)
+    if not is_number or is_fraction or not 0 < float(value) < 1:
+        kind = "float" if is_fraction else "number"
+        text = str(value) if isinstance(value, float) else repr(value)
+        raise PolicyError(f"{name} must be a {kind} between 0 and 1 (exclusive), got {text}")
 
 
 def check_number(
@@ -263,7 +265,7 @@ def has_numbers(array: NDArray[Any]) -> bool:
     return array.dtype.kind in "biuf"
 
 
-def numbers(values: Any, what: str) -> Floats:
+def numbers(values: Any, noun: str) -> Floats:
     """Return numbers as floats, NaN where they are masked; refuse anything else.
 
     >>> numbers("x", "scores")
@@ -277,14 +279,14 @@ def numbers(values: Any, what: str) -> Floats:
             return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
         # Without a message, whose text would take most of the time.
         return np.asarray(values, dtype=np.float64)
-    message = f"{what} must be numbers, got {quoted(values)}"
+    message = f"{noun} must be numbers, got {quoted(values)}"
     array = as_array(values, message)
     if not has_numbers(array):
         raise PolicyError(message)
     return as_array(array, message, np.float64)
 
 
-def indices(values: Any, what: str, size: int) -> Indices:
+def indices(values: Any, noun: str, size: int) -> Indices:
     """Return indices from 0 to size - 1; refuse anything else.
 
     >>> indices([0, 3], "the first systems", 2)
@@ -293,11 +295,11 @@ def indices(values: Any, what: str, size: int) -> Indices:
     """
     import numpy as np
 
-    message = f"{what} must be a list of indices from 0 to {size - 1}, got {quoted(values)}"
+    message = f"{noun} must be a list of indices from 0 to {size - 1}, got {quoted(values)}"
     array = as_array(values, message)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise PolicyError(message)
     outside = array[(array < 0) | (array >= size)]
     if outside.size:
-        raise PolicyError(f"{what} must be indices from 0 to {size - 1}, got {outside[0]}")
+        raise PolicyError(f"{noun} must be indices from 0 to {size - 1}, got {outside[0]}")
     return array.astype(np.intp)

@@ -150,9 +150,9 @@ def _mask() -> int:
     return mask
 
 
-def _write_error(target: Path, error: Exception, done: str = "written") -> InputError:
+def _write_error(target: Path, error: Exception, action: str = "written") -> InputError:
     reason = (getattr(error, "strerror", None) or str(error)).lower()
-    return InputError(f"cannot be {done}: {reason}", source=str(target))
+    return InputError(f"cannot be {action}: {reason}", source=str(target))
 
 
 def file_sha256(path: str | PathLike[str]) -> str:

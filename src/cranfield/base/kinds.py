@@ -119,10 +119,10 @@ def check_arguments(
 
 
 def check_keywords(
-    function: Callable[..., Any], keywords: Iterable[str], *others: Callable[..., Any]
+    function: Callable[..., Any], keywords: Iterable[str], *more_functions: Callable[..., Any]
 ) -> None:
     """Raise Python's error for a keyword argument that no function accepts."""
-    accepted = [name for f in (function, *others) for name in _keywords(f)]
+    accepted = [name for f in (function, *more_functions) for name in _keywords(f)]
     for keyword in keywords:
         if keyword not in accepted:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {keyword!r}")

@@ -472,8 +472,8 @@ class Registry(MutableMapping[str, T]):
     def modules(self) -> list[str]:
         """The modules that declare components, in order."""
         modules = []
-        for listed in self._listed:
-            name = listed if listed.startswith("cranfield.") else f"{self._package}.{listed}"
+        for module in self._listed:
+            name = module if module.startswith("cranfield.") else f"{self._package}.{module}"
             paths = sorted(_ROOT.glob(f"{name.replace('.', '/')}.py")) if "*" in name else ()
             parts = [path.relative_to(_ROOT).with_suffix("").parts for path in paths]
             modules += [".".join(names) for names in parts] or [name]
@@ -542,7 +542,7 @@ class Registry(MutableMapping[str, T]):
 
     def other_names(self, name: str) -> list[str]:
         """Return the aliases of a component."""
-        return [other for other, target in self.aliases.items() if target == name]
+        return [alias for alias, target in self.aliases.items() if target == name]
 
     def find(self, name: Any) -> str:
         """Return the canonical name for any spelling or alias.
@@ -552,14 +552,14 @@ class Registry(MutableMapping[str, T]):
         if not isinstance(name, str):
             raise self.error(f"expected the name of a {self.noun}, got {name!r}")
         by_form = {_plain(form): form for form in (*self.aliases, *self.names())}
-        plain = _plain(name)
-        if plain in self._reasons:
-            raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[plain]}")
-        if plain not in by_form:
+        plain_name = _plain(name)
+        if plain_name in self._reasons:
+            raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[plain_name]}")
+        if plain_name not in by_form:
             choices = f"expected one of: {', '.join(self.names())}"
-            hint = did_you_mean(plain, by_form, otherwise=choices, show=by_form.__getitem__)
+            hint = did_you_mean(plain_name, by_form, otherwise=choices, show=by_form.__getitem__)
             raise self.error(f"unknown {self.noun} {quoted(name)}{hint}")
-        spelling = by_form[plain]
+        spelling = by_form[plain_name]
         return self.aliases.get(spelling, spelling)
 
     def named(self, name: Any) -> T:

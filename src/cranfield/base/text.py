@@ -26,8 +26,8 @@ def some_of(words: Iterable[str], limit: int) -> str:
     >>> some_of(["a", "b", "c"], 2)
     'a, b, …'
     """
-    listed = list(words)
-    return ", ".join(listed[:limit]) + (", …" if len(listed) > limit else "")
+    words_list = list(words)
+    return ", ".join(words_list[:limit]) + (", …" if len(words_list) > limit else "")
 
 
 def names_or_count(names: Sequence[str], noun: str, limit: int = 5) -> str:
@@ -63,13 +63,13 @@ def nearest(name: object, names: Iterable[str], limit: int = 3) -> list[str]:
     # Imported here as only errors need it.
     from difflib import SequenceMatcher
 
-    written = str(name).casefold()
+    name_text = str(name).casefold()
     # Of names that differ in case only, the last one is used.
     by_case = {n.casefold(): n for n in names}
-    likeness = {by_case[n]: SequenceMatcher(None, written, n).ratio() for n in by_case}
+    likeness = {by_case[n]: SequenceMatcher(None, name_text, n).ratio() for n in by_case}
     lowest = max(LEAST_LIKENESS, max(likeness.values(), default=0.0) - LESS_LIKE)
-    near = [n for n in likeness if likeness[n] >= lowest]
-    return sorted(near, key=likeness.__getitem__, reverse=True)[:limit]
+    near_names = [n for n in likeness if likeness[n] >= lowest]
+    return sorted(near_names, key=likeness.__getitem__, reverse=True)[:limit]
 
 
 def did_you_mean(
@@ -89,9 +89,9 @@ def did_you_mean(
     >>> did_you_mean("x", ["bm25", "dense"], otherwise="there are bm25, dense")
     '; there are bm25, dense'
     """
-    near = dict.fromkeys(map(show, nearest(name, names, limit)))
-    if near:
-        return f"; did you mean {' or '.join(near)}?"
+    near_names = dict.fromkeys(map(show, nearest(name, names, limit)))
+    if near_names:
+        return f"; did you mean {' or '.join(near_names)}?"
     return f"; {otherwise}" if otherwise else ""
 
 
@@ -141,8 +141,8 @@ def one_line(text: str, limit: int = _LONGEST) -> str:
     'a\\nbcc…ccccc'
     """
     # Escaping only lengthens text, so the middle is cut in any case.
-    short = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
-    safe, half = plain(short), limit // 2
+    shortened = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
+    safe, half = plain(shortened), limit // 2
     return safe if len(safe) <= limit else f"{safe[:half]}…{safe[half + 1 - limit :]}"
 
 

@@ -118,12 +118,14 @@ class Registry(Reading):
         return (file.st_ino, file.st_size, file.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        used, recorded = self._opened.used_rules, change.rules_files()
-        if used is None or dict(used) == recorded:
+        current, recorded = self._opened.used_rules, change.rules_files()
+        if current is None or dict(current) == recorded:
             return
-        change._finish(now, actor, "rules", "", dict(used))
+        change._finish(now, actor, "rules", "", dict(current))
         if recorded:
-            files = [name for name in {**used, **recorded} if used.get(name) != recorded.get(name)]
+            files = [
+                name for name in {**current, **recorded} if current.get(name) != recorded.get(name)
+            ]
             warnings.warn(
                 f"{', '.join(sorted(files))}: changed since last used; the change is recorded in"
                 " the log of events",

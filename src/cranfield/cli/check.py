@@ -171,10 +171,10 @@ def _write_errlogs(
     by_path: dict[str, CheckReport] = {}
     for path, report in zip(paths, reports, strict=True):
         # File systems that ignore case would have a single file, too.
-        other = by_path.setdefault(str(path).casefold(), report)
-        if other is not report:
+        first_report = by_path.setdefault(str(path).casefold(), report)
+        if first_report is not report:
             raise PolicyError(
-                f"{quoted(other.source)} and {quoted(report.source)} would be written to the"
+                f"{quoted(first_report.source)} and {quoted(report.source)} would be written to the"
                 f" same log, {quoted(path)}"
             )
     keep_inputs(map(str, paths), files)

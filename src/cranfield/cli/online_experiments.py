@@ -228,13 +228,15 @@ def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport
     from cranfield.online.experiments.totals import parse_totals
 
     context = click.get_current_context()
-    own = ("control", "weights", "srm", "lift", "correction", "alpha")
+    statistical = ("control", "weights", "srm", "lift", "correction", "alpha")
     if context.params["data"]:
         raise PolicyError("DATA cannot be combined with --counts")
-    used = {*own, "counts", "page", "format", "table", "output", "settings"}
+    applicable = {*statistical, "counts", "page", "format", "table", "output", "settings"}
     names = {param.name or "" for param in context.command.params}
-    refuse_given(names - used, "cannot be combined with --counts")
-    return online.analyse_totals(parse_totals(counts), **{name: options[name] for name in own})
+    refuse_given(names - applicable, "cannot be combined with --counts")
+    return online.analyse_totals(
+        parse_totals(counts), **{name: options[name] for name in statistical}
+    )
 
 
 def _metrics(

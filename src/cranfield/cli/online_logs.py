@@ -208,8 +208,8 @@ def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
     from cranfield import online
 
     names = {param.name or "" for param in click.get_current_context().command.params}
-    used = {"logs", "totals", "format", "table", "output", "settings"}
-    refuse_given(names - used, "cannot be combined with --totals")
+    applicable = {"logs", "totals", "format", "table", "output", "settings"}
+    refuse_given(names - applicable, "cannot be combined with --totals")
     if len(logs) > 1:
         raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
     written.write(together(online.coec_of_totals(logs[0])))
@@ -365,7 +365,7 @@ def _parameter_table(parameters: pl.DataFrame) -> Table:
     """Return a table of the parameters with few values."""
     import polars as pl
 
-    few = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
-    n_hidden = parameters.height - few.height
+    short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
+    n_hidden = parameters.height - short_lists.height
     hidden = f"; {counted(n_hidden, 'value')} omitted" if n_hidden else ""
-    return from_frame(few, f"Parameters{hidden}", places={"hits": 1, "trials": 1})
+    return from_frame(short_lists, f"Parameters{hidden}", places={"hits": 1, "trials": 1})

@@ -306,10 +306,10 @@ def pool(
         tables = ["topics", "systems"] if judged is not None else ["topics"]
         tables = ["stops"] if rules else ["relevant"] if sample else tables
         _check_table(table, tables, is_list or format in OF_SAMPLES)
-    many = reading.runs(judged, runs)
+    run_list = reading.runs(judged, runs)
     qrels = judgments_so_far(judged, reading.qrels)
-    with progress_of(many) as progress:
-        documents_pool = assess.pool(many, depth, progress=progress, **pooling)
+    with progress_of(run_list) as progress:
+        documents_pool = assess.pool(run_list, depth, progress=progress, **pooling)
     if sample is not None:
         documents: Any = assess.sample(documents_pool, sample, seed=seed, **design)
     elif order:
@@ -319,7 +319,7 @@ def pool(
     else:
         documents = documents_pool.unjudged(qrels) if unjudged else None
     if is_list:
-        dealing.write(documents, seed, format, output, [judged, *paths_of(many)])
+        dealing.write(documents, seed, format, output, [judged, *paths_of(run_list)])
     elif format in OF_SAMPLES:
         from cranfield.collection.files.writing import write_qrels
 

@@ -138,12 +138,12 @@ def report(
     judges: tuple[Judge, ...] = ()
     if labels and source.qrels:
         people, judges = reading.with_judges(source.qrels, labels, None, True)
-    many = reading.runs(source.qrels, source.runs)
-    results = replace(source, runs=many).scores(
+    run_list = reading.runs(source.qrels, source.runs)
+    results = replace(source, runs=run_list).scores(
         {**judging, "reading": reading}, noted=True, scale=scale
     )
     label_files = [judge.labels.origin.name for judge in judges]
-    judged = _compare_judges(people, many, results, judges, cut, judging) if judges else None
+    judged = _compare_judges(people, run_list, results, judges, cut, judging) if judges else None
     write_report(
         results,
         output,
@@ -151,7 +151,7 @@ def report(
         scales=scales,
         judges=judged,
         inputs=source.score_files
-        or [path for path in (source.qrels, *paths_of(many), *label_files) if path is not None],
+        or [path for path in (source.qrels, *paths_of(run_list), *label_files) if path is not None],
         command=command_of(context),
         date=date,
         jobs=judging["jobs"],
@@ -370,12 +370,12 @@ def plot(
     click.echo(plain(f"written: {path}"), err=True)
 
 
-def _data(of: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
+def _data(kind: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
     """Return the evaluation, or the scores of the single measure."""
-    if of == "Evaluation" and source.score_files:
+    if kind == "Evaluation" and source.score_files:
         raise PolicyError("the chart requires rankings (QRELS and RUN), got --scores")
     scores: Mapping[str, Scores] = source.scores(judging)
-    if of == "Evaluation":
+    if kind == "Evaluation":
         return scores
     if len(scores) > 1:
         raise PolicyError(

@@ -148,12 +148,12 @@ def _study_topics(
     correction = correction if correction in SCORE_FREE_CORRECTIONS else SCORE_FREE_CORRECTIONS[0]
     label = f"stability {scores.measure}".strip()
     samples = {"part": label, "seed": options.seed, **sampling}
-    others = {"correction": correction, "alpha": sampling["alpha"], "missing": missing}
+    test_options = {"correction": correction, "alpha": sampling["alpha"], "missing": missing}
     studies: list[Result] = []
     try:
         studies.append(options.study(label, meta.stability, scores, **samples))
         studies.append(meta.generalizability(scores, missing=missing, target=target))
-        studies.append(meta.extrapolate(scores, **others))
+        studies.append(meta.extrapolate(scores, **test_options))
     except PolicyError:
         raise
     except CranfieldError as error:
@@ -178,10 +178,10 @@ def _study_judgments(
     )
     lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
     measures = options.measures(source.measures)
-    many, qrels = options.inputs(source.qrels, source.runs)
+    run_list, qrels = options.inputs(source.qrels, source.runs)
     policies = options.policies("ties", "topics", "negative", "compat", *WORK)
-    with progress_of(many) as progress:
-        trace = trace_runs(many, qrels, progress=progress, **policies)
+    with progress_of(run_list) as progress:
+        trace = trace_runs(run_list, qrels, progress=progress, **policies)
     judged = trace.judged
     for noun, names in (("systems", judged.systems), ("topics", judged.topics)):
         if len(names) < 2:
@@ -257,7 +257,7 @@ def pooling(
     contributors: str,
     lists: str,
     options: StudyOptions,
-    **more: Any,
+    **options_of_study: Any,
 ) -> None:
     """Compare pooling methods by simulated judging with smaller budgets.
 
@@ -271,13 +271,21 @@ def pooling(
 
     refuse_for_pools()
     effectiveness = options.measures(measures)
-    more["methods"] = methods_of(methods)
-    read_choices([more["test"]], **more)
+    options_of_study["methods"] = methods_of(methods)
+    read_choices([options_of_study["test"]], **options_of_study)
     options.check_table(meta.Pooling)
-    more |= options.policies("ties", "topics", "negative", "compat")
-    more |= {"depth": options.judging["depth"] or DEPTH, "rel": options.judging["rel"] or 1}
-    more |= {"contributors": read_contributors(contributors), "lists": parse_lists(lists)}
+    options_of_study |= options.policies("ties", "topics", "negative", "compat")
+    options_of_study |= {
+        "depth": options.judging["depth"] or DEPTH,
+        "rel": options.judging["rel"] or 1,
+    }
+    options_of_study |= {
+        "contributors": read_contributors(contributors),
+        "lists": parse_lists(lists),
+    }
     inputs = options.inputs(qrels, runs)
     options.show(
-        options.study("pooling", meta.pooling, *inputs, effectiveness, seed=options.seed, **more)
+        options.study(
+            "pooling", meta.pooling, *inputs, effectiveness, seed=options.seed, **options_of_study
+        )
     )

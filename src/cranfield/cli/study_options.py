@@ -171,7 +171,7 @@ def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command]
     judging of runs and to parts of the study.
     """
     seeds = options_of("cranfield.meta.stability", "seed", seed={"help": SEED_HELP}) if seed else ()
-    own = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
+    common = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
@@ -186,7 +186,7 @@ def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command]
             options = StudyOptions(seed, resume, written, chart, judging)
             return command(options=options, **others)
 
-        decorated: Command = with_options(own)(judging_options(wrapper))
+        decorated: Command = with_options(common)(judging_options(wrapper))
         return decorated
 
     return add

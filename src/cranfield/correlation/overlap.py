@@ -35,17 +35,19 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
     """Return extrapolated RBO, its lowest possible value, and the residual; see :func:`rbo`."""
     # At any depth at most one group of ties is cut in each ranking, so overlaps are counts of items
     # above the cut in both, cut in one, or cut in both.
-    short, long = (first, second) if first.length <= second.length else (second, first)
-    s, length = short.length, long.length
+    shorter, longer = (first, second) if first.length <= second.length else (second, first)
+    s, length = shorter.length, longer.length
     depth = np.arange(1, length + 1)
-    in_both = (short.top > 0) & (long.top > 0)
-    short_depths, long_depths = _Depths(short, length, ties), _Depths(long, length, ties)
-    overlaps = _overlaps(short, long, in_both, short_depths.proportion, long_depths.proportion)
+    in_both = (shorter.top > 0) & (longer.top > 0)
+    short_depths, long_depths = _Depths(shorter, length, ties), _Depths(longer, length, ties)
+    overlaps = _overlaps(shorter, longer, in_both, short_depths.proportion, long_depths.proportion)
     sizes = short_depths.size(ties), long_depths.size(ties)
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
     # Below its end, the shorter ranking has unseen items, which may be in the longer one.
-    only_long = (long.top > 0) & ~in_both
-    full, active = (_count_reached(ranks[only_long], length) for ranks in (long.bottom, long.top))
+    only_long = (longer.top > 0) & ~in_both
+    full, active = (
+        _count_reached(ranks[only_long], length) for ranks in (longer.bottom, longer.top)
+    )
     unseen = np.maximum(depth - s, 0)
     n_full = np.minimum(unseen, full)
     max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, active - full)
@@ -89,13 +91,13 @@ class _Depths:
 
 
 def _overlaps(
-    short: Places, long: Places, in_both: Any, short_cut: Floats, long_cut: Floats
+    shorter: Places, longer: Places, in_both: Any, short_cut: Floats, long_cut: Floats
 ) -> Floats:
     """Return the overlap down to each depth; groups of ties cut there count in proportion."""
     depths = short_cut.size
     tops, bottoms = (
-        (short.top[in_both], long.top[in_both]),
-        (short.bottom[in_both], long.bottom[in_both]),
+        (shorter.top[in_both], longer.top[in_both]),
+        (shorter.bottom[in_both], longer.bottom[in_both]),
     )
     above = _count_reached(np.maximum(*bottoms), depths)
     cut_long = _count_reached(np.maximum(bottoms[0], tops[1]), depths) - above

@@ -51,8 +51,8 @@ def blocks(sets: int, items: int) -> Iterator[tuple[slice, slice]]:
 
 def signs(values: Floats, rows: slice) -> Signs:
     """Compare items with all others: 1 if the other is higher; shape (sets, rows, items)."""
-    row_values, others = values[:, rows, None], values[:, None, :]
-    return np.subtract(others > row_values, others < row_values, dtype=np.int8)
+    row_values, column_values = values[:, rows, None], values[:, None, :]
+    return np.subtract(column_values > row_values, column_values < row_values, dtype=np.int8)
 
 
 VARIANTS = ("b", "a")

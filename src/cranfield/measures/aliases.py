@@ -351,14 +351,14 @@ def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
 def _parse_parameters(text: str) -> list[str] | None:
     if text in FAMILIES:
         cutoffs, number, form = FAMILIES[text]
-        return [form.format(number(at)) for at in cutoffs]
+        return [form.format(number(cutoff)) for cutoff in cutoffs]
     match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)[_.]([-+0-9.,=]+)", text)
     if not match:
         return None
     name, values = match[1], match[2]
     if name in FAMILIES:
         _, number, form = FAMILIES[name]
-        return [form.format(number(at)) for at in values.split(",")]
+        return [form.format(number(cutoff)) for cutoff in values.split(",")]
     if name == "set_F":
         # trec_eval weighs recall by its parameter, the F-measure by the square of beta.
         return [f"SetF(beta={sqrt(float(values))})"]
@@ -408,34 +408,36 @@ def trec_name(measure: Measure, rel: int = 1) -> str:
     `rel` is the lowest relevant grade of all requested measures (trec_eval's -l), which is
     not part of a name.
     """
-    plain = measure
+    measure_of_name = measure
     if rel != 1 and hasattr(measure, "rel"):
         if measure.rel != rel:
             return measure.label
-        plain = measure(rel=1)
-    if plain.name in _LEVELLED:
-        plain = plain(rounding="up")
-    return _NAME_OF.get(str(plain)) or _name_with_parameters(plain) or str(measure)
+        measure_of_name = measure(rel=1)
+    if measure_of_name.name in _LEVELLED:
+        measure_of_name = measure_of_name(rounding="up")
+    return (
+        _NAME_OF.get(str(measure_of_name)) or _name_with_parameters(measure_of_name) or str(measure)
+    )
 
 
-def _name_with_parameters(plain: Measure) -> str | None:
-    values = vars(plain)
-    if plain.name == "IPrec" and values["recall"] is not None:
-        same, name = plain(recall=None), f"iprec_at_recall_{values['recall']:.2f}"
-    elif plain.name == "Rprec" and values["multiple"] is not None:
-        same, name = plain(multiple=None), f"Rprec_mult_{values['multiple']:.2f}"
-    elif plain.name == "Utility":
+def _name_with_parameters(measure: Measure) -> str | None:
+    values = vars(measure)
+    if measure.name == "IPrec" and values["recall"] is not None:
+        default, name = measure(recall=None), f"iprec_at_recall_{values['recall']:.2f}"
+    elif measure.name == "Rprec" and values["multiple"] is not None:
+        default, name = measure(multiple=None), f"Rprec_mult_{values['multiple']:.2f}"
+    elif measure.name == "Utility":
         prices = ",".join(short(values[price]) for price in "abcd")
-        same, name = plain(a=1, b=-1, c=0, d=0), f"utility_{prices}"
-    elif plain.name == "SetF":
-        same, name = plain(beta=1), f"set_F_{values['beta'] ** 2:g}"
-    elif plain.cutoff is not None:
+        default, name = measure(a=1, b=-1, c=0, d=0), f"utility_{prices}"
+    elif measure.name == "SetF":
+        default, name = measure(beta=1), f"set_F_{values['beta'] ** 2:g}"
+    elif measure.cutoff is not None:
         families = {form.format(7): name for name, (_, _, form) in FAMILIES.items() if "@" in form}
-        family = families.get(str(plain(cutoff=7)))
-        return family and f"{family}_{plain.cutoff}"
+        family = families.get(str(measure(cutoff=7)))
+        return family and f"{family}_{measure.cutoff}"
     elif isinstance(gains := getattr(values.get("gains"), "kind", None), tuple):
-        family = _NAME_OF.get(str(plain(gains="linear")))
+        family = _NAME_OF.get(str(measure(gains="linear")))
         return family and f"{family}_" + ",".join(f"{grade}={short(gain)}" for grade, gain in gains)
     else:
         return None
-    return name if str(same) == same.name else None
+    return name if str(default) == default.name else None

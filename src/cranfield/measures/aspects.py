@@ -103,8 +103,8 @@ def _count_better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: i
     out = np.zeros(grade.size, dtype=np.int64)
     for level in np.unique(grade):
         higher = np.bincount(topics[grades > level], minlength=number)
-        same = grade == level
-        out[same] = higher[rows.topic[same]]
+        is_equal = grade == level
+        out[is_equal] = higher[rows.topic[is_equal]]
     return out
 
 
@@ -112,8 +112,8 @@ def _places_in_grade(rows: Rows) -> Ints:
     """Return the place of each row among those of its cell and grade, from 1."""
     out = np.zeros(rows.grade.size, dtype=np.int64)
     for grade in np.unique(rows.grade):
-        same = rows.grade == grade
-        out[same] = rows.counted(same)[same]
+        is_equal = rows.grade == grade
+        out[is_equal] = rows.counted(is_equal)[is_equal]
     return out
 
 
@@ -261,11 +261,13 @@ def first_ranks(rows: Rows) -> Ints:
     return ranks if selection is None else ranks[selection]
 
 
-def match_rows(rows: Rows, other: Rows) -> Ints:
+def match_rows(rows: Rows, other_rows: Rows) -> Ints:
     """Find the row of the same document in the same runs judged on another aspect; -1 for none."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    at, is_found = places_in(*(table.cell << 32 | first_ranks(table) for table in (other, rows)))
-    return np.where(is_found, at, -1)
+    positions, is_found = places_in(
+        *(table.cell << 32 | first_ranks(table) for table in (other_rows, rows))
+    )
+    return np.where(is_found, positions, -1)
 
 
 class _AspectRBP(
@@ -310,7 +312,7 @@ class _AspectRBP(
     def _extent(self, other: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree of an aspect of each document; 0 without a judgment on it."""
         judged_rows = other.judged()
-        at = match_rows(rows, judged_rows)
+        positions = match_rows(rows, judged_rows)
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):
             worth = self.aspect_gains.from_mapping(grades)
@@ -318,7 +320,11 @@ class _AspectRBP(
             worth = np.maximum(grades, 0) / max(other.judgments.max_grade, 1)
         else:
             worth = (grades >= self.aspect_rel).astype(np.float64)
-        return np.where(at >= 0, worth[at], 0.0) if worth.size else np.zeros(at.size)
+        return (
+            np.where(positions >= 0, worth[positions], 0.0)
+            if worth.size
+            else np.zeros(positions.size)
+        )
 
 
 @measure(

@@ -111,8 +111,10 @@ class Info:
     @property
     def sources(self) -> str:
         """All works: those of the measure, then those of values of its parameters."""
-        more = (f"{condition}: {work}" for condition, work in self.parameter_sources.items())
-        return "; ".join((self.source, *more))
+        parameter_sources = (
+            f"{condition}: {work}" for condition, work in self.parameter_sources.items()
+        )
+        return "; ".join((self.source, *parameter_sources))
 
 
 MOST_RANKS = 1 << 20
@@ -239,8 +241,8 @@ class Measure(Spec):
     def parameter_names(cls) -> list[str]:
         """Return the names of the parameters, those of the measure itself first."""
         last = [name for name in ("cutoff", "judged_only") if name in cls.parameters]
-        own = [name for name in cls.parameters if name not in last]
-        return [*own, *(name for name in last if name != "cutoff" or cls.takes_cutoff())]
+        new_names = [name for name in cls.parameters if name not in last]
+        return [*new_names, *(name for name in last if name != "cutoff" or cls.takes_cutoff())]
 
     @property
     def name(self) -> str:
@@ -277,9 +279,9 @@ class Measure(Spec):
 
     def with_label(self, text: str) -> Self:
         """Return the same measure with a text that reads back as it."""
-        same = copy(self)
-        vars(same)["label"] = text
-        return same
+        relabelled = copy(self)
+        vars(relabelled)["label"] = text
+        return relabelled
 
     @property
     def scale(self) -> Scale:

@@ -281,10 +281,10 @@ def upto(best: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, 
     """Return a running total of the ideal ranking at a rank or at its end, and that rank."""
     length = best.count[:, 0]
     first = np.cumsum(length) - length
-    at = np.minimum(rank, length[topic])
+    last_rank = np.minimum(rank, length[topic])
     # A topic without an ideal ranking has no value; row 0 stands in and is never used.
-    rows = np.where(at > 0, first[topic] + at - 1, 0)
-    return np.where(at > 0, running[rows] if running.size else 0.0, 0.0), at
+    rows = np.where(last_rank > 0, first[topic] + last_rank - 1, 0)
+    return np.where(last_rank > 0, running[rows] if running.size else 0.0, 0.0), last_rank
 
 
 MAX_GRADE = parameter(

@@ -178,13 +178,13 @@ def _once(
     """Global gain of each row where navigational intents are satisfied by their first document."""
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
     row, entry = ranges(starts, stops)
-    at = place[entry]
-    first = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], at])
-    key = rows.cell[row[first]] * navigational.shape[1] + at[first]
+    entry_place = place[entry]
+    first = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_place])
+    key = rows.cell[row[first]] * navigational.shape[1] + entry_place[first]
     order = np.argsort(key, kind="stable")
-    again = first[order[places(key[order]) > 1]]
+    is_repeat = first[order[places(key[order]) > 1]]
     worth = gain[entry]
-    worth[again] = 0.0
+    worth[is_repeat] = 0.0
     return np.bincount(row, weights=worth, minlength=rows.cell.size).astype(float)
 
 

@@ -264,8 +264,8 @@ def _no_measure(text: str) -> MeasureError:
         form = "the form is Name(param=value)@cutoff"
     words = re.sub(r"(?<=[A-Za-z])[\s-]+(?=[A-Za-z])", "_", text)
     if words != text:
-        if why := NO_MEASURES.get(words.partition("@")[0].lower()):
-            return MeasureError(f"unknown measure {quoted(text)}: {why}")
+        if reason := NO_MEASURES.get(words.partition("@")[0].lower()):
+            return MeasureError(f"unknown measure {quoted(text)}: {reason}")
         candidates = (n for n in (words, f"{words}@10") if _is_measure(n))
         form = next((f"did you mean {n}?" for n in candidates), form)
     return MeasureError(f"{quoted(text)} is not a valid measure; {form}")
@@ -279,15 +279,15 @@ def _is_measure(text: str) -> bool:
 
 
 def _build(node: ast.expr, text: str) -> Measure:
-    at: Any = None
+    cutoff: Any = None
     tree = node
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         if isinstance(node.right, ast.Call):
             raise MeasureError(
                 f"{quoted(text)}: parameters must come before the @, as in AP(rel=2)@100"
             )
-        tree, at = node.left, literal(node.right, text, MeasureError)
-        if at is None:
+        tree, cutoff = node.left, literal(node.right, text, MeasureError)
+        if cutoff is None:
             raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got None")
     arguments: list[ast.expr] = []
     parameters: dict[str, Any] = {}
@@ -298,7 +298,7 @@ def _build(node: ast.expr, text: str) -> Measure:
     if not isinstance(tree, ast.Name):
         raise _no_measure(text)
     measure = _build_call(tree.id, arguments, parameters, text)
-    return measure if at is None else measure @ at
+    return measure if cutoff is None else measure @ cutoff
 
 
 def _build_call(
@@ -332,9 +332,9 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
     """Find the class of a name, and the parameters implied by a name of another program."""
     if (full_name := ALIASES.get(name, name)) in REGISTRY:
         return REGISTRY[full_name], {}
-    why = NO_MEASURES.get(name) or NO_MEASURES.get(name.lower())
-    if why:
-        raise MeasureError(f"unknown measure {name}: {why}")
+    reason = NO_MEASURES.get(name) or NO_MEASURES.get(name.lower())
+    if reason:
+        raise MeasureError(f"unknown measure {name}: {reason}")
     matches = _find_forms(name.lower())
     if len(matches) == 1:
         (text, parameters), *_ = matches.items()

@@ -170,6 +170,6 @@ def entries_named(name: str) -> list[Entry]:
     matches = []
     for measure in parse_measures(name):
         kind = REGISTRY[measure.name]
-        plain = str(measure) == measure.name
-        matches.append(_entry(kind) if plain else _entry(kind, measure))
+        is_bare_name = str(measure) == measure.name
+        matches.append(_entry(kind) if is_bare_name else _entry(kind, measure))
     return matches

@@ -277,8 +277,8 @@ class _Novelty(OfIntents):
 
     def perfect(self, judged: JudgedRuns) -> Floats:
         """Return the same sum of a list of documents that answer every intent; (topics, 1)."""
-        whole = judged.intents(str(self), self.rel).probability.sum(axis=1)[:, None]
-        return np.asarray(whole * self.perfect_list())
+        total = judged.intents(str(self), self.rel).probability.sum(axis=1)[:, None]
+        return np.asarray(total * self.perfect_list())
 
     def perfect_list(self) -> float:
         assert self.cutoff is not None
@@ -322,16 +322,16 @@ def _gains(hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int |
     # Documents of each kind in order, to resolve ties.
     waiting = np.split(np.argsort(kind, kind="stable"), np.cumsum(stock)[:-1])
     worth = weight.copy()
-    used = np.zeros(len(answers), dtype=np.int64)
+    n_used = np.zeros(len(answers), dtype=np.int64)
     out = np.empty(size)
     for rank in range(size):
-        gains = np.where(used < stock, (answers * worth).sum(axis=1), -1.0).round(_DECIMALS)
+        gains = np.where(n_used < stock, (answers * worth).sum(axis=1), -1.0).round(_DECIMALS)
         tied = np.flatnonzero(gains == gains.max())
         pick = tied[0]
         if tied.size > 1:
-            pick = min(tied.tolist(), key=lambda k: int(waiting[k][used[k]]))
+            pick = min(tied.tolist(), key=lambda k: int(waiting[k][n_used[k]]))
         out[rank] = float((answers[pick] * worth).sum())
-        used[pick] += 1
+        n_used[pick] += 1
         worth = np.where(answers[pick] > 0, worth * factor, worth)
     return out
 
@@ -517,6 +517,6 @@ class RankBiasedUtility(Measure):
             return np.full(intents.exists.shape, highest, dtype=np.int64)
         judgment, entry = intents.entries(np.arange(judged.judgments.topic.size))
         out = np.zeros(intents.exists.shape, dtype=np.int64)
-        where = judged.judgments.topic[judgment], intents.place[entry]
-        np.maximum.at(out, where, intents.grade[entry])
+        positions = judged.judgments.topic[judgment], intents.place[entry]
+        np.maximum.at(out, positions, intents.grade[entry])
         return out

@@ -265,8 +265,8 @@ class SessionDiscounted(
         if self.variant == "jarvelin":
             out: Floats = (1.0 + _log(query, self.bq)) * (1.0 + _log(within, self.b))
         else:
-            at = rank if self.variant == "kanoulas" else within
-            out = _log(query + (self.bq - 1.0), self.bq) * _log(at + (self.b - 1.0), self.b)
+            position = rank if self.variant == "kanoulas" else within
+            out = _log(query + (self.bq - 1.0), self.bq) * _log(position + (self.b - 1.0), self.b)
         return out
 
     def sum(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
@@ -278,8 +278,10 @@ class SessionDiscounted(
         queries = judged.queries(str(self))
         lists, of_row = lists_of(queries)
         # Every retrieved document has a query, so each key is found.
-        at = np.searchsorted((queries.cell << 32) | queries.rank, (rows.cell << 32) | rows.rank)
-        list_index = of_row[at]
+        positions = np.searchsorted(
+            (queries.cell << 32) | queries.rank, (rows.cell << 32) | rows.rank
+        )
+        list_index = of_row[positions]
         within = rows.rank - lists.before[list_index]
         return rows.total(worth / self.discount(lists.query[list_index], rows.rank, within))
 

@@ -103,9 +103,9 @@ def sums_evenly_spaced(
     if ranks is None:
         return all(sums_evenly_spaced(gains, length, base) for length in (1, 2))
     below = lcm(*(gain.denominator for gain in gains))
-    whole = [int((gain - gains[0]) * below) for gain in gains]
-    unit = gcd(*whole)
-    digits = [number // unit for number in whole]
+    steps = [int((gain - gains[0]) * below) for gain in gains]
+    unit = gcd(*steps)
+    digits = [number // unit for number in steps]
     if digits[-1] == len(digits) - 1:
         return ranks == 1 or base <= len(digits)
     sums = {0}

@@ -277,7 +277,7 @@ class Sensitivity(Study):
             return ()
         best_rows = rows.filter(pl.col("median needed") == pl.col("median needed").min())
         names = best_rows.select(pl.format("{} with the user {}", "method", "user")).to_series()
-        needed = counted(round(best_rows["median needed"][0]), "impression")
+        impressions = counted(round(best_rows["median needed"][0]), "impression")
         times_fewer, agreement = best_rows["times fewer"].max(), best_rows["agreement"].min()
         ratio = "" if times_fewer is None else f"; A/B tests need {times_fewer:.1f} times as many"
         sentence = ""
@@ -286,7 +286,7 @@ class Sensitivity(Study):
             sentence = f" {proportion} of the significant effects have the sign of {self.measure}."
         return (
             f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
-            f" {needed} in the median pair of systems{ratio}.{sentence}",
+            f" {impressions} in the median pair of systems{ratio}.{sentence}",
             "Users are simulated: that they click like people is an assumption.",
         )
 
@@ -328,11 +328,11 @@ def _estimate_from_signs(
         return (np.nan,) * 3 + (0.0,) + (np.inf,) * 3
     proportion = counts[0] / n_decided
     low, high = (float(bound) - 0.5 for bound in wilson(proportion, n_decided, quantile))
-    needed = (
+    impressions = (
         impressions_needed(0.5 + bound, n_decided / pages, power=power, alpha=alpha)
         for bound in _effects_within(proportion - 0.5, low, high)
     )
-    return (proportion - 0.5, low, high, n_decided / pages, *needed)
+    return (proportion - 0.5, low, high, n_decided / pages, *impressions)
 
 
 def _estimate_from_means(
@@ -347,11 +347,11 @@ def _estimate_from_means(
         low, high = effect - half_width, effect + half_width
         factor = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
         # Pages of both lists; a variance requires two of each.
-        needed = [
+        impressions = [
             2 * max(2.0, np.ceil(factor * variance / size**2)) if size else np.inf
             for size in _effects_within(effect, low, high)
         ]
-    return (effect, low, high, 1.0, *needed)
+    return (effect, low, high, 1.0, *impressions)
 
 
 def _effects_within(effect: float, low: float, high: float) -> tuple[float, float, float]:
@@ -367,15 +367,15 @@ def summarise_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     is_significant = (pl.col("low") > 0) | (pl.col("high") < 0)
     agrees = (pl.col("effect").sign() == pl.col("difference").sign()) & differs
     # Null means infinitely many.
-    needed, ab_needed = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
+    impressions, ab_needed = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
     return _null_if_infinite(
         pairs.join(ab, on=["user", *PAIR], how="left", maintain_order="left")
         .with_columns(pl.col("low", "high", "effect").fill_null(0.0))
         .group_by(*KIND, maintain_order=True)
         .agg(
             pl.len().cast(pl.Int64).alias("pairs"),
-            needed.median().alias("median needed"),
-            (ab_needed / needed).fill_nan(None).median().alias("times fewer"),
+            impressions.median().alias("median needed"),
+            (ab_needed / impressions).fill_nan(None).median().alias("times fewer"),
             is_significant.sum().cast(pl.Int64).alias("significant"),
             (agrees & is_significant).sum().cast(pl.Int64).alias("agree"),
             ((agrees & is_significant).sum() / (is_significant & differs).sum()).alias("agreement"),
@@ -480,8 +480,8 @@ def interleaving_sensitivity(
     [('TeamDraft', 6.0, 1.0), ('A/B', 4.0, 1.0)]
     """
     call = check_arguments(interleaving_sensitivity, locals(), judge)
-    offline_measure, *others = parse_measures(measure, compat=compat)
-    if others:
+    offline_measure, *other_measures = parse_measures(measure, compat=compat)
+    if other_measures:
         raise PolicyError("expected one measure to compare signs with")
     method_names = tuple(
         dict.fromkeys(str(parse_interleaving(method)) for method in split_texts("method", methods))

@@ -501,11 +501,11 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
                 raise CranfieldError(
                     f"expected scores of one system by topic, got {len(invalid.systems)} systems"
                 )
-            first, *others = dict.fromkeys(scores.measure for scores in data.values())
-            if others:
+            first, *other_measures = dict.fromkeys(scores.measure for scores in data.values())
+            if other_measures:
                 raise PolicyError(
                     f"expected scores of one measure for all roles, got"
-                    f" {quoted(first)} and {quoted(others[0])}"
+                    f" {quoted(first)} and {quoted(other_measures[0])}"
                 )
             by_measure = {first: side_by_side(data)}
     else:

@@ -286,11 +286,11 @@ class Reproduction(Study):
 
     def heading(self) -> list[str]:
         largest = self.scores.select(pl.col("topics", "other topics").max().fill_null(0))
-        topics, others = largest.row(0)
-        other = "" if self.kind == "reproduction" else f" and {others:,} others"
+        topics, n_others = largest.row(0)
+        remark = "" if self.kind == "reproduction" else f" and {n_others:,} others"
         return [
             f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {counted(topics, 'topic')}"
-            f"{other}, {counted(len(self.measures), 'measure')}",
+            f"{remark}, {counted(len(self.measures), 'measure')}",
             *(
                 f"{role}: {quoted(name)}, reproduced by {quoted(other_name)}"
                 for role, (name, other_name) in self.systems.items()

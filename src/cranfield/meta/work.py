@@ -163,8 +163,8 @@ class ResultsFolder:
         if not self.damaged:
             return
         n_others = len(self.damaged) - 1
-        others = f" and {counted(n_others, 'other damaged part')}" if n_others else ""
-        warn(f"{quoted(self.path)}: computed again: {self.damaged[0]}{others}; see {_DAMAGED}")
+        more_parts = f" and {counted(n_others, 'other damaged part')}" if n_others else ""
+        warn(f"{quoted(self.path)}: computed again: {self.damaged[0]}{more_parts}; see {_DAMAGED}")
         with whole_file(self.path / _DAMAGED) as out:
             out.write(
                 "".join(f"{problem}; it was computed again\n" for problem in self.damaged).encode()

@@ -159,9 +159,9 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     counted_moves = moves.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
     counts = np.zeros((ranks, ranks), dtype=np.int64)
     np.add.at(counts, (counted_moves["start"] - 1, counted_moves["end"] - 1), 1)
-    stays, unknown = _stays(log, clicks.filter(pl.col("rank") <= ranks))
+    stays, n_unknown = _stays(log, clicks.filter(pl.col("rank") <= ranks))
     excluded = moves.height - counted_moves.height
-    return ClickMoves(counts, stays, counted_moves["page"].n_unique(), excluded, unknown)
+    return ClickMoves(counts, stays, counted_moves["page"].n_unique(), excluded, n_unknown)
 
 
 def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:

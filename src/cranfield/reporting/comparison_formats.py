@@ -81,17 +81,17 @@ def bars(
         return round(float(fraction) * (WIDTH - 1))
 
     lines = []
-    for at, start, end in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True):
+    for position, start, end in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True):
         letters = [" "] * WIDTH
         if zero:
             letters[place(0.0)] = "│"
-        if lowest <= at <= highest:
-            first, last = (at if np.isnan(bound) else bound for bound in (start, end))
+        if lowest <= position <= highest:
+            first, last = (position if np.isnan(bound) else bound for bound in (start, end))
             for k in range(place(first), place(last) + 1):
                 letters[k] = "┼" if letters[k] == "│" else "─"
-            letters[place(at)] = "●"
-        elif not np.isnan(at):
-            letters[0 if at < lowest else -1] = "◂" if at < lowest else "▸"
+            letters[place(position)] = "●"
+        elif not np.isnan(position):
+            letters[0 if position < lowest else -1] = "◂" if position < lowest else "▸"
         lines.append("".join(letters).rstrip())
     return lines
 
@@ -114,10 +114,10 @@ def comparison_text(
             grid(table),
         ]
         parts.append("\n".join([*answer, legend] if legend else answer))
-    own, common = shared_lines(notes)
+    notes_by_name, common = shared_lines(notes)
     for name, statement in statements.items():
         comparison = statement.comparison
-        parts.append("\n".join([*comparison.heading(), *own[name]]))
+        parts.append("\n".join([*comparison.heading(), *notes_by_name[name]]))
         if anova and comparison.anova is not None:
             parts.append(str(comparison.anova))
         if margin is not None:

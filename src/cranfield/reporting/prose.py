@@ -83,8 +83,8 @@ def _cite_shortly(work: Entry) -> str:
 def _authors(families: Sequence[str]) -> str:
     if len(families) > 3:
         return f"{families[0]} et al."
-    *others, last = families
-    return f"{', '.join(others)} and {last}" if others else last
+    *other_families, last = families
+    return f"{', '.join(other_families)} and {last}" if other_families else last
 
 
 def places_for(low: float, high: float, otherwise: int) -> int:
@@ -226,15 +226,15 @@ def _verb(verb: str, count: int) -> str:
 def _of_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write about systems that are better or worse than each baseline."""
     star, sign = comparison.is_significant(), np.sign(comparison.difference)
-    good = sign * (-1 if comparison.lower_is_better else 1)
+    is_better = sign * (-1 if comparison.lower_is_better else 1)
     for second in dict.fromkeys(comparison.second.tolist()):
-        own = comparison.second == second
+        of_baseline = comparison.second == second
         base = comparison.systems[second]
-        for word, has_sign in (("better", good > 0), ("worse", good < 0)):
+        for word, has_sign in (("better", is_better > 0), ("worse", is_better < 0)):
             if comparison.alternative != "two-sided" and word != comparison.tested_verdict:
                 yield [f"Whether a system is {word} than {base} was not tested."]
                 continue
-            significant = np.flatnonzero(own & star & has_sign)
+            significant = np.flatnonzero(of_baseline & star & has_sign)
             if significant.size == 0:
                 yield [f"No system is significantly {word} than {base}."]
                 continue
@@ -298,12 +298,12 @@ def _of_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     ]
 
 
-def _of_others(number: int, others: int) -> str:
+def _of_others(number: int, n_others: int) -> str:
     """Name a number of the other systems."""
-    if number < others:
-        return f"{number} of the {counted(others, 'other system')}"
-    few = {1: "the other system", 2: "both other systems"}
-    return few.get(others, f"all {others:,} other systems")
+    if number < n_others:
+        return f"{number} of the {counted(n_others, 'other system')}"
+    words = {1: "the other system", 2: "both other systems"}
+    return words.get(n_others, f"all {n_others:,} other systems")
 
 
 def effects_of(comparison: PairwiseComparison) -> Iterator[Sentence]:
@@ -322,22 +322,23 @@ def effects_of(comparison: PairwiseComparison) -> Iterator[Sentence]:
 def equivalence_of(comparison: PairwiseComparison, margin: float | str) -> Iterator[Sentence]:
     result = comparison.equivalence(margin)
     level = f"{100 * result.level:g}% intervals of the {comparison.interval_of}, {result.holds_for}"
-    same, worse = int(result.is_equivalent.sum()), int(result.is_non_inferior.sum())
+    equivalent, non_inferior = int(result.is_equivalent.sum()), int(result.is_non_inferior.sum())
     margin_text = f"{margin:g}" if isinstance(margin, (int, float)) else str(margin)
     first = f"Within a margin of {margin_text}, by {level}"
     if len(comparison) > 1:
         total = counted(len(comparison), "pair")
         yield [
-            f"{first}, {same or 'none'} of {total} {'is' if same == 1 else 'are'} equivalent; the"
-            f" first system is shown to be non-inferior to the second in {worse or 'none'}."
+            f"{first}, {equivalent or 'none'} of {total} {'is' if equivalent == 1 else 'are'}"
+            " equivalent; the first system is shown to be non-inferior to the second in"
+            f" {non_inferior or 'none'}."
         ]
         return
     low, high = (float(end[0]) for end in result.interval)
     yield [
         f"{first} (",
         *between(low, high, places_for(low, high, comparison.places)),
-        f"), the two systems are {'' if same else 'not shown to be '}equivalent, and"
-        f" {_name(comparison, 0)[0]} is {'' if worse else 'not shown to be '}non-inferior.",
+        f"), the two systems are {'' if equivalent else 'not shown to be '}equivalent, and"
+        f" {_name(comparison, 0)[0]} is {'' if non_inferior else 'not shown to be '}non-inferior.",
     ]
 
 
@@ -355,10 +356,10 @@ def jointly(comparison: JointComparison) -> Iterator[Sentence]:
         f" on {counted(comparison.topics, 'topic')} ({pairs}).",
     ]
     correction = CORRECTIONS[comparison.correction]
-    own = bool(comparison.baselines) and bool(correction.baseline_source)
+    has_baseline_source = bool(comparison.baselines) and bool(correction.baseline_source)
     yield [
         f"All pairs and measures were tested together by {comparison.method}",
-        Citation(correction.baseline_source if own else correction.source),
+        Citation(correction.baseline_source if has_baseline_source else correction.source),
         f", two-sided, which bounds the probability of any false positive among"
         f" {counted(verdicts.size, 'comparison')} by {comparison.alpha:g}; it drew"
         f" {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}.",
@@ -458,8 +459,10 @@ def _design(comparison: PairwiseComparison) -> Iterator[Sentence]:
         clause = f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
         note = ""
     elif comparison.baselines:
-        others = counted(len(systems) - len(comparison.baselines), "system")
-        clause = f"{others} {'was' if others.startswith('1 ') else 'were'} compared with"
+        other_systems = counted(len(systems) - len(comparison.baselines), "system")
+        clause = (
+            f"{other_systems} {'was' if other_systems.startswith('1 ') else 'were'} compared with"
+        )
         clause += f" {'the baseline' if len(comparison.baselines) == 1 else 'the baselines'}"
         clause, note = f"{clause} {listing(comparison.baselines)}", f" ({pairs})"
     else:
@@ -487,10 +490,10 @@ def _test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         else f"one-sided ({comparison.alternative})"
     )
     if correction.heading:
-        own = bool(comparison.baselines)
+        has_baselines = bool(comparison.baselines)
         yield [
-            f"The test was {heading_of(info, correction, baseline=own)}",
-            Citation(correction.baseline_source if own else correction.source),
+            f"The test was {heading_of(info, correction, baseline=has_baselines)}",
+            Citation(correction.baseline_source if has_baselines else correction.source),
             f", {side}, {_bounds(correction.controls, comparison)}; the critical value was"
             f" estimated from {counted(comparison.resamples or 0, 'resample')} of topics with seed"
             f" {comparison.seed}.",

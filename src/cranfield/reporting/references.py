@@ -251,23 +251,23 @@ def cite(*subjects: Any) -> References:
       note = {Version ...},
     }
     """
-    used: dict[str, dict[str, None]] = {"cranfield": {}}
+    citations: dict[str, dict[str, None]] = {"cranfield": {}}
     missing = []
     for name, source in _sources(subjects):
-        works, unknown = cited_in(source)
+        works, unknown_names = cited_in(source)
         if source.startswith(KEY):
-            works, unknown = [entries()[source.removeprefix(KEY)]], []
+            works, unknown_names = [entries()[source.removeprefix(KEY)]], []
         for work in works:
-            used.setdefault(work.key, {}).update({name: None} if name else {})
-        missing += [f"{citation}, for {name}" for citation in unknown]
-        if not works and not unknown:
+            citations.setdefault(work.key, {}).update({name: None} if name else {})
+        missing += [f"{citation}, for {name}" for citation in unknown_names]
+        if not works and not unknown_names:
             missing.append(name)
     missing = list(dict.fromkeys(missing))
     if missing:
         warn(f"no source known for {', '.join(map(quoted, missing))}", stacklevel=2)
     return References(
-        tuple(work for key, work in entries().items() if key in used),
-        {key: tuple(names) for key, names in used.items() if names},
+        tuple(work for key, work in entries().items() if key in citations),
+        {key: tuple(names) for key, names in citations.items() if names},
         tuple(missing),
     )
 

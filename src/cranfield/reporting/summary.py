@@ -28,13 +28,24 @@ def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str
     ({'AP': ['one tie'], 'RR': []}, ['the measure is ordinal'])
     """
     if len(lines) < 2:
-        return {name: [*own] for name, own in lines.items()}, []
-    general = {name: [_generalise(name, line) for line in own] for name, own in lines.items()}
-    first, *others = general.values()
-    common = [line for line in dict.fromkeys(first) if all(line in other for other in others)]
+        return {name: [*lines_of_name] for name, lines_of_name in lines.items()}, []
+    general = {
+        name: [_generalise(name, line) for line in lines_of_name]
+        for name, lines_of_name in lines.items()
+    }
+    first, *other_lines = general.values()
+    common = [
+        line
+        for line in dict.fromkeys(first)
+        if all(line in name_lines for name_lines in other_lines)
+    ]
     unshared = {
-        name: [line for line, text in zip(own, general[name], strict=True) if text not in common]
-        for name, own in lines.items()
+        name: [
+            line
+            for line, text in zip(lines_of_name, general[name], strict=True)
+            if text not in common
+        ]
+        for name, lines_of_name in lines.items()
     }
     return unshared, common
 
@@ -150,8 +161,8 @@ def _top_sentence(name: str, pairs: PairwiseComparison) -> str:
 
 
 def _not_tested(pairs: PairwiseComparison) -> str:
-    other = "worse" if pairs.tested_verdict == "better" else "better"
-    return f"whether one is {other} was not tested"
+    opposite = "worse" if pairs.tested_verdict == "better" else "better"
+    return f"whether one is {opposite} was not tested"
 
 
 def _baseline_sentence(name: str, pairs: PairwiseComparison, baseline: str) -> str:

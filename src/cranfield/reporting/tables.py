@@ -377,8 +377,8 @@ def _check_names(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in OPTIONS:
             parameters = inspect.signature(table).parameters.values()
-            own = [param.name for param in parameters if param.kind is param.KEYWORD_ONLY]
-            names = [*own, *OPTIONS]
+            keywords = [param.name for param in parameters if param.kind is param.KEYWORD_ONLY]
+            names = [*keywords, *OPTIONS]
             otherwise = f"expected one of: {', '.join(names)}"
             hint = did_you_mean(name, names, 1, otherwise=otherwise, show="{}=…".format)
             raise ArgumentError(f"unknown option {name!r}{hint}")

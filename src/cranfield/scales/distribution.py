@@ -235,13 +235,13 @@ class Variable:
                 total.imag += _multiply(np.hstack([down.imag, down.real]), parts)
         return total
 
-    def single(self, at: Ints) -> Numbers:
+    def single(self, frequencies: Ints) -> Numbers:
         """Compute phi at single frequencies."""
-        out = np.empty(at.size, dtype=np.float64 if self.symmetric else np.complex128)
+        out = np.empty(frequencies.size, dtype=np.float64 if self.symmetric else np.complex128)
         step = max(1, 2**20 // self.values.size)
-        for start in range(0, at.size, step):
+        for start in range(0, frequencies.size, step):
             part = slice(start, start + step)
-            factor = waves(at[part], self.values)
+            factor = waves(frequencies[part], self.values)
             out[part] = (factor.real if self.symmetric else factor) @ self.weights
         return out
 
@@ -277,7 +277,7 @@ def waves(times: Ints, turns: Floats) -> Complex:
 
 
 def coefficients(
-    variables: Sequence[Variable], start: int, stop: int, cut: float, jobs: int
+    variables: Sequence[Variable], start: int, stop: int, threshold: float, jobs: int
 ) -> tuple[Ints, Complex]:
     """Compute phi(k) for start <= k < stop in square blocks; omit values surely below the cut.
 
@@ -285,29 +285,33 @@ def coefficients(
     other factors do not matter.
     """
     starts = range(start, stop, SIDE * SIDE)
-    parts = in_threads(lambda first: _compute_square(variables, first, cut), starts, jobs)
-    return np.concatenate([at for at, _ in parts]), np.concatenate([phi for _, phi in parts])
+    parts = in_threads(lambda first: _compute_square(variables, first, threshold), starts, jobs)
+    return np.concatenate([frequencies for frequencies, _ in parts]), np.concatenate(
+        [phi for _, phi in parts]
+    )
 
 
-def _compute_square(variables: Sequence[Variable], start: int, cut: float) -> tuple[Ints, Complex]:
+def _compute_square(
+    variables: Sequence[Variable], start: int, threshold: float
+) -> tuple[Ints, Complex]:
     """Compute phi on one square: all of it at first, then only where it is not yet near 0."""
     is_real = all(variable.symmetric for variable in variables)
     square = np.ones((SIDE, SIDE), dtype=np.float64 if is_real else np.complex128)
-    done = 0
-    for done, variable in enumerate(variables, 1):
+    n_done = 0
+    for n_done, variable in enumerate(variables, 1):
         square *= variable.square(start)
-        if done % 4 == 0 and np.count_nonzero(np.abs(square) >= cut) * SPARSE < square.size:
+        if n_done % 4 == 0 and np.count_nonzero(np.abs(square) >= threshold) * SPARSE < square.size:
             break
     phi = square.ravel()
-    at = np.flatnonzero(np.abs(phi) >= cut)
-    at, phi = at + start, phi[at]
-    for count, variable in enumerate(variables[done:]):
-        phi = phi * variable.single(at)
+    frequencies = np.flatnonzero(np.abs(phi) >= threshold)
+    frequencies, phi = frequencies + start, phi[frequencies]
+    for count, variable in enumerate(variables[n_done:]):
+        phi = phi * variable.single(frequencies)
         if count % 8 == 0:
-            is_large = np.abs(phi) >= cut
-            at, phi = at[is_large], phi[is_large]
-    is_large = (np.abs(phi) >= cut) & (at > 0)
-    return at[is_large], phi[is_large].astype(np.complex128)
+            is_large = np.abs(phi) >= threshold
+            frequencies, phi = frequencies[is_large], phi[is_large]
+    is_large = (np.abs(phi) >= threshold) & (frequencies > 0)
+    return frequencies[is_large], phi[is_large].astype(np.complex128)
 
 
 HIGHEST_DEGREE = 2**24
@@ -367,15 +371,15 @@ def invert(
     variables = [Variable.uniform(values / period) for values in centred]
     # Small components first: their factors are the cheapest. Wide ones before narrow ones.
     variables.sort(key=lambda variable: variable.count)
-    cut = max_error / 1000
-    slack = cut + 1.01 * sum(variable.rounding for variable in variables)
+    threshold = max_error / 1000
+    slack = threshold + 1.01 * sum(variable.rounding for variable in variables)
     mean = math.fsum(float(np.mean(values)) for values in centred) / period
-    at, phi = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.complex128)
+    frequencies, phi = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.complex128)
     n_computed, count, error = 0, SIDE * SIDE, math.inf
     while True:
-        new_at, new_phi = coefficients(variables, n_computed, count, cut, jobs)
-        at, phi = np.concatenate([at, new_at]), np.concatenate([phi, new_phi])
-        spectrum = Spectrum(count - 1, at, phi, slack)
+        new_at, new_phi = coefficients(variables, n_computed, count, threshold, jobs)
+        frequencies, phi = np.concatenate([frequencies, new_at]), np.concatenate([phi, new_phi])
+        spectrum = Spectrum(count - 1, frequencies, phi, slack)
         lowest, highest = (middle + end for end in window)
         inversion = FourierInversion(
             spectrum, middle, period, mean, (lowest, highest), tail, 1.2 * rounding
@@ -387,7 +391,9 @@ def invert(
         # Where phi does not fall, every frequency requires all values, and is stored.
         is_dense = new_at.size * 4 > n_computed
         values = sum(variable.count for variable in variables) if is_dense else 0
-        bytes_next = BYTES * 2 * at.size + (64 * count if at.size * SPARSE >= n_computed else 0)
+        bytes_next = BYTES * 2 * frequencies.size + (
+            64 * count if frequencies.size * SPARSE >= n_computed else 0
+        )
         if error <= max_error or count > HIGHEST_DEGREE:
             return inversion, min(error, 0.5)
         if bytes_next > memory or values * count > MOST_WORK:
@@ -578,11 +584,11 @@ def _check_component(component: Floats) -> Floats:
 
 def _list_sums(sets: Sequence[Floats], max_sums: int, rounding: float) -> ListedSums:
     """List the sums of as many of the widest components as memory allows."""
-    sums, done = sets[0], 1
-    while done < len(sets) and sums.size * sets[done].size <= max_sums:
-        sums = np.add.outer(sums, sets[done]).ravel()
-        done += 1
+    sums, n_done = sets[0], 1
+    while n_done < len(sets) and sums.size * sets[n_done].size <= max_sums:
+        sums = np.add.outer(sums, sets[n_done]).ravel()
+        n_done += 1
     sums = np.sort(sums)
-    others = sets[done:]
-    lowest = math.fsum(values[0] for values in others)
-    return ListedSums(sums, lowest, math.fsum(values[-1] for values in others), rounding)
+    other_sets = sets[n_done:]
+    lowest = math.fsum(values[0] for values in other_sets)
+    return ListedSums(sums, lowest, math.fsum(values[-1] for values in other_sets), rounding)

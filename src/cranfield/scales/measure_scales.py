@@ -85,10 +85,10 @@ def set_based_steps(length: int, top: int) -> Iterator[Step]:
     """
     yield (0,) * length, (1, *[0] * (length - 1))
     for grade in range(1, top):
-        for others in range(length):
+        for n_others in range(length):
             # Documents before are the same in both, here of the highest grade.
-            same = (top,) * (length - 1 - others)
-            yield (*same, *[grade] * (others + 1)), (*same, grade + 1, *[0] * others)
+            rest = (top,) * (length - 1 - n_others)
+            yield (*rest, *[grade] * (n_others + 1)), (*rest, grade + 1, *[0] * n_others)
 
 
 def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason: str) -> Verdict:
@@ -298,14 +298,14 @@ def search_verdicts(candidates: RunSet, exact: Form | None) -> list[Verdict]:
     Additive measures are decided by the differences of neighbours if every run is possible; for
     others a witness is searched.
     """
-    own = _search_own(candidates)
+    own_verdict = _search_own(candidates)
     if candidates.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
-        return [own, *_search_witnesses(candidates)]
-    if not own.decided and (is_even := is_evenly_spaced(exact)) is not None:
+        return [own_verdict, *_search_witnesses(candidates)]
+    if not own_verdict.decided and (is_even := is_evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
-        own = Verdict(OWN, scale, True, None, "from its weights and gains")
+        own_verdict = Verdict(OWN, scale, True, None, "from its weights and gains")
     return [
-        own,
+        own_verdict,
         prove_set_based(SET_BASED, exact, candidates.sign),
         prove_rank_based(RANK_BASED, exact, candidates.sign),
     ]
@@ -411,12 +411,12 @@ def scale_of(
         runs = candidates.list_runs(candidates.length)
         values = candidates.values(runs)
         set_based, rank_based = judge_total_orders(candidates, values, runs)
-        own, count, exact = judge_own_order(values, runs), len(runs), values.exact
+        own_verdict, count, exact = judge_own_order(values, runs), len(runs), values.exact
     else:
         form = candidates.form()
-        own, set_based, rank_based = search_verdicts(candidates, form)
+        own_verdict, set_based, rank_based = search_verdicts(candidates, form)
         count, exact = candidates.count(), form is not None
-    return ScaleReport(*facts, count, own, set_based, rank_based, exact)
+    return ScaleReport(*facts, count, own_verdict, set_based, rank_based, exact)
 
 
 @dataclass(frozen=True, eq=False)

@@ -451,14 +451,14 @@ def _check_monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
     """Return pairs (a, b), (c, a') and (b', c') that violate the axiom; None if it holds."""
     table = relation.reshape(n, n, n, n)
     for a in range(n):
-        for other in range(n):
+        for column in range(n):
             # Axes b, b', c, c'; the premise of the first pair has no c and c'.
-            first = table[a, :, other, :][:, :, None, None]
+            first = table[a, :, column, :][:, :, None, None]
             second = table.transpose(0, 2, 1, 3)
-            is_violated = (first & second) & ~table[a, :, other, :][None, None, :, :]
+            is_violated = (first & second) & ~table[a, :, column, :][None, None, :, :]
             if is_violated.any():
                 b, b_, c, c_ = map(int, np.argwhere(is_violated)[0])
-                return a * n + b, c * n + other, b_ * n + c_
+                return a * n + b, c * n + column, b_ * n + c_
     return None
 
 

@@ -59,8 +59,8 @@ def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tup
     if judged.ndim != 1 or (judged.size and not np.issubdtype(judged.dtype, np.integer)):
         raise PolicyError(message)
     if judged.size and (judged.min() < 0 or judged.max() > grades):
-        bad = judged.min() if judged.min() < 0 else judged.max()
-        raise PolicyError(f"grades must be from 0 to {grades}, got judgments with grade {bad}")
+        extreme = judged.min() if judged.min() < 0 else judged.max()
+        raise PolicyError(f"grades must be from 0 to {grades}, got judgments with grade {extreme}")
     return tuple(sorted((int(grade) for grade in judged), reverse=True))
 
 

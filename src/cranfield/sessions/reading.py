@@ -47,8 +47,8 @@ def _seconds(cell: Any) -> float | None:
 def _query(cell: Any) -> str | None:
     """Read the name of a query; whole numbers have no decimals."""
     number = None if isinstance(cell, bool) else finite(cell)
-    whole = number is not None and number.is_integer() and "." in str(cell)
-    return str(int(number)) if number is not None and whole else ID.read(cell)
+    is_whole = number is not None and number.is_integer() and "." in str(cell)
+    return str(int(number)) if number is not None and is_whole else ID.read(cell)
 
 
 WHOLE = Kind(_whole, pl.Int32, "not a whole number from 1")
@@ -176,8 +176,8 @@ class _Reader(XmlReader):
             self.query = 0
         elif not self.rows.names:
             return
-        elif tag in _PARTS and (other := _ITEMS.intersection(self.path[:-1])):
-            raise self.wrong(f"{tag} must not be inside a {min(other)}")
+        elif tag in _PARTS and (outer := _ITEMS.intersection(self.path[:-1])):
+            raise self.wrong(f"{tag} must not be inside a {min(outer)}")
         elif tag == "topic" and parent == "session":
             self.rows.topics[-1] = attributes.get("num", "").strip() or None
         elif tag == "interaction":
@@ -282,7 +282,7 @@ def read_sessions(
         Equal scores are ordered by document, descending, as trec_eval does.
     clicks
         A table of the same kinds with a row for each click: `session`, `query`, `rank`, and perhaps
-        `system`, `start` and `end` (seconds). XML has its own.
+        `system`, `start` (or `time`) and `end` (seconds). XML has its own.
     topics
         The topic of each session: a dict, a table with columns `session` and `topic`, or a file of
         lines of both, as the `sessiontopicmap` of the track. It takes precedence over the log; a

@@ -59,18 +59,18 @@ def _pair(comparison: PairwiseComparison, k: int) -> str:
 
 
 def _scale_mean(material: _Material) -> Finding:
-    disputed, unknown = [], []
+    disputed, unknown_scale = [], []
     for name, comparison in material.comparisons.items():
         if comparison.measure_scale is None:
-            unknown.append(plain(name) or "the measure")
+            unknown_scale.append(plain(name) or "the measure")
         elif comparison.measure_scale < comparison.scale:
             scale = comparison.measure_scale
             disputed.append(f"{plain(name) or 'the measure'} is declared {scale}")
     assumed = f"the test {material.first.test} assumes {a_scale(material.first.scale)}"
     if disputed:
         return DISPUTED, f"{assumed}, but {', '.join(disputed)}"
-    if unknown:
-        return CANNOT_TELL, f"{assumed}; the scale of {', '.join(unknown)} is not declared"
+    if unknown_scale:
+        return CANNOT_TELL, f"{assumed}; the scale of {', '.join(unknown_scale)} is not declared"
     return AVOIDED, f"{assumed}, which each measure is declared to have"
 
 
@@ -78,10 +78,13 @@ def _map_user(material: _Material) -> Finding:
     names = list(material.comparisons)
     if not all(names):
         return CANNOT_TELL, "the scores do not name their measure: is it AP alone?"
-    listed = ", ".join(map(plain, names))
+    measure_names = ", ".join(map(plain, names))
     if all(map(_is_average_precision, names)):
-        return DISPUTED, f"average precision is the only measure ({listed}); add another user model"
-    return AVOIDED, f"measures other than average precision are used: {listed}"
+        return (
+            DISPUTED,
+            f"average precision is the only measure ({measure_names}); add another user model",
+        )
+    return AVOIDED, f"measures other than average precision are used: {measure_names}"
 
 
 def _is_average_precision(name: str) -> bool:

@@ -269,8 +269,8 @@ def _amounts_by_system(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Fl
         amount = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
         if _ENERGY.search(name) and (zero := np.flatnonzero(amount == 0)).size:
             amount[zero] = np.nan
-            listed = some_of([quoted(systems[int(k)]) for k in zero], 10)
-            notes.append(f"{name} of 0 is taken as not measured: {listed}")
+            names = some_of([quoted(systems[int(k)]) for k in zero], 10)
+            notes.append(f"{name} of 0 is taken as not measured: {names}")
         amounts[name] = amount
     return amounts, notes
 

@@ -135,9 +135,9 @@ def all_pairs(values: Floats) -> Pairs:
 
 def baseline_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
     """Return the pairs of all other systems with each baseline, which is the second."""
-    others = [s for s in range(values.shape[1]) if s not in set(baselines)]
-    first = np.array([s for _ in baselines for s in others], dtype=np.intp)
-    second = np.repeat(np.array(baselines, dtype=np.intp), len(others))
+    compared = [s for s in range(values.shape[1]) if s not in set(baselines)]
+    first = np.array([s for _ in baselines for s in compared], dtype=np.intp)
+    second = np.repeat(np.array(baselines, dtype=np.intp), len(compared))
     return Pairs(values, first, second)
 
 

@@ -112,8 +112,8 @@ def draw_counts(
 def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
     """Return how often each topic is drawn in each sample, shape (resamples, topics)."""
     counts = np.empty((resamples, topics))
-    for rows, drawn in draw_counts(stream(seed), resamples, topics):
-        counts[rows] = drawn
+    for rows, numbers in draw_counts(stream(seed), resamples, topics):
+        counts[rows] = numbers
     return counts
 
 

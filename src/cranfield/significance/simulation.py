@@ -403,8 +403,10 @@ class Simulator:
         new_means = _mean_of(self.points, below, self.steps)
         unreached = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
         if unreached.size:
-            others = f" and {counted(unreached.size - 1, 'other')}" if unreached.size > 1 else ""
-            name = f"{quoted(self.systems[unreached[0]])}{others}"
+            more_systems = (
+                f" and {counted(unreached.size - 1, 'other')}" if unreached.size > 1 else ""
+            )
+            name = f"{quoted(self.systems[unreached[0]])}{more_systems}"
             raise CranfieldError(f"scores of {name} cannot have the mean {targets[unreached[0]]:g}")
         return replace(self, below=below)
 

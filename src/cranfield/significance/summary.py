@@ -194,8 +194,8 @@ def _split_topics(
             f" {quoted(topics[0])}, got {quoted(table.frame['topic'][0])}"
         )
     if unassigned := [topic for topic in topics if topic not in set(rows["topic"])]:
-        listed = some_of(map(quoted, unassigned), 3)
-        notes.append(f"{counted(len(unassigned), 'topic')} in no group excluded ({listed})")
+        names = some_of(map(quoted, unassigned), 3)
+        notes.append(f"{counted(len(unassigned), 'topic')} in no group excluded ({names})")
     if n_unknown := table.frame.height - rows.height:
         notes.append(f"{counted(n_unknown, 'row')} of {table.source} of topics without scores")
     for (name,), group in rows.group_by("group", maintain_order=True):

@@ -65,7 +65,7 @@ def read_system_table(
         lambda row: f"system {quoted(row['system'])} occurs twice",
     )
     row_of = {system: k for k, system in enumerate(table.frame["system"])}
-    if unknown := len(row_of.keys() - set(systems)):
-        notes.append(f"{counted(unknown, 'row')} of {table.source} of systems without scores")
+    if n_unknown := len(row_of.keys() - set(systems)):
+        notes.append(f"{counted(n_unknown, 'row')} of {table.source} of systems without scores")
     rows = pl.Series([row_of.get(system) for system in systems], dtype=pl.Int64)
     return SystemTable(table, tuple(names), rows, tuple(notes))

@@ -395,14 +395,14 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             answered.add((topic, system))
             nuggets, lost = _nuggets(labels, partial(table.wrong, row, topic=topic))
             failed += lost
-            listed = Counter((nugget, importance) for nugget, importance, _ in nuggets)
+            counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:
-                first_nuggets[topic] = listed
+                first_nuggets[topic] = counts
                 gold += [{"topic": topic, "nugget": n, "importance": i} for n, i, _ in nuggets]
-            elif first_nuggets[topic] != listed:
-                change = (listed - first_nuggets[topic]) or (first_nuggets[topic] - listed)
-                other = quoted(next(iter(change))[0])
-                reason = f"its nuggets differ from those of the topic's first answer: {other}"
+            elif first_nuggets[topic] != counts:
+                change = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
+                changed = quoted(next(iter(change))[0])
+                reason = f"its nuggets differ from those of the topic's first answer: {changed}"
                 raise table.wrong(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})
@@ -426,18 +426,18 @@ def _files(data: Any) -> list[Any]:
 
 
 def _nuggets(
-    listed: list[Any], wrong: Callable[[str], InputError]
+    cells: list[Any], wrong: Callable[[str], InputError]
 ) -> tuple[list[tuple[str, Any, Any]], int]:
     """Read the nuggets of an answer with their labels, and count the failed labels."""
     nuggets: list[tuple[str, Any, Any]] = []
     times: Counter[str] = Counter()
     failed = 0
-    for nugget in listed:
+    for nugget in cells:
         text = nugget.get("text") if isinstance(nugget, Mapping) else None
         if not isinstance(text, str) or not text.strip():
             raise wrong("a nugget has no text")
         labels: list[Any] = []
-        for name, instead, called, kind in (
+        for name, instead, noun, kind in (
             ("importance", "okay", "importance", IMPORTANCE),
             ("assignment", "not_support", "support", SUPPORT),
         ):
@@ -447,7 +447,7 @@ def _nuggets(
             failed += label == FAILED
             label = instead if label == FAILED else label
             if kind.read(label) is None:
-                raise wrong(kind.reason(called, label))
+                raise wrong(kind.reason(noun, label))
             labels.append(label)
         times[text] += 1
         importance, support = labels

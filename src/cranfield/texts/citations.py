@@ -307,7 +307,7 @@ def _build_citations(table: Table, stem: str) -> JudgedCitations:
     is_bare: list[bool] = []
     citations: list[tuple[int, int, float, float]] = []
     for row, cells in enumerate(table.rows()):
-        topic, label, system, citation, support, joint_value, without = cells
+        topic, label, system, citation, support, joint_value, n_without = cells
         key = (
             topics.setdefault(topic, len(topics)),
             systems.setdefault(system or stem, len(systems)),
@@ -341,7 +341,7 @@ def _build_citations(table: Table, stem: str) -> JudgedCitations:
         if isnan(support):
             raise table.wrong(row, f"citation {quoted(doc)} has no support label", topic)
         cited[place].add(doc)
-        citations.append((place, len(cited[place]), support, without))
+        citations.append((place, len(cited[place]), support, n_without))
     numbers = np.array(citations, dtype=np.float64).reshape(-1, 4)
     warn_missing({key[:2] for key in sentences}, tuple(topics), tuple(systems))
     return JudgedCitations(

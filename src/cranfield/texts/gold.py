@@ -43,8 +43,8 @@ def _amount(cell: Any) -> float | None:
 
 def _no_amount(cell: Any) -> str:
     amount = None if isinstance(cell, bool) else finite(cell)
-    few = amount is None or amount < 0
-    return f"not a {'number of at least 0' if few else 'number of plausible size'}"
+    limit = "" if amount is None or amount < 0 else f" and at most {LARGEST:g}"
+    return f"not a number of at least 0{limit}"
 
 
 def _importance(cell: Any) -> float | None:
@@ -122,9 +122,9 @@ def warn_missing(
         warn(f"{answers} missing and counted as 0: topic {some_of(places, 5)}", stacklevel=4)
 
 
-def check_name_used(name: str | None, used: bool) -> None:
+def check_name_used(name: str | None, is_used: bool) -> None:
     """Refuse the name of a system where the answers name all their systems."""
-    if name is not None and not used:
+    if name is not None and not is_used:
         raise PolicyError(
             f"name={quoted(name)} cannot be used: the answers have names of systems of their own"
         )

@@ -301,7 +301,7 @@ def bootstrap(tables: Tables, law: Callable[[Tables], Floats], resamples: int, s
 
 def jackknife(
     value: Floats,
-    without: Floats,
+    left_out: Floats,
     has: Bools,
     confidence: float,
     *,
@@ -321,7 +321,7 @@ def jackknife(
     from scipy.special import expit, stdtrit
 
     n_topics = has.sum(axis=0)
-    odds = shares & np.where(has, (without > 0) & (without < 1), True).all(axis=0)
+    odds = shares & np.where(has, (left_out > 0) & (left_out < 1), True).all(axis=0)
 
     def on_line(values: Floats) -> Floats:
         if not bounded:
@@ -332,7 +332,7 @@ def jackknife(
         return np.where(odds, expit(ends), -np.expm1(-ends)) if bounded else ends
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre, line_without = on_line(value), on_line(without)
+        centre, line_without = on_line(value), on_line(left_out)
         deviations = np.where(
             has, line_without - np.where(has, line_without, 0).sum(axis=0) / n_topics, 0
         )
@@ -344,7 +344,7 @@ def jackknife(
     return np.where(is_defined, low, np.nan), np.where(is_defined, high, np.nan)
 
 
-def freedom(apart: Floats, number: Ints) -> Floats:
+def freedom(deviations: Floats, number: Ints) -> Floats:
     r"""Estimate the degrees of freedom of a variance from deviations of topics (O'Neill 2014).
 
     .. math:: \nu = \min\left(n - 1, \frac{2n}{\hat\kappa - 1}\right), \qquad
@@ -353,18 +353,18 @@ def freedom(apart: Floats, number: Ints) -> Floats:
     Deviations, shape (topics, ...), are 0 for excluded topics; `number` counts the others.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        kurtosis = number * (apart**4).sum(axis=0) / (apart**2).sum(axis=0) ** 2
+        kurtosis = number * (deviations**4).sum(axis=0) / (deviations**2).sum(axis=0) ** 2
         normal = 2 * number / np.maximum(kurtosis - 1, SAME)
     return np.asarray(np.fmax(np.fmin(number - 1, normal), 1.0))
 
 
-def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
+def percentiles(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Return percentile intervals of the defined values of the bootstrap."""
-    is_defined = ~np.isnan(drawn).all(axis=0)
-    low, high = (np.full(drawn.shape[1:], np.nan) for _ in range(2))
+    is_defined = ~np.isnan(resampled).all(axis=0)
+    low, high = (np.full(resampled.shape[1:], np.nan) for _ in range(2))
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     if is_defined.any():
-        low[is_defined], high[is_defined] = np.nanquantile(drawn[:, is_defined], tails, axis=0)
+        low[is_defined], high[is_defined] = np.nanquantile(resampled[:, is_defined], tails, axis=0)
     return low, high
 
 
@@ -406,9 +406,9 @@ def remarks(
         notes.append("no confidence interval: at least two topics are required")
     if ((topics > 1) & (topics < FEW)).any():
         notes.append(f"confidence intervals over fewer than {FEW} topics are approximate")
-    if without := int((np.isnan(low) & ~np.isnan(value) & (topics > 1)[:, None]).sum()):
+    if n_without := int((np.isnan(low) & ~np.isnan(value) & (topics > 1)[:, None]).sum()):
         notes.append(
-            f"no interval can be computed for {counted(without, 'value')}: all topics"
+            f"no interval can be computed for {counted(n_without, 'value')}: all topics"
             " agree equally, or the value is undefined if a topic is excluded (jackknife)"
         )
     if interval == "bootstrap" and (n_lost := int(np.isnan(replicates).any(axis=(1, 2)).sum())):

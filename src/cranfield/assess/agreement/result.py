@@ -267,17 +267,17 @@ class Agreement(Result):
                 row += [value or "-", f"[{low}, {high}]" if low else "-"][: 1 + intervals]
             rows.append(row)
         hidden = len(self.comparisons) - len(rows)
-        more = [f"{counted(hidden, 'other comparison')} not shown"] if hidden else []
+        remark = [f"{counted(hidden, 'other comparison')} not shown"] if hidden else []
         title = "Difference of agreement" if self.difference else "Agreement"
-        return Table(f"{title} over {self._basis()}", head, rows, remarks=[*self.notes, *more])
+        return Table(f"{title} over {self._basis()}", head, rows, remarks=[*self.notes, *remark])
 
     def _basis(self) -> str:
         topics = counted(len(self.topic_names), "topic")
         if self.interval == "none":
             return topics
         level = f"{100 * self.confidence:g}% confidence intervals"
-        drawn = f" ({self.resamples:,} resamples, seed {self.seed})" if self.resamples else ""
-        return f"{topics}, {level} by {self.interval} over topics{drawn}"
+        resampling = f" ({self.resamples:,} resamples, seed {self.seed})" if self.resamples else ""
+        return f"{topics}, {level} by {self.interval} over topics{resampling}"
 
     def heading(self) -> list[str]:
         """Return one line: measures, number of topics, and the intervals."""

@@ -94,13 +94,13 @@ def ratings_of(ratings: Any) -> Floats:
 def on_scale(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
     """Return the scale, and the place of each rating on it, -1 for NaN."""
     is_rated = ~np.isnan(ratings)
-    used = np.unique(ratings[is_rated])
-    scale = used
+    used_grades = np.unique(ratings[is_rated])
+    scale = used_grades
     if grades is not None:
         scale = np.unique(as_array(grades, "grades must be numbers", np.float64))
     if not np.isfinite(scale).all():
         raise CranfieldError("grades of a scale must be finite numbers")
-    invalid = used[~np.isin(used, scale)]
+    invalid = used_grades[~np.isin(used_grades, scale)]
     if invalid.size:
         raise CranfieldError(
             f"grade {invalid[0]:g} is outside the scale {scale[0]:g} to {scale[-1]:g}"
@@ -164,8 +164,10 @@ class Ratings:
         first_labels, second_labels = self._pairs_of_labels()
         if against is not None:
             if against not in self.assessors:
-                listed = some_of(map(quoted, self.assessors), 10)
-                raise PolicyError(f"unknown assessor {quoted(against)}; expected one of: {listed}")
+                assessor_names = some_of(map(quoted, self.assessors), 10)
+                raise PolicyError(
+                    f"unknown assessor {quoted(against)}; expected one of: {assessor_names}"
+                )
             reference = self.assessors.index(against)
             first, second = (
                 self.assessor[first_labels] == reference,
@@ -175,13 +177,17 @@ class Ratings:
                 np.concatenate([first_labels[first], second_labels[second]]),
                 np.concatenate([second_labels[first], first_labels[second]]),
             )
-        many = np.int64(len(self.assessors))
+        n_assessors = np.int64(len(self.assessors))
         codes, place = np.unique(
-            self.assessor[first_labels] * many + self.assessor[second_labels], return_inverse=True
+            self.assessor[first_labels] * n_assessors + self.assessor[second_labels],
+            return_inverse=True,
         )
         if not codes.size:
             raise CranfieldError("no two assessors have a unit in common")
-        names = [(self.assessors[code // many], self.assessors[code % many]) for code in codes]
+        names = [
+            (self.assessors[code // n_assessors], self.assessors[code % n_assessors])
+            for code in codes
+        ]
         return names, of_joint(self._joint(codes, first_labels, second_labels, place), self.scale)
 
     def _pairs_of_labels(self) -> tuple[Indices, Indices]:
@@ -273,8 +279,8 @@ def _frame_of_ratings(data: Any) -> tuple[list[str], Any, list[Any] | None] | No
     # Columns of a frame may be named by numbers, which select nothing.
     ratings = frame.drop(ids) if ids else frame
     numeric = all(dtype.is_numeric() for dtype in ratings.schema.values())
-    others = [*columns["worker"], *columns["grade"], *columns["order"]]
-    if not numeric or not ratings.columns or others:
+    other_columns = [*columns["worker"], *columns["grade"], *columns["order"]]
+    if not numeric or not ratings.columns or other_columns:
         return None
     return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None
 

@@ -317,10 +317,12 @@ def judge_rankings(
         if not np.isnan(tau_of_topics).all():
             by_topic[m, k] = np.nanmean(tau_of_topics)
         if size > 1 and systems > 1:
-            without = [
+            judges_without = [
                 to_order((values.sum(axis=0) - values) / (size - 1)) for values in (people, judge)
             ]
-            values = np.column_stack([kendall_tau(*without), tau_ap(without[1], without[0])])
+            values = np.column_stack(
+                [kendall_tau(*judges_without), tau_ap(judges_without[1], judges_without[0])]
+            )
             has = np.ones(values.shape, dtype=bool)
             centre = np.array([tau[m, k], ap[m, k]])
             bounds = jackknife(centre, values, has, confidence, bounded=False)

@@ -216,9 +216,9 @@ def self_preference(
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = tuple(judge.name for judge in scored.panel.judges)
     family = same_family(names, scored.systems, families)
-    own = np.array([[name == system for system in scored.systems] for name in names])
-    others = ~(family | own)
-    is_estimable = family.any(axis=1) & others.any(axis=1)
+    is_own_run = np.array([[name == system for system in scored.systems] for name in names])
+    other_runs = ~(family | is_own_run)
+    is_estimable = family.any(axis=1) & other_runs.any(axis=1)
     if not is_estimable.any():
         raise PolicyError("expected a judge with systems of its family and other systems, got none")
     notes = [*scored.panel.notes]
@@ -234,13 +234,14 @@ def self_preference(
     for m, k in np.ndindex(*shape):
         people, judge = scored.complete(m, k)
         topics[m, k] = size = len(people)
-        if own[k].any() and size:
+        if is_own_run[k].any() and size:
             by_people[m, k], by_judge[m, k] = (
-                ranks_of(to_order(values.mean(axis=0)))[own[k]][0] for values in (people, judge)
+                ranks_of(to_order(values.mean(axis=0)))[is_own_run[k]][0]
+                for values in (people, judge)
             )
         if is_estimable[k] and size:
             shift = judge - people
-            first, second = (shift[:, group].mean(axis=1) for group in (family[k], others[k]))
+            first, second = (shift[:, group].mean(axis=1) for group in (family[k], other_runs[k]))
             of_family[m, k], of_others[m, k] = first.mean(), second.mean()
             if size > 1 and np.ptp(first - second) > SAME:
                 error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)

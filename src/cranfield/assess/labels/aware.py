@@ -92,15 +92,17 @@ def of_distances(values: Floats, part: Bools, random: Floats, kind: str, by: str
     return distances
 
 
-def _apart(own: Floats, random: Floats, kind: str, by: str) -> Floats:
+def _apart(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats:
     """Distances of scores (topics, systems) from random ones; (kinds, draws, topics or 1)."""
     if kind == "tau_ap":
         if by == "all":
-            own, random = (scores.mean(axis=-2, keepdims=True) for scores in (own, random))
+            own_scores, random = (
+                scores.mean(axis=-2, keepdims=True) for scores in (own_scores, random)
+            )
         flat = random.reshape(-1, *random.shape[2:])
-        taus = [tau_ap(flat[:, t], own[t]) for t in range(own.shape[0])]
+        taus = [tau_ap(flat[:, t], own_scores[t]) for t in range(own_scores.shape[0])]
         return (1 - np.stack(taus, axis=1)).reshape(*random.shape[:2], -1)
-    square = (random - own) ** 2
+    square = (random - own_scores) ** 2
     mean = square.mean(axis=3) if by == "topic" else square.mean(axis=(2, 3))[:, :, None]
     return np.asarray(np.sqrt(mean))
 
@@ -279,8 +281,8 @@ def _by_assessor(
     values = np.full((len(labels.workers), topics, systems), np.nan)
     for k in range(len(labels.workers)):
         if f"{k}" in judgments:
-            own = {labels.topics[code] for code in np.unique(judgments[f"{k}"].codes)}
-            is_labelled = [topic in own for topic in judged.topics]
+            own_topics = {labels.topics[code] for code in np.unique(judgments[f"{k}"].codes)}
+            is_labelled = [topic in own_topics for topic in judged.topics]
             values[k, is_labelled] = scored[f"{k}"].values[is_labelled]
     random = np.array(
         [[scored[f"{kind} {draw}"].values for draw in range(draws)] for kind, _ in enumerate(kinds)]

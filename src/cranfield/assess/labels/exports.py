@@ -85,13 +85,13 @@ def _plain(record: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(k): v for k, v in record.items() if not isinstance(v, list | Mapping)}
 
 
-def _only(values: Any, where: str, source: str) -> Any:
+def _only(values: Any, position: str, source: str) -> Any:
     """Return the only value of a list, None for an empty one; several are refused."""
     if not isinstance(values, list):
         return values
     if len(values) > 1:
-        listed = ", ".join(map(quoted, values[:3]))
-        raise InputError(f"{where}: expected one label, got {listed}", source=source)
+        shown_values = ", ".join(map(quoted, values[:3]))
+        raise InputError(f"{position}: expected one label, got {shown_values}", source=source)
     return values[0] if values else None
 
 
@@ -99,9 +99,9 @@ def _label_studio(
     task: Mapping[Any, Any], row: int, source: str, skipped: list[int]
 ) -> Iterator[_Label]:
     """Yield the labels of a task of Label Studio: one for each annotation."""
-    where = f"task {quoted(task.get('id', row + 1))}"
+    position = f"task {quoted(task.get('id', row + 1))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
-        raise InputError(f"{where}: expected data and annotations", source=source)
+        raise InputError(f"{position}: expected data and annotations", source=source)
     columns = _plain(task["data"])
     if not _has_column(columns, DOC):
         columns["doc"] = task.get("id")
@@ -119,14 +119,14 @@ def _label_studio(
             if question is None or kind is None:
                 continue
             if question in answers:
-                raise InputError(f"{where}: {quoted(question)} is answered twice", source=source)
-            answers[question] = _only(value[kind], where, source)
+                raise InputError(f"{position}: {quoted(question)} is answered twice", source=source)
+            answers[question] = _only(value[kind], position, source)
         yield _Label(row, {**columns, WORKER: worker}, answers)
 
 
 def _kili(task: Mapping[Any, Any], row: int, source: str, skipped: list[int]) -> Iterator[_Label]:
     """Yield the labels of an asset of Kili: the last one of each person for each job."""
-    where = f"asset {quoted(task.get('externalId'))}"
+    position = f"asset {quoted(task.get('externalId'))}"
     metadata_value = task.get("jsonMetadata")
     metadata = _plain(metadata_value if isinstance(metadata_value, Mapping) else {})
     if not _has_column(metadata, DOC):
@@ -146,7 +146,7 @@ def _kili(task: Mapping[Any, Any], row: int, source: str, skipped: list[int]) ->
                 if categories is not None
                 else None
             )
-            answers[job] = answer.get("text") if names is None else _only(names, where, source)
+            answers[job] = answer.get("text") if names is None else _only(names, position, source)
         author = label.get("author") or {}
         yield _Label(row, {**metadata, WORKER: author.get("email") or author.get("id")}, answers)
 
@@ -158,7 +158,7 @@ def _prodigy(
     if task.get("answer") == "ignore":
         skipped.append(row)
         return
-    where = f"task {row + 1}"
+    position = f"task {row + 1}"
     inside = task.get("meta")
     columns = {**_plain(inside if isinstance(inside, Mapping) else {}), **_plain(task)}
     of_tool = {name for name in columns if name.startswith("_")} | {"answer", "label"}
@@ -170,7 +170,7 @@ def _prodigy(
         if task.get("answer") != "accept":
             skipped.append(row)
             return
-        grade = _only(task["accept"], where, source)
+        grade = _only(task["accept"], position, source)
     else:
         grade = int(task.get("answer") == "accept")
     yield _Label(row, {**columns, WORKER: worker}, {"grade": grade})
@@ -185,5 +185,5 @@ def _doccano(
     columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
     if not _has_column(columns, DOC):
         columns["doc"] = columns.pop("id", None)
-    where = f"document {quoted(task.get('id', row + 1))}"
-    yield _Label(row, columns, {"grade": _only(task.get("label"), where, source)})
+    position = f"document {quoted(task.get('id', row + 1))}"
+    yield _Label(row, columns, {"grade": _only(task.get("label"), position, source)})

@@ -389,7 +389,7 @@ def glad(
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
     share = np.asarray(crowd.fixed)
     workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)
-    log_share, others = logarithm(share), np.log(max(1, shape[1] - 1))
+    log_share, log_others = logarithm(share), np.log(max(1, shape[1] - 1))
     cell = labels.pair * np.int64(shape[1]) + labels.level
 
     def strength(point: Floats) -> tuple[Floats, Floats]:
@@ -398,8 +398,8 @@ def glad(
 
     def expect(point: Floats) -> tuple[Floats, Floats, float]:
         _, sure = strength(point)
-        wrong = np.bincount(labels.pair, weights=log_expit(-sure) - others, minlength=shape[0])
-        right = np.bincount(cell, weights=sure + others, minlength=shape[0] * shape[1])
+        wrong = np.bincount(labels.pair, weights=log_expit(-sure) - log_others, minlength=shape[0])
+        right = np.bincount(cell, weights=sure + log_others, minlength=shape[0] * shape[1])
         posterior, evidence, value = crowd.posterior(
             right.reshape(shape) + wrong[:, None] + log_share
         )
@@ -431,7 +431,7 @@ def glad(
         "glad",
         prior=share,
         quality=expit(optimum.x[:workers]),
-        parts=lambda: at_level(labels, sure + others),
+        parts=lambda: at_level(labels, sure + log_others),
         tie=tie,
         seed=seed,
         settings={"prior": prior, "spread": spread, "tolerance": tolerance},
@@ -512,8 +512,10 @@ def mace(
         copying, spam = state[:2]
         right = right_labels(crowd.tally.of(posterior))
         copies = copying[:, :1]
-        own = np.divide(copies, copies + copying[:, 1:] * spam, where=copies > 0, out=0 * spam)
-        return state_of(np.minimum(right * own, number), crowd.prior(posterior))
+        by_worker = np.divide(
+            copies, copies + copying[:, 1:] * spam, where=copies > 0, out=0 * spam
+        )
+        return state_of(np.minimum(right * by_worker, number), crowd.prior(posterior))
 
     def table(state: Any) -> Floats:
         copying, spam = state[:2]

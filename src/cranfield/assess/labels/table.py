@@ -31,7 +31,7 @@ DENSE = 1 << 28
 def refuse_large(sizes: Mapping[str, int]) -> None:
     """Refuse a table that would not fit into memory."""
     if prod(sizes.values()) > DENSE:
-        shape = " by ".join(counted(size, what) for what, size in sizes.items())
+        shape = " by ".join(counted(size, noun) for noun, size in sizes.items())
         raise PolicyError(f"a table of {shape} is too large")
 
 
@@ -141,8 +141,8 @@ class Labels(Result):
         from scipy.sparse import csr_array
 
         shape = (len(self.docs), self.grades.size)
-        ones = np.ones(len(self), dtype=np.int64)
-        return csr_array((ones, (self.pair, self.level)), shape=shape)
+        weights = np.ones(len(self), dtype=np.int64)
+        return csr_array((weights, (self.pair, self.level)), shape=shape)
 
     def ratings(self) -> Floats:
         """Return the grade that each worker gave to each pair; shape (pairs, workers).
@@ -244,12 +244,12 @@ class Overview(Result):
         labels, of_pair, of_worker = self.labels, self.of_pair, self.of_worker
         q, workers = labels.grades.size, len(labels.workers)
         number = np.bincount(labels.worker * q + labels.level, minlength=workers * q)
-        used = number.reshape(workers, q) > 0
-        one_grade = (used.sum(axis=1) == 1) & (of_worker >= MANY) & (q > 1)
+        is_used = number.reshape(workers, q) > 0
+        one_grade = (is_used.sum(axis=1) == 1) & (of_worker >= MANY) & (q > 1)
         # A repeated label of a pair that nobody else labelled is not a second opinion.
         pair, worker = np.divmod(np.unique(labels.cell), workers)
-        alone = (of_worker > 0) & (workers > 1)
-        alone[worker[np.bincount(pair, minlength=of_pair.size)[pair] > 1]] = False
+        is_alone = (of_worker > 0) & (workers > 1)
+        is_alone[worker[np.bincount(pair, minlength=of_pair.size)[pair] > 1]] = False
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
         cell, number = np.unique(levels[:, 0], return_counts=True)
         contradicted = np.unique(cell[number > 1] // workers).size
@@ -257,16 +257,16 @@ class Overview(Result):
             ((of_pair == 1).sum(), "pair", "with one label"),
             ((of_worker == 1).sum(), "worker", "with one label"),
             (one_grade.sum(), "worker", f"with {MANY} labels or more, all of the same grade"),
-            (alone.sum(), "worker", "without a pair that another worker labelled"),
+            (is_alone.sum(), "worker", "without a pair that another worker labelled"),
             (contradicted, "pair", "with different grades by one worker"),
         )
         sizes = {"pair": of_pair.size, "worker": workers}
         lines = [
-            f"{size:,} of {counted(sizes[noun], noun)} {what}"
-            for size, noun, what in anomalies
+            f"{size:,} of {counted(sizes[noun], noun)} {problem}"
+            for size, noun, problem in anomalies
             if size
         ]
-        unused = labels.grades[~used.any(axis=0)]
+        unused = labels.grades[~is_used.any(axis=0)]
         if unused.size:
             lines.append(f"grades without a label: {', '.join(map(str, unused))}")
         return lines

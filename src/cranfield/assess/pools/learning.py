@@ -203,9 +203,9 @@ class PlainLosses(Asking):
             by_rank = np.log(size / np.arange(1, size + 1))
             for system in range(systems):
                 first, last = pool.lists[topic * systems + system :][:2]
-                listed = pool.ranked[first:last] - pool.starts[topic]
-                losses[:, system] = by_rank[listed.size :].mean() if listed.size < size else 0
-                losses[listed, system] = by_rank[: listed.size]
+                positions = pool.ranked[first:last] - pool.starts[topic]
+                losses[:, system] = by_rank[positions.size :].mean() if positions.size < size else 0
+                losses[positions, system] = by_rank[: positions.size]
 
     def choose(self, groups: Indices) -> Indices:
         smallest = self._lost.min(axis=1, keepdims=True, initial=_LARGEST)
@@ -275,8 +275,8 @@ class Queues(Asking):
         return np.array([self._choose(group) for group in groups.tolist()], dtype=np.intp)
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        for doc, good in zip(docs.tolist(), relevant.tolist(), strict=True):
-            self._learn(doc, good)
+        for doc, is_relevant in zip(docs.tolist(), relevant.tolist(), strict=True):
+            self._learn(doc, is_relevant)
 
     def whole(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
         if batch > 1:
@@ -298,24 +298,24 @@ class Queues(Asking):
                 if below != self._below[cell]:
                     continue
                 self._in_front[group] = cell
-            at, end = self._next[cell], self._end[cell]
-            while at < end:
-                doc: int = self._ranked[at]
-                at += 1
+            position, end = self._next[cell], self._end[cell]
+            while position < end:
+                doc: int = self._ranked[position]
+                position += 1
                 if self._free[doc]:
                     self._free[doc] = False
                     self._from[doc] = cell
-                    self._next[cell] = at
+                    self._next[cell] = position
                     return doc
                 if self._counts and (answer := self._answers[doc]):
-                    self._next[cell] = at
+                    self._next[cell] = position
                     if answer < 0:
                         self._move_back(cell)
                         break
                     self._below[cell] = 0
             else:
                 # At its end a ranking leaves the queue.
-                self._next[cell] = at
+                self._next[cell] = position
                 self._in_front[group] = -1
 
     def _learn(self, doc: int, relevant: bool) -> None:

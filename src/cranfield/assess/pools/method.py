@@ -106,8 +106,11 @@ def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
         return np.lexsort((-values, pool.topic))
     order: list[int] = []
     for start, stop in zip(pool.starts[:-1].tolist(), pool.starts[1:].tolist(), strict=True):
-        own = values[start:stop].tolist()
-        order += (start + i for i in sorted(range(len(own)), key=own.__getitem__, reverse=True))
+        topic_values = values[start:stop].tolist()
+        order += (
+            start + i
+            for i in sorted(range(len(topic_values)), key=topic_values.__getitem__, reverse=True)
+        )
     return np.array(order, dtype=np.intp)
 
 
@@ -177,8 +180,8 @@ def _sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
     common = lcm(*(weight.denominator for weight in weights))
     # References to the same few integers are summed.
     of_rank = np.array([int(weight * common) for weight in weights], dtype=object)
-    each = of_rank[pool.rank[pool.by_document] - 1]
-    return np.asarray(np.add.reduceat(each, pool.document_starts[:-1]))
+    by_document = of_rank[pool.rank[pool.by_document] - 1]
+    return np.asarray(np.add.reduceat(by_document, pool.document_starts[:-1]))
 
 
 class Combination(Method):

@@ -311,10 +311,10 @@ class NextDocuments(Result):
         """Return one line: the method, and the number of documents and judgments."""
         size = f"{counted(len(self), 'document')}, {self.judged:,} of {len(self.pool):,} judged"
         counts = (self.ahead, "ahead of the method"), (self.outside, "outside the pool")
-        more = "".join(
-            f", {count:,} {what}" for count, what in (*counts, (self.negative, "below 0")) if count
+        counts_text = "".join(
+            f", {count:,} {noun}" for count, noun in (*counts, (self.negative, "below 0")) if count
         )
-        return [f"{self.method}: {size}{more}"]
+        return [f"{self.method}: {size}{counts_text}"]
 
     def _frame(self) -> pl.DataFrame:
         return self.pool.to_polars()[self.documents]
@@ -411,7 +411,7 @@ def _next_batch(asking: Asking, is_known: Bools, relevant: Bools, n: int) -> Ind
     """Choose in batches, learning from known ones, until each group has one with unknown ones."""
     remaining = np.diff(asking.starts)
     active = np.flatnonzero(remaining)
-    unknown = [np.zeros(0, dtype=np.intp)]
+    chosen = [np.zeros(0, dtype=np.intp)]
     while active.size:
         batch = []
         for i in range(min(n, int(remaining[active].max()))):
@@ -421,12 +421,12 @@ def _next_batch(asking: Asking, is_known: Bools, relevant: Bools, n: int) -> Ind
         for groups, docs in batch:
             is_done[groups[~is_known[docs]]] = True
         for groups, docs in batch:
-            unknown.append(docs[is_done[groups] & ~is_known[docs]])
+            chosen.append(docs[is_done[groups] & ~is_known[docs]])
             judged = docs[~is_done[groups]]
             asking.learn(judged, relevant[judged])
         remaining[active] -= n
         active = active[~is_done[active] & (remaining[active] > 0)]
-    docs = np.concatenate(unknown)
+    docs = np.concatenate(chosen)
     if asking.starts.size == 2:
         return docs
     return docs[np.argsort(asking.pool.topic[docs], kind="stable")]

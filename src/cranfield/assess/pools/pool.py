@@ -119,7 +119,7 @@ class Pool(Result, Rankings):
 
     def _of(self, rows: Bools, stays: Bools, depth: int) -> Pool:
         """Restrict the pool to some rows, with their documents, and to some systems."""
-        systems = tuple(name for name, own in zip(self.systems, stays, strict=True) if own)
+        systems = tuple(name for name, is_kept in zip(self.systems, stays, strict=True) if is_kept)
         ranked = self.ranked[rows]
         pooled = np.zeros(len(self.docs), dtype=bool)
         pooled[ranked] = True
@@ -267,8 +267,8 @@ class Unjudged(Result):
         """Return the table `systems`."""
         pool = self.pool
         missing = self.missing[pool.ranked]
-        alone = missing & (pool.holders[pool.ranked] == 1)
-        rows = {"pooled": slice(None), "unjudged": missing, "alone": alone}
+        is_unique = missing & (pool.holders[pool.ranked] == 1)
+        rows = {"pooled": slice(None), "unjudged": missing, "alone": is_unique}
         counts = {
             name: np.bincount(pool.system[some], minlength=len(pool.systems))
             for name, some in rows.items()
@@ -276,12 +276,12 @@ class Unjudged(Result):
         return pl.DataFrame({"system": pl.Series(pool.systems, dtype=pl.String), **counts})
 
 
-def judgments_so_far(judged: Any, read: Callable[[Any], Qrels] | None = None) -> Qrels | None:
+def judgments_so_far(judged: Any, reader: Callable[[Any], Qrels] | None = None) -> Qrels | None:
     """Read judgments; None before the first, and for a sheet without any grade, with a warning."""
     if judged is None:
         return None
     try:
-        return (read_qrels(judged, ungraded="drop") if read is None else read(judged)).flat()
+        return (read_qrels(judged, ungraded="drop") if reader is None else reader(judged)).flat()
     except UngradedError as error:
         warn(f"{error}: nothing is judged yet", stacklevel=3)
         return None
@@ -335,11 +335,11 @@ def pool(
     else:
         check_whole("depth", depth, 1, DEEPEST)
         check_choice("ties", ties, TIES)
-        many = read_runs(runs)
-        if not len(many):
+        run_list = read_runs(runs)
+        if not len(run_list):
             raise InputError("expected at least one run, got none")
         top = partial(top_of, depth=depth, ties=ties)
-        tops = list(map_runs(many, top, progress, jobs=jobs))
+        tops = list(map_runs(run_list, top, progress, jobs=jobs))
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])
         by_name = sorted(range(len(tops)), key=names.__getitem__)
         topics = all_topics(tops)

@@ -186,8 +186,10 @@ def _check_tag(
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not safe_name(tag):
         faults.add("tag", f"{name} is not a valid file name on all systems", line)
-    others = tags.filter(pl.col("line") > line, pl.col("tag") != tag).with_columns(own=pl.lit(tag))
-    faults.add_rows("tag-changes", others, "tag {tag} differs from the run's tag {own}")
+    other_tags = tags.filter(pl.col("line") > line, pl.col("tag") != tag).with_columns(
+        own=pl.lit(tag)
+    )
+    faults.add_rows("tag-changes", other_tags, "tag {tag} differs from the run's tag {own}")
     return str(tag)
 
 
@@ -261,13 +263,13 @@ def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.
     """Check for duplicate, unknown and excluded documents; return the lines without duplicates."""
     rows = rows.filter(pl.col("topic").is_not_null(), pl.col("doc").is_not_null())
     if faults.applies("document-unknown"):
-        unknown = np.zeros(rows.height, dtype=bool)
+        is_unknown = np.zeros(rows.height, dtype=bool)
         if task.documents is not None:
-            unknown = outside(rows["doc"], task.documents)
+            is_unknown = outside(rows["doc"], task.documents)
         elif task.document_pattern is not None:
-            unknown = ~whole_matches(rows["doc"], task.document_pattern).to_numpy()
+            is_unknown = ~whole_matches(rows["doc"], task.document_pattern).to_numpy()
         message = "document {doc} is not in the collection"
-        faults.add_rows("document-unknown", rows.filter(unknown), message)
+        faults.add_rows("document-unknown", rows.filter(is_unknown), message)
     if task.exclude is not None and faults.applies("document-excluded"):
         excluded_rows = rows.filter(excluded(rows, task.exclude))
         message = "document {doc} is excluded for topic {topic}"
@@ -358,8 +360,8 @@ def outside(docs: pl.Series, path: Path) -> Bools:
         return missing
     index = DocIndex(docs)
     parquet = Source(str(path)).suffix == ".parquet"
-    for listed in _parquet_documents(path) if parquet else _first_words(path):
-        missing[index.pairs(listed)[1]] = False
+    for documents in _parquet_documents(path) if parquet else _first_words(path):
+        missing[index.pairs(documents)[1]] = False
         if not missing.any():
             break
     return missing
@@ -408,6 +410,8 @@ def excluded(rows: pl.DataFrame, path: Path) -> Bools:
             reason += f" got {widths[wrong[0]]}"
             raise InputError(reason, source=Source(str(path)).name, line=first_line + wrong[0])
         pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}
-        listed = rows.with_row_index().join(pl.DataFrame(pairs), on=["topic", "doc"], how="semi")
-        mask[listed["index"].to_numpy()] = True
+        excluded_rows = rows.with_row_index().join(
+            pl.DataFrame(pairs), on=["topic", "doc"], how="semi"
+        )
+        mask[excluded_rows["index"].to_numpy()] = True
     return mask

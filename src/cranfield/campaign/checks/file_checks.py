@@ -164,8 +164,8 @@ def check(
     read_judgments = partial(read_qrels, **options)
     checks = [_check_file(fspath(qrels), check_qrels_lines if by_line else None, read_judgments)]
     for name, path in named:
-        read = partial(read_run, name=name, numbers=numbers, **options)
-        checks.append(_check_file(path, check_run_lines if by_line else None, read))
+        reader = partial(read_run, name=name, numbers=numbers, **options)
+        checks.append(_check_file(path, check_run_lines if by_line else None, reader))
     judgments, *read_runs = [data for data, _ in checks]
     reports = [report for _, report in checks]
     misplaced = [""]
@@ -177,14 +177,14 @@ def check(
         misplaced[0] = "looks like a run, expected judgments"
     run_faults = _compare(judgments, read_runs, reports[1:])
     files = []
-    for report, message, more in zip(reports, misplaced, [[], *run_faults], strict=True):
+    for report, message, faults in zip(reports, misplaced, [[], *run_faults], strict=True):
         place = [Fault("place", "error", message)] if message else []
-        files.append(replace(report, faults=(*place, *report.faults, *more)))
+        files.append(replace(report, faults=(*place, *report.faults, *faults)))
     return FileChecks(tuple(files))
 
 
 def _check_file(
-    path: str, by_line: Callable[[str], CheckReport] | None, read: Callable[[str], Any]
+    path: str, by_line: Callable[[str], CheckReport] | None, reader: Callable[[str], Any]
 ) -> tuple[Any, CheckReport]:
     """Read a file and report its faults; if the reader accepts the file, none is an error."""
     source = Source(path)
@@ -196,7 +196,7 @@ def _check_file(
         if by_line is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
             report = by_line(path)
         with collected_warnings() as warnings:
-            data = read(path)
+            data = reader(path)
     except InputError as raised:
         error = raised
     faults = list(report.faults)

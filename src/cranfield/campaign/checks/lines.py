@@ -125,9 +125,9 @@ def _split(
         pl.when(~broken).then(pl.col(names[1:])),
     )
     if undecoded:
-        unknown = pl.col(pl.String).str.contains("\ufffd", literal=True)
-        unknown &= pl.col("line").is_in(undecoded)
-        rows = rows.with_columns(pl.when(~unknown).then(pl.col(pl.String)))
+        is_undecodable = pl.col(pl.String).str.contains("\ufffd", literal=True)
+        is_undecodable &= pl.col("line").is_in(undecoded)
+        rows = rows.with_columns(pl.when(~is_undecodable).then(pl.col(pl.String)))
     return rows
 
 

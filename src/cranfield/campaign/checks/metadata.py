@@ -50,9 +50,9 @@ def check_metadata(
         return metadata
     for problem in metadata.problems(rules.required, rules.placeholders):
         faults.add(f"metadata-{problem.kind}", f"ir_metadata: {problem}", line)
-    own = metadata.get("tag")
-    if own is not None and tag is not None and own != tag:
-        message = f"ir_metadata: tag is {quoted(own)}, but the run has the tag {quoted(tag)}"
+    stated_tag = metadata.get("tag")
+    if stated_tag is not None and tag is not None and stated_tag != tag:
+        message = f"ir_metadata: tag is {quoted(stated_tag)}, but the run has the tag {quoted(tag)}"
         faults.add("metadata-tag", message, line)
     return metadata
 

@@ -63,13 +63,13 @@ class Fault:
         >>> print(fault.text("a.run"))
         a.run:7: score 'nan' is not a finite number (topic '401', document 'd3') [score]
         """
-        where = plain(source) if self.line is None else f"{plain(source)}:{self.line}"
+        position = plain(source) if self.line is None else f"{plain(source)}:{self.line}"
         severity = f"{self.severity}: " if self.severity in {"warning", "note"} else ""
         named = (("topic", self.topic), ("document", self.doc))
         about = [f"{name} {quoted(value)}" for name, value in named if value is not None]
         about = [text for text in about if text not in self.message]
         details = f" ({', '.join(about)})" if about else ""
-        return f"{where}: {severity}{self.message}{details} [{self.code}]"
+        return f"{position}: {severity}{self.message}{details} [{self.code}]"
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,9 +138,9 @@ class CheckReport(Result):
         parts = []
         for noun, faults in (("error", self.errors), ("warning", self.warnings)):
             # A fault that stands for unlisted ones counts as all of them.
-            more = [fault.count - 1 for fault in faults if fault.message.startswith(MORE[:7])]
+            n_unlisted = [fault.count - 1 for fault in faults if fault.message.startswith(MORE[:7])]
             if faults:
-                parts.append(counted(len(faults) + sum(more), noun))
+                parts.append(counted(len(faults) + sum(n_unlisted), noun))
         verdict = "accepted" if self.accepted else "refused"
         return f"{verdict}: {', '.join(parts)}" if parts else verdict
 
@@ -251,8 +251,8 @@ class Faults:
     def names(self, names: Sequence[str]) -> str:
         """Return names for a message: the first few, or all."""
         first = names[: self._limit]
-        more = f" and {len(names) - len(first):,} more" if len(first) < len(names) else ""
-        return ", ".join(map(quoted, first)) + more
+        rest = f" and {len(names) - len(first):,} more" if len(first) < len(names) else ""
+        return ", ".join(map(quoted, first)) + rest
 
     def add(
         self,
@@ -266,11 +266,11 @@ class Faults:
         """Add one fault, or one that stands for `count` of its kind."""
         if not self.applies(code):
             return
-        listed = self._listed.setdefault(code, [])
-        if self._limit is None or len(listed) < self._limit:
+        faults = self._listed.setdefault(code, [])
+        if self._limit is None or len(faults) < self._limit:
             severity = severity_of(code, self._task)
             # Messages quote what a file holds, which must not command a terminal.
-            listed.append(Fault(code, severity, plain(message), line, topic, doc, count))
+            faults.append(Fault(code, severity, plain(message), line, topic, doc, count))
         else:
             self._n_more[code] += count
 
@@ -291,14 +291,14 @@ class Faults:
     def all(self) -> tuple[Fault, ...]:
         """Return the faults by line and code, those without a line first, and counts last."""
         codes = [code for code in (*CODES, GRADE) if code in self._listed]
-        listed = [fault for code in codes for fault in self._listed[code]]
-        listed.sort(key=lambda fault: fault.line or 0)
-        more = [
+        faults = [fault for code in codes for fault in self._listed[code]]
+        faults.sort(key=lambda fault: fault.line or 0)
+        summaries = [
             Fault(code, severity_of(code, self._task), MORE.format(count), count=count)
             for code in codes
             if (count := self._n_more[code])
         ]
-        return (*listed, *more)
+        return (*faults, *summaries)
 
 
 def as_json(reports: Iterable[CheckReport]) -> str:

@@ -44,25 +44,27 @@ def validate(folder: Path) -> list[str]:
     must not exist.
     """
     problems: dict[str, str] = {}
-    listed: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     for name in (TAG_MANIFEST, MANIFEST):
         has_payload = name == MANIFEST
         for path, sha256 in _read_manifest(folder / name, problems):
-            if (PurePosixPath(path).parts[:1] == (PAYLOAD,)) is not has_payload or path in listed:
+            if (
+                PurePosixPath(path).parts[:1] == (PAYLOAD,)
+            ) is not has_payload or path in checksums:
                 problems[name] = f"lists {quoted(path)}, which does not belong existing"
             else:
-                listed[path] = sha256
+                checksums[path] = sha256
     existing = set(_files(folder))
-    for path in sorted(existing | set(listed)):
+    for path in sorted(existing | set(checksums)):
         file = folder / path
         if path not in existing:
             problems[path] = "is missing"
-        elif path not in listed:
+        elif path not in checksums:
             if path != TAG_MANIFEST:
                 problems[path] = "is not listed in a manifest"
         elif file.is_symlink() or not file.is_file():
             problems[path] = "is not a regular file"
-        elif file_sha256(file) != listed[path]:
+        elif file_sha256(file) != checksums[path]:
             problems[path] = "its SHA-256 differs from the manifest"
     _check_declaration(folder, existing, problems)
     if not problems:

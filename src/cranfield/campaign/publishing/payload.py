@@ -286,7 +286,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
     """Write all files of a release to a new folder."""
     rules = payload.opened.rules
     evaluation = _with_public_tags(payload.evaluation, payload.runs)
-    own = replace(evaluation, scores={name: evaluation[name] for name in payload.scores})
+    released = replace(evaluation, scores={name: evaluation[name] for name in payload.scores})
     if not payload.scores_only:
         _write_runs(folder / "runs", payload)
         qrels = qrels_of(payload.opened, payload.task, payload.judgments)
@@ -294,9 +294,9 @@ def write_payload(folder: Path, payload: Payload) -> None:
     _csv(folder / "runs.csv", _runs(payload))
     _csv(folder / "teams.csv", _teams(payload))
     _write(folder / "rules.toml", rules_text(rules, payload.opened.folder, [payload.task.name]))
-    _write_scores(folder / "scores", own)
-    _csv(folder / "leaderboard.csv", leaderboard(own, payload.public_runs).to_polars())
-    _csv(folder / "topic-statistics.csv", _statistics(own, payload))
+    _write_scores(folder / "scores", released)
+    _csv(folder / "leaderboard.csv", leaderboard(released, payload.public_runs).to_polars())
+    _csv(folder / "topic-statistics.csv", _statistics(released, payload))
     inputs = SheetInputs(
         evaluation,
         payload.public_runs,
@@ -312,10 +312,10 @@ def write_payload(folder: Path, payload: Payload) -> None:
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
     # With more runs there is neither a report nor groups on the leaderboard.
     if len(evaluation.systems) <= MAX_COMPARED:
-        results = [compared_if_possible(scores) for scores in own.values()]
+        results = [compared_if_possible(scores) for scores in released.values()]
         comparisons = [result for result in results if not isinstance(result, str)]
         report(
-            comparisons if len(comparisons) == len(results) else own,
+            comparisons if len(comparisons) == len(results) else released,
             folder / "report.html",
             title=title,
             date=payload.date,
@@ -386,14 +386,14 @@ def _teams(payload: Payload) -> pl.DataFrame:
     return pl.DataFrame({"id": ids, "name": names}, schema={"id": pl.String, "name": pl.String})
 
 
-def _write_scores(folder: Path, own: Evaluation) -> None:
+def _write_scores(folder: Path, evaluation: Evaluation) -> None:
     """Write a table with a row per topic and run; rechunked, so that its bytes are the same."""
-    topics, systems = own.topics, own.systems
+    topics, systems = evaluation.topics, evaluation.systems
     frame = pl.DataFrame(
         {
             "topic": [topic for topic in topics for _ in systems],
             "system": list(systems) * len(topics),
-            **{name: scores.values.ravel() for name, scores in own.items()},
+            **{name: scores.values.ravel() for name, scores in evaluation.items()},
         }
     ).with_columns(pl.selectors.float().fill_nan(None))
     out = BytesIO()
@@ -402,7 +402,7 @@ def _write_scores(folder: Path, own: Evaluation) -> None:
     (folder / "scores.parquet").write_bytes(out.getvalue())
 
 
-def _statistics(own: Evaluation, payload: Payload) -> pl.DataFrame:
+def _statistics(evaluation: Evaluation, payload: Payload) -> pl.DataFrame:
     groups: list[dict[str, str] | None] = [None]
     # A value may be 'all', and two categories may have the same value.
     groups += [
@@ -410,7 +410,7 @@ def _statistics(own: Evaluation, payload: Payload) -> pl.DataFrame:
         for key in payload.task.categories
     ]
     frames = []
-    for name, scores in own.items():
+    for name, scores in evaluation.items():
         for k, by in enumerate(groups):
             frame = topic_statistics(
                 scores, by, median=payload.task.median, min_runs=payload.task.min_category

@@ -221,10 +221,10 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
     candidates = exact or [name for name in names if spelt(name).startswith(spelt(measure))]
     if len(candidates) == 1:
         return candidates[0]
-    listed = some_of(map(quoted, candidates or names), 12)
+    choices = some_of(map(quoted, candidates or names), 12)
     if candidates:
-        raise PolicyError(f"{path}: several columns begin with {measure}: {listed}")
-    raise InputError(f"has no column {quoted(measure)}; columns: {listed}", source=str(path))
+        raise PolicyError(f"{path}: several columns begin with {measure}: {choices}")
+    raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
 
 def _day(text: str) -> date:
@@ -400,16 +400,16 @@ def history(
     check_several("own", own)
     columns = columns or {}
     roles = ("score", "date", "entry", "team", "mark")
-    unknown = [role for role in columns if role not in roles]
-    if unknown:
+    unknown_roles = [role for role in columns if role not in roles]
+    if unknown_roles:
         raise PolicyError(
-            f"unknown column {quoted(unknown[0])}; expected one of: {', '.join(roles)}"
+            f"unknown column {quoted(unknown_roles[0])}; expected one of: {', '.join(roles)}"
         )
-    listed = [sources] if isinstance(sources, str | PathLike) else list(sources)
-    if not listed:
+    source_list = [sources] if isinstance(sources, str | PathLike) else list(sources)
+    if not source_list:
         raise PolicyError("expected at least one source")
     reader = _Entries(measure, task, standardised, columns, tuple(own), retracted)
-    entries = pl.concat(reader.read(source) for source in listed)
+    entries = pl.concat(reader.read(source) for source in source_list)
     options = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN}
     for name, is_set in options.items():
         if is_set and name not in reader.used:

@@ -87,15 +87,15 @@ class _ScoresKey:
 
 
 @lru_cache(CACHE_SIZE)
-def _compared(same: _ScoresKey, alpha: float) -> PairwiseComparison:
+def _compared(key: _ScoresKey, alpha: float) -> PairwiseComparison:
     # Loaded only if no comparison is cached: it would take most of the time of a leaderboard.
     from cranfield.significance.comparison.compare import compare
 
     missing = None
-    if np.isnan(same.scores.values).any():
+    if np.isnan(key.scores.values).any():
         # 0 would be the best score if lower is better.
-        missing = "drop" if same.scores.lower_is_better else "zero"
-    return compare(same.scores, alpha=alpha, missing=missing)
+        missing = "drop" if key.scores.lower_is_better else "zero"
+    return compare(key.scores, alpha=alpha, missing=missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +231,8 @@ class Leaderboard(TableResult):
             empty.append("late")
         title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
         table = from_frame(rows.drop(empty)[:max_runs], f"{title}: {counted(rows.height, 'run')}")
-        cut = max_runs is not None and rows.height > max_runs
-        cuts = [f"the first {max_runs:,} of {rows.height:,} runs are shown"] if cut else []
+        is_cut = max_runs is not None and rows.height > max_runs
+        cuts = [f"the first {max_runs:,} of {rows.height:,} runs are shown"] if is_cut else []
         return [replace(table, remarks=[*self.remarks, *cuts])]
 
     def __repr__(self) -> str:

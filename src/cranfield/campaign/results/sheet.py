@@ -329,8 +329,8 @@ def _two_columns(head: str, values: Mapping[str, str]) -> str:
     return text_table([head, ""], [[*row] for row in values.items()])
 
 
-def _side_by_side(left: str, right: str) -> str:
-    rows = [*zip_longest(left.split("\n"), right.split("\n"), fillvalue="")]
+def _side_by_side(first: str, second: str) -> str:
+    rows = [*zip_longest(first.split("\n"), second.split("\n"), fillvalue="")]
     width = max(len(start) for start, _ in rows) + 6
     return "\n".join(f"{start:<{width}}{end}".rstrip() for start, end in rows)
 

@@ -83,11 +83,14 @@ def reference_groups(
         return group_of
     # Exclude groups that differ from another by few runs of other teams, all runs first.
     allowed = {group for group in group_of.values() if group is not None}
-    for group, other in combinations(sorted(allowed, reverse=True), 2):
-        if {group, other} <= allowed:
-            for tags in (members[group] - members[other], members[other] - members[group]):
+    for group, other_group in combinations(sorted(allowed, reverse=True), 2):
+        if {group, other_group} <= allowed:
+            for tags in (
+                members[group] - members[other_group],
+                members[other_group] - members[group],
+            ):
                 if any(team_of[tag] != team for tag in tags) and not is_large(tags):
-                    allowed.discard(other)
+                    allowed.discard(other_group)
     return {tag: group if group in allowed else None for tag, group in group_of.items()}
 
 
@@ -172,11 +175,13 @@ def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     """Return sentences on meaningfulness, and on pairs of this run with an invariant order."""
     first = verdict_sentence(statement)
     comparison = statement.comparison
-    own = ((comparison.first == k) | (comparison.second == k)) & comparison.is_significant()
-    significant = int(own.sum())
+    involves_run = (
+        (comparison.first == k) | (comparison.second == k)
+    ) & comparison.is_significant()
+    significant = int(involves_run.sum())
     if statement.verdict == MEANINGFUL or not significant:
         return (first,)
-    holds = int((own & statement.dominance.holds).sum())
+    holds = int((involves_run & statement.dominance.holds).sum())
     order = describe_order(
         significant, holds, "run that differs from it", "runs that differ from it"
     )

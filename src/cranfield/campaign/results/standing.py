@@ -161,7 +161,7 @@ class Standing(Result):
 
     def facts(self) -> dict[str, Any]:
         """Return the facts about the run and its baseline, with notes."""
-        own = {
+        facts = {
             "run": self.run,
             "measure": self.measure,
             "judgments": self.judgments,
@@ -175,7 +175,7 @@ class Standing(Result):
             "method": self.comparison.method,
             "notes": list(self.notes),
         }
-        return own | ({} if self.baseline is None else {"baseline": self.baseline.facts()})
+        return facts | ({} if self.baseline is None else {"baseline": self.baseline.facts()})
 
     def __repr__(self) -> str:
         return f"Standing({self.run}: {self.position}, rank {self.rank:,} of {self.n_runs:,})"
@@ -188,8 +188,8 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
     if len(set(teams.values())) < 2:
         return None
     measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
-    own = scoring.policies.describe()
-    policies = {name: own[name] for name in ("ties", "topics", "negative")}
+    settings = scoring.policies.describe()
+    policies = {name: settings[name] for name in ("ties", "topics", "negative")}
 
     def make() -> tuple[pl.DataFrame, dict[str, str]]:
         study = leave_one_out(
@@ -298,8 +298,10 @@ def standing(
     notes = []
     if shadowed := [name for name in files if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in shadowed]
-        listed = ", ".join(map(quoted, shadowed))
-        notes.append(f"the campaign's own {listed} is excluded: a run file has the same name")
+        names_of_files = ", ".join(map(quoted, shadowed))
+        notes.append(
+            f"the campaign's own {names_of_files} is excluded: a run file has the same name"
+        )
     if not set(tags) - {names[0]}:
         raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
     [new] = evaluation.values()
@@ -319,9 +321,9 @@ def standing(
         settings = {"alpha": alpha, **options}
         return _standing(scores, sorted(tags), name, baseline, about, [note, *notes], settings)
 
-    own = standing_of(names[0], None if baseline is None else names[1])
+    run_standing = standing_of(names[0], None if baseline is None else names[1])
     return replace(
-        own, lost=lost, baseline=None if baseline is None else standing_of(names[1], None)
+        run_standing, lost=lost, baseline=None if baseline is None else standing_of(names[1], None)
     )
 
 
@@ -344,20 +346,22 @@ def _reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]
     return [run.tag for run in scoring.submissions], ""
 
 
-def _with_new_runs(others: Scores, new: Scores) -> tuple[Scores, tuple[str, ...]]:
+def _with_new_runs(campaign_scores: Scores, new_scores: Scores) -> tuple[Scores, tuple[str, ...]]:
     """Add new runs to others, on the topics of the others; missing scores count as 0."""
-    row_of = {topic: k for k, topic in enumerate(new.topics)}
-    rows = np.array([row_of.get(topic, -1) for topic in others.topics])
-    values = np.full((len(rows), len(new.systems)), np.nan)
-    values[rows >= 0] = new.values[rows[rows >= 0]]
-    systems = (*others.systems, *new.systems)
-    joined = replace(others, values=np.hstack([others.values, values]), systems=systems)
+    row_of = {topic: k for k, topic in enumerate(new_scores.topics)}
+    rows = np.array([row_of.get(topic, -1) for topic in campaign_scores.topics])
+    values = np.full((len(rows), len(new_scores.systems)), np.nan)
+    values[rows >= 0] = new_scores.values[rows[rows >= 0]]
+    systems = (*campaign_scores.systems, *new_scores.systems)
+    joined = replace(
+        campaign_scores, values=np.hstack([campaign_scores.values, values]), systems=systems
+    )
     return joined.complete("zero")
 
 
 def _standing(
     scores: Scores,
-    others: Sequence[str],
+    other_tags: Sequence[str],
     run: str,
     baseline: str | None,
     about: dict[str, Any],
@@ -365,22 +369,24 @@ def _standing(
     options: dict[str, Any],
 ) -> Standing:
     """Compare a run with the best and the median of others, and with a baseline if there is one."""
-    others = [tag for tag in others if tag != run]
-    reference = scores.select(systems=others)
+    other_tags = [tag for tag in other_tags if tag != run]
+    reference = scores.select(systems=other_tags)
     sign = 1.0 if reference.lower_is_better else -1.0
     means = dict(zip(scores.systems, scores.mean().tolist(), strict=True))
     keys = sign * without_noise(scores.mean())
     order = dict(zip(scores.systems, keys.tolist(), strict=True))
-    best_first = sorted(others, key=lambda tag: (order[tag], tag))
+    best_first = sorted(other_tags, key=lambda tag: (order[tag], tag))
     against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
     if baseline is not None:
         against[BASELINE] = baseline
     tags = list(dict.fromkeys(against.values()))
     comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
     z: dict[str, float | None] = dict.fromkeys(scores.systems)
-    few = [f"not standardised: {MIN_REFERENCE} reference runs are required, got {len(others)}"]
-    if len(others) >= MIN_REFERENCE:
-        few, scaled = [], standardise(scores, reference)
+    missing_z = [
+        f"not standardised: {MIN_REFERENCE} reference runs are required, got {len(other_tags)}"
+    ]
+    if len(other_tags) >= MIN_REFERENCE:
+        missing_z, scaled = [], standardise(scores, reference)
         z |= dict(zip(scaled.systems, scaled.mean().tolist(), strict=True))
     pairs = comparison.to_polars().with_columns(tag=pl.col("second"))
     frame = (
@@ -399,15 +405,15 @@ def _standing(
         measure=scores.measure,
         **about,
         lost=None,
-        rank=1 + sum(order[tag] < order[run] for tag in others),
-        n_runs=len(others) + 1,
+        rank=1 + sum(order[tag] < order[run] for tag in other_tags),
+        n_runs=len(other_tags) + 1,
         mean=means[run],
         frame=frame,
         standardised=z[run],
         position=position_of(frame, reference.lower_is_better),
         comparison=comparison,
         baseline=None,
-        notes=(*notes, *few, SELECTION, *comparison.notes),
+        notes=(*notes, *missing_z, SELECTION, *comparison.notes),
     )
 
 

@@ -262,13 +262,13 @@ def _check(opened: OpenedCampaign, run: Submission) -> None:
 
 
 def _readable(
-    opened: OpenedCampaign, runs: Iterable[Submission], read: Callable[[Submission], object]
+    opened: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
     """Return the runs that can be read; warn of each other run once, and record it."""
     readable = []
     for run in runs:
         try:
-            read(run)
+            reader(run)
         except InputError as error:
             reason = str(converted_error(error, InputError, f"run {quoted(run.tag)}"))
             if run.id not in opened.unreadable:
@@ -380,9 +380,9 @@ def _warn_of_blanks(
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()
         if len(rows):
             topic, doc, *_ = frame.row(rows[0])
-            where = f"{_label(submission)}, line {run.origin.line(rows[0])}"
+            position = f"{_label(submission)}, line {run.origin.line(rows[0])}"
             warn(
-                f"{where}: topic {quoted(topic)}, document {quoted(doc)}: a blank within an id"
+                f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a blank within an id"
                 " separates columns in a pool of text; keep the run out of the pool by its tag"
             )
 

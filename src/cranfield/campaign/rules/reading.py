@@ -145,9 +145,9 @@ def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rul
         for name, values in tables["tasks"].items():
             with below(name):
                 file_name(name)
-                for other in tasks:
-                    if other.lower() == name.lower():
-                        reason = f"differs from {other} only in upper and lower case"
+                for other_name in tasks:
+                    if other_name.lower() == name.lower():
+                        reason = f"differs from {other_name} only in upper and lower case"
                         raise WrongValueError(reason)
                 fields = _task_fields(values, file.parent, files)
                 line_of = partial(_line_of_task, text, name)
@@ -161,22 +161,22 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     fields = fields_of(TASK, values)
     if isinstance(fields.get("documents"), dict):
         fields["document_pattern"] = fields.pop("documents")["pattern"]
-    own = {code: fields.pop(key) for key, code in SEVERITIES.items() if key in fields}
-    others = fields.get("severities", {})
-    for code in others:
+    public_severities = {code: fields.pop(key) for key, code in SEVERITIES.items() if key in fields}
+    other_severities = fields.get("severities", {})
+    for code in other_severities:
         with below("severities", code):
             if code not in CODES:
                 raise WrongValueError(unknown_name(code, CODES, "kind of fault"))
             if code in UNREADABLE:
                 raise WrongValueError("is always an error: a run with it cannot be read")
-            if code in own:
+            if code in public_severities:
                 raise WrongValueError("is set twice: it has a key of its own")
     for field in FILES:
         if isinstance(name := fields.get(field), PurePosixPath):
             with below(field):
                 fields[field] = _existing_file(name, folder)
             files.setdefault(str(name), "")
-    return fields | {"severities": own | others}
+    return fields | {"severities": public_severities | other_severities}
 
 
 def _existing_file(name: PurePosixPath, folder: Path) -> Path:
@@ -317,8 +317,8 @@ def _public_pairs(holder: Any) -> Iterator[tuple[str, Any]]:
     for name in keys_of(type(holder)):
         value = getattr(holder, name)
         if name == "severities":
-            own = {key: value[code] for key, code in SEVERITIES.items() if code in value}
-            yield from own.items()
+            severities = {key: value[code] for key, code in SEVERITIES.items() if code in value}
+            yield from severities.items()
             value = {code: word for code, word in value.items() if code not in SEVERITIES.values()}
         if name == "documents" and holder.document_pattern is not None:
             value = {"pattern": holder.document_pattern}

@@ -56,8 +56,8 @@ class Reading:
         Tags are compared regardless of case.
         """
         state = None if states is None else tuple(states)
-        where = {"task": task, "state": state, "team": team, "ranking": ranking, "tag": tag}
-        return self._records(Submission, **where, object=object)
+        criteria = {"task": task, "state": state, "team": team, "ranking": ranking, "tag": tag}
+        return self._records(Submission, **criteria, object=object)
 
     def submission(self, tag: str) -> Submission | None:
         """Return the accepted submission with a tag, regardless of case, or else the newest one."""
@@ -99,13 +99,13 @@ class Reading:
             ).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
-    def _records(self, kind: type[Any], **where: Any) -> tuple[Any, ...]:
+    def _records(self, kind: type[Any], **criteria: Any) -> tuple[Any, ...]:
         """Return records by values of columns, or tuples of allowed values; None is any value."""
         # Only names of columns, which come from the code, become SQL text.
         table = TABLES[kind]
         terms = ["TRUE"]
         values: list[Any] = []
-        for column, value in where.items():
+        for column, value in criteria.items():
             if isinstance(value, tuple):
                 terms.append(f"{column} IN ({', '.join('?' * len(value))})")
                 values.extend(value)

@@ -146,8 +146,8 @@ def read_archive_table(
         warn(f"unused columns: {', '.join(unused)}", stacklevel=2)
     if unnamed:
         number = counted(len(unnamed), "file")
-        listed = some_of(map(quoted, unnamed), 5)
-        warn(f"{number} without a row in the table: {listed}", stacklevel=2)
+        names = some_of(map(quoted, unnamed), 5)
+        warn(f"{number} without a row in the table: {names}", stacklevel=2)
     return ArchiveTable(source.source, tuple(rows))
 
 

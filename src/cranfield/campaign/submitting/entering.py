@@ -231,8 +231,8 @@ def decide(registry: Reading, copy: CheckedCopy) -> Decision:
         source=copy.name,
         late=task.closes is not None and received > task.closes,
     )
-    own = registry.submissions(task.name, None, team=team)
-    accepted = [run for run in own if run.state == ACCEPTED]
+    submissions = registry.submissions(task.name, None, team=team)
+    accepted = [run for run in submissions if run.state == ACCEPTED]
     repeat = next((run for run in accepted if _is_repeat(run, new)), None)
     if repeat is not None and declared.tag in (None, tag):
         if any(run.tag == declared.replaces and run.id != repeat.id for run in accepted):
@@ -245,17 +245,17 @@ def decide(registry: Reading, copy: CheckedCopy) -> Decision:
     if declared.replaces is not None and replaced is None:
         replaces = quoted(declared.replaces)
         raise PolicyError(f"team {quoted(team)} has no accepted run {replaces} to replace")
-    others = [run for run in accepted if run != replaced]
-    attempts = sum(run.received[:10] == new.received[:10] for run in own)
+    other_runs = [run for run in accepted if run != replaced]
+    attempts = sum(run.received[:10] == new.received[:10] for run in submissions)
     faults = [
         *copy.report.faults,
         *(_fault(task, "answers", reason) for reason in _declaration_problems(task, declared)),
-        *_limit_faults(task, new, received, len(others), attempts),
+        *_limit_faults(task, new, received, len(other_runs), attempts),
         *_tag_faults(registry, copy, replaced),
         *_ranking_faults(registry, task, new, replaced),
     ]
     # Otherwise the order in which the pool takes two runs of a team would be undefined.
-    tags = [run.tag for run in others if new.priority and run.priority == new.priority]
+    tags = [run.tag for run in other_runs if new.priority and run.priority == new.priority]
     if tags:
         message = f"priority {new.priority} is also that of run {quoted(tags[0])}"
         faults.append(Fault("answers", "warning", message))

@@ -189,10 +189,10 @@ def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
             if run.state == ACCEPTED:
                 return tx.update(replace(run, state=WITHDRAWN, reason=reason))
         # Refused runs of other teams may have the tag, too.
-        others = [run for run in runs if run.state != REFUSED]
+        past_runs = [run for run in runs if run.state != REFUSED]
         hint = "; submissions with this tag were refused" if runs else ""
-        if others:
-            hint = f"; that of team {quoted(others[-1].team)} is already {others[-1].state}"
+        if past_runs:
+            hint = f"; that of team {quoted(past_runs[-1].team)} is already {past_runs[-1].state}"
         raise PolicyError(f"no accepted run has the tag {quoted(tag)}{hint}")
 
 

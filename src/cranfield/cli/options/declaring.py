@@ -88,18 +88,18 @@ def with_help(**texts: str) -> Callable[[Any], Any]:
     return add
 
 
-def warn_unused(names: Iterable[str], why: str) -> None:
+def warn_unused(names: Iterable[str], reason: str) -> None:
     """Warn if one of these options is set, because it has no effect on the result."""
     for param in click.get_current_context().command.params:
         if param.name in {*names} and is_given(param.name):
-            warn(f"{shown_name(param)} has no effect: {why}")
+            warn(f"{shown_name(param)} has no effect: {reason}")
 
 
-def refuse_given(names: Iterable[str], why: str) -> None:
+def refuse_given(names: Iterable[str], reason: str) -> None:
     """Raise an error if one of these options is set."""
     for param in click.get_current_context().command.params:
         if param.name in {*names} and is_given(param.name):
-            raise PolicyError(f"{shown_name(param)} {why}")
+            raise PolicyError(f"{shown_name(param)} {reason}")
 
 
 def on_command_line(name: str, ctx: click.Context | None = None) -> bool:

@@ -183,7 +183,7 @@ class Reading:
         if self.columns is not None:
             people, run = self._column_names
             optional = people.loose
-            shared = {name: of for name, of in self.columns.items() if "." not in name}
+            shared = {name: field for name, field in self.columns.items() if "." not in name}
             names = called(shared, "qrels", None).names
             people.loose = frozenset(names)
         grades = self.map_grades and GradeMap.of(self.map_grades)
@@ -256,8 +256,8 @@ def _check_measure(name: str, column: str) -> None:
     names = (names,) if isinstance(names, str) else names
     measures = {measure.label: measure for measure in parse_measures(names)} if names else {}
     if name not in measures:
-        listed = ", ".join([*measures, f"{column} (of RUN)"])
-        raise PolicyError(f"unknown name {quoted(name)} in --lower; expected one of: {listed}")
+        choices = ", ".join([*measures, f"{column} (of RUN)"])
+        raise PolicyError(f"unknown name {quoted(name)} in --lower; expected one of: {choices}")
     if not measures[name].info.lower_is_better:
         raise PolicyError(f"{name} is a measure for which higher is better, got --lower {name}")
 
@@ -292,7 +292,7 @@ Computed = TypeVar("Computed")
 
 
 def choice_option(
-    name: str, options: Iterable[str], text: str, default: str | None = None, **more: Any
+    name: str, options: Iterable[str], text: str, default: str | None = None, **attributes: Any
 ) -> Callable[[Command], Command]:
     return option(
         name,
@@ -300,7 +300,7 @@ def choice_option(
         default=default,
         show_default=default is not None,
         help=text,
-        **more,
+        **attributes,
     )
 
 
@@ -312,7 +312,7 @@ def measure_names() -> list[str]:
     return [*HOME, *(f"{name}@{depth}" for name in names for depth in (5, 10, 20, 100, 1000))]
 
 
-def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command], Command]:
+def measures_option(default: tuple[str, ...], **attributes: Any) -> Callable[[Command], Command]:
     return option(
         "--measure",
         "measures",
@@ -324,7 +324,7 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
         help="Measure, such as nDCG@10 or map; may be given several times.",
         group="Measures",
         stands_for="measure",
-        **more,
+        **attributes,
     )
 
 
@@ -340,8 +340,8 @@ rel_option = option(
 )
 
 
-def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Make the options of reading and judging, with `more` options of judgments."""
+def _judging(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make the options of reading and judging, with `options` options of judgments."""
     return with_options(
         in_group(
             "Judging",
@@ -357,7 +357,7 @@ def _judging(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
             "Input",
             (
                 *reading_options,
-                *more,
+                *options,
                 ungraded_option,
                 grades_option,
                 *options_of("cranfield.judge", "lengths groups intents", type=READ),
@@ -469,11 +469,11 @@ def compute_from_runs(
         on_duplicate=reading.on_duplicate,
     )
     with wrong_order():
-        many = reading.runs(qrels, runs)
+        run_list = reading.runs(qrels, runs)
         judgments = reading.qrels(qrels, subtopics)
-    with wrong_order(), progress_of(many) as progress:
+    with wrong_order(), progress_of(run_list) as progress:
         judging |= {"aspects": parse_aspects(aspects), "progress": progress}
-        return compute(many, judgments, **judging)
+        return compute(run_list, judgments, **judging)
 
 
 def parse_aspects(pairs: tuple[str, ...]) -> dict[str, str]:

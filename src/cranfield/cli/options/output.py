@@ -203,10 +203,10 @@ def gather_options(
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def wrapper(*arguments: Any, **values: Any) -> Any:
-            own = {
+            output_options = {
                 field.name: values.pop(field.name) for field in fields(kind) if field.name in values
             }
-            return command(*arguments, **{name: kind(**own)}, **values)
+            return command(*arguments, **{name: kind(**output_options)}, **values)
 
         decorated: Command = with_options(options)(wrapper)
         return decorated

@@ -201,8 +201,12 @@ def make_help(about: str, default: Any) -> str:
     >>> make_help("Names, as of :func:`x`. Others are `raw`. By default all.", None)
     'Names, as of x. By default all.'
     """
-    first, *others = re.split(r"(?<=[.:])\s+(?=[A-Z`])", about)
-    defaults = [text for text in others if text.startswith("By default")] if default is None else []
+    first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", about)
+    defaults = (
+        [text for text in more_sentences if text.startswith("By default")]
+        if default is None
+        else []
+    )
     first = re.sub(r"^Whether to (\w)", lambda match: match[1].upper(), first)
     sentences = (re.sub(r":$", ".", text) for text in (first, *defaults))
     return re.sub(r":\w+:`[\w.]*?(\w+)`|`", r"\1", " ".join(sentences))
@@ -360,36 +364,38 @@ def options_of(
     )
 
 
-def _option(function: str, name: str, flag: str = "", **more: Any) -> Callable[[Any], Any]:
+def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Callable[[Any], Any]:
     parameter = read_parameter(function, name)
-    default = more.get("default", parameter.default)
-    own: dict[str, Any] = {"of": (function, name), "help": make_help(parameter.about, default)}
-    own |= _click_type(parameter.hint)
-    more = {"multiple": True, **more} if parameter.hint == tuple[str, ...] else more
-    if more.get("multiple") and isinstance(own["type"], NameList):
-        own["type"] = str
+    default = attributes.get("default", parameter.default)
+    settings: dict[str, Any] = {"of": (function, name), "help": make_help(parameter.about, default)}
+    settings |= _click_type(parameter.hint)
+    attributes = (
+        {"multiple": True, **attributes} if parameter.hint == tuple[str, ...] else attributes
+    )
+    if attributes.get("multiple") and isinstance(settings["type"], NameList):
+        settings["type"] = str
     usual = f"--{name.replace('_', '-')}"
     if flag and flag != usual:
-        own["stands_for"] = name
+        settings["stands_for"] = name
     flag = flag or usual
-    if own["type"] is bool and default is not False:
+    if settings["type"] is bool and default is not False:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-        own |= {"default": default, "show_default": default is not None}
-    elif own["type"] is bool:
-        own |= {"is_flag": True, "default": False}
+        settings |= {"default": default, "show_default": default is not None}
+    elif settings["type"] is bool:
+        settings |= {"is_flag": True, "default": False}
     elif default == ():
-        own["default"] = ()
+        settings["default"] = ()
     elif isinstance(default, (tuple, list)):
         text: str | bool = True
-        if not more.get("multiple"):
+        if not attributes.get("multiple"):
             # Blanks let help break a line of many names.
             text, default = ", ".join(map(str, default)), ",".join(map(str, default))
-        own |= {"default": default, "show_default": text if default else False}
+        settings |= {"default": default, "show_default": text if default else False}
     elif default is not None:
-        own |= {"default": default, "show_default": default != ""}
-    if own["type"] is bool:
-        del own["type"]
-    return option(*flag.split(), **own | more)
+        settings |= {"default": default, "show_default": default != ""}
+    if settings["type"] is bool:
+        del settings["type"]
+    return option(*flag.split(), **settings | attributes)
 
 
 def options_from(function: str, names: str, /, **changes: Any) -> Callable[[Any], Any]:

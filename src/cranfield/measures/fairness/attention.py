@@ -112,8 +112,8 @@ def sum_by_group(rows: Rows, values: Floats, number: int) -> tuple[Rows, Floats]
 
     A row is a group of which a ranking has documents, with the group as its grade and no rank.
     """
-    keys, where = np.unique(rows.cell * number + rows.grade, return_inverse=True)
-    sums: Floats = np.bincount(where, weights=values, minlength=keys.size).astype(np.float64)
+    keys, positions = np.unique(rows.cell * number + rows.grade, return_inverse=True)
+    sums: Floats = np.bincount(positions, weights=values, minlength=keys.size).astype(np.float64)
     pairs = Rows(keys // number, np.zeros_like(keys), keys % number, rows.shape)
     return pairs, sums
 

@@ -94,8 +94,8 @@ class ExpectedExposure(
             return rows.total(exposed**2), relevance, (target**2).sum(axis=1)[:, None]
         rows = judged.judged()
         relevance = rows.total(self.exposure(judged, rows) * target[rows.judgment])
-        whole = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
-        return self.total(judged, 2), relevance, whole[:, None].astype(np.float64)
+        squares = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
+        return self.total(judged, 2), relevance, squares[:, None].astype(np.float64)
 
     def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
         key = (
@@ -300,9 +300,11 @@ class _Realised(_Ratio):
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, judged_rows = groups.rows, judged.judged()
-        at, is_judged = places_in(*(table.cell << 32 | table.rank for table in (judged_rows, rows)))
+        positions, is_judged = places_in(
+            *(table.cell << 32 | table.rank for table in (judged_rows, rows))
+        )
         utility = np.zeros(is_judged.size)
-        utility[is_judged] = self._utility(judged_rows.grade)[at[is_judged]]
+        utility[is_judged] = self._utility(judged_rows.grade)[positions[is_judged]]
         return super()._weigh_exposure(judged, groups) * utility
 
 

@@ -120,24 +120,24 @@ def _first_groups(rows: Rows) -> Rows:
     rows = rows.where(rows.gains > 0)
     first = np.diff(row_keys(rows), prepend=-1) != 0
     starts = np.flatnonzero(first)
-    whole = np.add.reduceat(rows.gains, starts) if starts.size else rows.gains
-    return rows.where(first).with_gains(whole)
+    totals = np.add.reduceat(rows.gains, starts) if starts.size else rows.gains
+    return rows.where(first).with_gains(totals)
 
 
 def _running_sum(terms: Rows, values: Floats, rows: Rows) -> Floats:
     """Sum the values of `terms` down to the rank of each of `rows`, in the same cell."""
-    at = np.searchsorted(row_keys(terms), row_keys(rows), side="right") - 1
-    is_same_cell = np.append(terms.cell, -1)[at] == rows.cell
-    return np.where(is_same_cell, np.append(terms.running(values), 0.0)[at], 0.0)
+    positions = np.searchsorted(row_keys(terms), row_keys(rows), side="right") - 1
+    is_same_cell = np.append(terms.cell, -1)[positions] == rows.cell
+    return np.where(is_same_cell, np.append(terms.running(values), 0.0)[positions], 0.0)
 
 
 def _members(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
     """Yield for each group its number of documents, by weight, down to each row."""
-    whole = documents.gains
+    gains = documents.gains
     for group in range(len(groups.names)):
         members = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
         place = np.searchsorted(row_keys(documents), row_keys(members))
-        yield _running_sum(members, members.gains / whole[place], rows)
+        yield _running_sum(members, members.gains / gains[place], rows)
 
 
 @measure(

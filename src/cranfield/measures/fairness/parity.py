@@ -107,9 +107,9 @@ def _sides(keys: Ints, is_protected: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return keys[first[protected]], keys[first[~protected]]
 
 
-def _intersect(keys: Ints, others: Ints) -> Ints:
-    """Return the keys that are also in `others`; both are in order."""
-    return keys[places_in(others, keys)[1]]
+def _intersect(keys: Ints, other_keys: Ints) -> Ints:
+    """Return the keys that are also in `other_keys`; both are in order."""
+    return keys[places_in(other_keys, keys)[1]]
 
 
 def _count_pairs(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
@@ -163,10 +163,10 @@ class _Prefixes(
             term = self.distance(n_protected, point, size, protected) / np.log2(point)
             out += np.where(point <= size, term, 0.0)
         if self.normalised:
-            pairs, at = np.unique(
+            pairs, row_of_pair = np.unique(
                 np.stack((size.ravel(), protected.ravel())), axis=1, return_inverse=True
             )
-            out = ratio(out, self._highest(pairs, last)[at.ravel()].reshape(out.shape))
+            out = ratio(out, self._highest(pairs, last)[row_of_pair.ravel()].reshape(out.shape))
             # Rounding may put the most unfair ranking slightly above 1.
             out = np.minimum(out, 1.0)
         return np.where((protected > 0) & (protected < size), out, 0.0)
@@ -236,14 +236,14 @@ class NormalisedDiscountedDivergence(_Prefixes):
     """Normalised discounted Kullback-Leibler divergence, in bits."""
 
     def distance(self, n_protected: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        share, whole = n_protected / point, ratio(protected, size)
-        return _bits(share, whole) + _bits(1.0 - share, 1.0 - whole)
+        share, overall = n_protected / point, ratio(protected, size)
+        return _bits(share, overall) + _bits(1.0 - share, 1.0 - overall)
 
 
-def _bits(share: Floats, whole: Floats) -> Floats:
-    share, whole = np.broadcast_arrays(share, whole)
-    is_positive = (share > 0) & (whole > 0)
-    logs = np.log2(np.divide(share, whole, out=np.ones(share.shape), where=is_positive))
+def _bits(share: Floats, overall: Floats) -> Floats:
+    share, overall = np.broadcast_arrays(share, overall)
+    is_positive = (share > 0) & (overall > 0)
+    logs = np.log2(np.divide(share, overall, out=np.ones(share.shape), where=is_positive))
     return np.asarray(share * logs)
 
 
@@ -306,8 +306,8 @@ def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...
     counts = np.arange(k + 1)[None, :]
     below = np.where(counts < tops, bdtr(np.minimum(counts, tops), tops, share), 1.0)
 
-    def needed(level: float) -> Floats:
-        return np.asarray((below < level).sum(axis=1))
+    def needed(significance: float) -> Floats:
+        return np.asarray((below < significance).sum(axis=1))
 
     if not adjusted:
         return tuple(map(int, needed(alpha)))
@@ -324,11 +324,11 @@ def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...
     return tuple(map(int, needed(low)))
 
 
-def _rejection_probability(needed: Floats, share: float) -> float:
+def _rejection_probability(n_required: Floats, share: float) -> float:
     """Return the probability that a ranking drawn with this proportion fails a prefix."""
-    chances = np.zeros(needed.size + 1)
+    chances = np.zeros(n_required.size + 1)
     chances[0] = 1.0
-    for minimum in needed:
+    for minimum in n_required:
         chances[1:] = chances[1:] * (1.0 - share) + chances[:-1] * share
         chances[0] *= 1.0 - share
         chances[:minimum] = 0.0

@@ -73,9 +73,9 @@ def _needed_hits(recall: float, base: Ints, rounding: str) -> Ints:
         return rounded
     # Exactly the smallest m with m / RB >= recall; 0.7 is 7/10, not the float below it.
     level = Fraction(str(recall))
-    bases, where = np.unique(base, return_inverse=True)
-    needed = np.array([ceil(level * int(size)) for size in bases], dtype=np.int64)
-    return needed[where].reshape(base.shape)
+    bases, positions = np.unique(base, return_inverse=True)
+    hits = np.array([ceil(level * int(size)) for size in bases], dtype=np.int64)
+    return hits[positions].reshape(base.shape)
 
 
 _ROUNDING = parameter(
@@ -96,8 +96,8 @@ class _Interpolated(
 ):
     def _interpolate(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
         hits = judged.relevant(rel)
-        needed = _needed_hits(recall, judged.recall_base(rel), rounding)
-        skipped = np.broadcast_to(np.maximum(needed - 1, 0), judged.shape).T.ravel()
+        hits_needed = _needed_hits(recall, judged.recall_base(rel), rounding)
+        skipped = np.broadcast_to(np.maximum(hits_needed - 1, 0), judged.shape).T.ravel()
         reached = np.flatnonzero(skipped < hits.sizes)
         best = np.zeros(hits.sizes.size)
         if reached.size:

@@ -22,8 +22,8 @@ _SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2
 
 def sum_divisor(measure: Any, relevant: Any) -> Any:
     """Return the divisor of sums over relevant documents: RB, or min(k, RB) by `denominator`."""
-    cut = measure.denominator == "min" and measure.cutoff is not None
-    return np.minimum(relevant, measure.cutoff) if cut else relevant
+    is_limited = measure.denominator == "min" and measure.cutoff is not None
+    return np.minimum(relevant, measure.cutoff) if is_limited else relevant
 
 
 class OfRelevance(Measure):

@@ -192,9 +192,9 @@ class Utility(OfCounts):
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
     def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        others = self.docs + hits - retrieved - relevant
+        n_others = self.docs + hits - retrieved - relevant
         total = self.a * hits + self.b * (retrieved - hits) + self.c * (relevant - hits)
-        return total + self.d * others
+        return total + self.d * n_others
 
 
 _COUNT = {

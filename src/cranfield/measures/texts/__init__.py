@@ -26,19 +26,19 @@ class OfTexts(Measure):
         return self.values(judged)
 
 
-def per_topic(measure: Measure, judged: Any, totals: Floats, whole: Floats, lacks: str) -> Floats:
+def per_topic(measure: Measure, judged: Any, totals: Floats, weights: Floats, lacks: str) -> Floats:
     """Divide scores by a value of each topic; warn where it is 0, as every system scores 0 there.
 
-    `totals` has shape (topics, systems), `whole` (topics,); `lacks` is the reason for a 0, such as
-    `no vital nuggets`.
+    `totals` has shape (topics, systems), `weights` (topics,); `lacks` is the reason for a 0, such
+    as `no vital nuggets`.
     """
-    warn_undefined(measure, judged, whole, lacks)
-    return ratio(totals, whole[:, None])
+    warn_undefined(measure, judged, weights, lacks)
+    return ratio(totals, weights[:, None])
 
 
-def warn_undefined(measure: Measure, judged: Any, whole: Floats, lacks: str) -> None:
-    """Warn of topics where `whole` is 0, on which every system scores 0."""
-    empty = [quoted(judged.topics[k]) for k in np.flatnonzero(whole == 0)]
+def warn_undefined(measure: Measure, judged: Any, weights: Floats, lacks: str) -> None:
+    """Warn of topics where `weights` is 0, on which every system scores 0."""
+    empty = [quoted(judged.topics[k]) for k in np.flatnonzero(weights == 0)]
     if empty:
         warn(
             f"{measure} is 0 for every system on {counted(len(empty), 'topic')}"

@@ -115,9 +115,9 @@ class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
     def _joint(self, judged: JudgedCitations) -> Floats:
         """Return 1 for each sentence that its citations support together, else 0."""
         count = judged.citations
-        alone = np.zeros(len(judged.cell))
-        alone[judged.sentence] = judged.support >= 1
-        joint = np.where(count == 1, alone, judged.joint)
+        n_alone = np.zeros(len(judged.cell))
+        n_alone[judged.sentence] = judged.support >= 1
+        joint = np.where(count == 1, n_alone, judged.joint)
         # A single citation has its own support as joint support, unless the table has a value.
         joint = np.where((count == 1) & ~np.isnan(judged.joint), judged.joint, joint)
         missing = np.flatnonzero(np.isnan(joint) & (count > 1))

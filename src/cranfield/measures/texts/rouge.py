@@ -51,11 +51,11 @@ class _Rouge(OfTexts, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
 
     def values(self, judged: JudgedSummaries) -> Floats:
         scores = judged.each(self._score, self.references == "average")
-        whole = np.ones(len(judged.topics))
+        ones = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):
             units = (self.overlap(text, text)[2] for text in judged.references[topic])
-            whole[topic] = sum(units)
-        warn_undefined(self, judged, whole, "the references are too short")
+            ones[topic] = sum(units)
+        warn_undefined(self, judged, ones, "the references are too short")
         return scores
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
@@ -140,8 +140,12 @@ class RougeL(_Rouge):
     """ROUGE-L of a summary as one sequence of words."""
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        words, others = _words(text), _words(reference)
-        return float(lcs_length(words, others)), float(len(words)), float(len(others))
+        words, reference_words = _words(text), _words(reference)
+        return (
+            float(lcs_length(words, reference_words)),
+            float(len(words)),
+            float(len(reference_words)),
+        )
 
 
 @measure(
@@ -171,8 +175,14 @@ Overlap = tuple[float, float, float]
 def ngram_overlap(text: Words, reference: Words, n: int) -> Overlap:
     """Count the n-grams in common, each by its minimal count in both texts."""
     sides = (text, reference)
-    counts, others = (Counter(zip(*(w[k:] for k in range(n)), strict=False)) for w in sides)
-    common = sum(min(count, others[gram]) for gram, count in counts.items() if gram in others)
+    counts, reference_counts = (
+        Counter(zip(*(w[k:] for k in range(n)), strict=False)) for w in sides
+    )
+    common = sum(
+        min(count, reference_counts[gram])
+        for gram, count in counts.items()
+        if gram in reference_counts
+    )
     return float(common), float(max(0, len(text) - n + 1)), float(max(0, len(reference) - n + 1))
 
 
@@ -192,8 +202,8 @@ def skip_overlap(text: Words, reference: Words, gap: int | None) -> Overlap:
     sides = [_Places(words, codes, gap) for words in (text, reference)]
     common = 0.0
     for second in range(len(shared)):
-        counts, others = (side.before(second) for side in sides)
-        common += float(np.minimum(counts, others).sum())
+        counts, reference_counts = (side.before(second) for side in sides)
+        common += float(np.minimum(counts, reference_counts).sum())
     return common, float(pairs(len(text), gap)), float(pairs(len(reference), gap))
 
 
@@ -239,8 +249,8 @@ def _rows(text: Words, places: dict[int, int], length: int) -> list[int]:
     row = full = (1 << length) - 1
     rows = []
     for word in text:
-        if here := row & places.get(word, 0):
-            row = ((row + here) | (row - here)) & full
+        if matches := row & places.get(word, 0):
+            row = ((row + matches) | (row - matches)) & full
         rows.append(row)
     return rows
 
@@ -253,13 +263,13 @@ def lcs_places(text: Words, places: dict[int, int], length: int) -> int:
     """
     mask, remaining = 0, (1 << length) - 1
     for word, row in zip(reversed(text), reversed(_rows(text, places, length)), strict=True):
-        here = places.get(word, 0)
-        stop = ((here | ~row) & remaining).bit_length()
+        matches = places.get(word, 0)
+        stop = ((matches | ~row) & remaining).bit_length()
         if not stop:
             break
         last = 1 << (stop - 1)
         remaining = 2 * last - 1
-        if here & last:
+        if matches & last:
             mask |= last
             remaining = last - 1
     return mask
@@ -275,9 +285,9 @@ def union_overlap(text: Sequence[Words], reference: Sequence[Words]) -> Overlap:
     common = 0
     for sentence in reference:
         union, places = 0, bits(sentence)
-        for other in text:
-            if not places.keys().isdisjoint(other):
-                union |= lcs_places(other, places, len(sentence))
+        for line in text:
+            if not places.keys().isdisjoint(line):
+                union |= lcs_places(line, places, len(sentence))
         for place, word in enumerate(sentence):
             if union >> place & 1 and text_counts[word] > 0 and reference_counts[word] > 0:
                 common += 1

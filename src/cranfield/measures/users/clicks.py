@@ -364,11 +364,11 @@ class Continuing(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         assert page.grades is not None
-        unknown = np.isnan(page.grades)
-        chance = at_rank(self.by_grade, np.where(unknown, 0.0, page.grades))
+        is_unknown = np.isnan(page.grades)
+        chance = at_rank(self.by_grade, np.where(is_unknown, 0.0, page.grades))
         if self.by_grade is not None and self.by_grade.unjudged is not None:
-            chance = np.where(unknown, self.by_grade.unjudged, chance)
-        return np.asarray(chance * at_rank(self.by_rank, page.rank) + np.zeros(unknown.shape))
+            chance = np.where(is_unknown, self.by_grade.unjudged, chance)
+        return np.asarray(chance * at_rank(self.by_rank, page.rank) + np.zeros(is_unknown.shape))
 
 
 def user_of(measure: Chain, **options: Any) -> Continuing:

@@ -336,8 +336,8 @@ def _integral(low: float, high: float) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(20)
     cuts = np.linspace(low, high, 2 + int(high - low))
     half = np.diff(cuts)[:, None] / 2.0
-    at = cuts[:-1, None] + half * (1.0 + nodes)
-    return float((half * weights * np.exp(at) / at).sum())
+    points = cuts[:-1, None] + half * (1.0 + nodes)
+    return float((half * weights * np.exp(points) / points).sum())
 
 
 def trigamma(x: ArrayLike) -> Floats:

@@ -277,7 +277,7 @@ class UserModel(UnitGains, family="user models"):
         rows = judged.judged()
         needs_lengths = self.reads_lengths or costs is not None
         grade = float(judged.judgments.max_grade) if best else np.nan
-        unknown = 0
+        n_unknown = 0
         for page in pages(
             judged,
             rows,
@@ -289,11 +289,11 @@ class UserModel(UnitGains, family="user models"):
             grade=grade if self.reads_grades else None,
         ):
             page_costs = (costs or self.costs)(page)
-            unknown += int(np.isnan(page_costs).sum())
+            n_unknown += int(np.isnan(page_costs).sum())
             # Unknown lengths of all pages are counted before the error.
-            if not unknown:
+            if not n_unknown:
                 yield replace(page, costs=page_costs)
-        self._refuse(unknown)
+        self._refuse(n_unknown)
 
     def ranks(self, depth: int | None) -> int | None:
         """Return the last rank that is read, given a requested `depth`."""
@@ -309,10 +309,10 @@ class UserModel(UnitGains, family="user models"):
             raise MeasureError(f"{self}: values of the continuation must be from 0 to 1")
         return Reading(page, chances)
 
-    def _refuse(self, unknown: int) -> None:
-        if unknown:
+    def _refuse(self, n_unknown: int) -> None:
+        if n_unknown:
             raise MeasureError(
-                f"{self}: {counted(unknown, 'retrieved document')} without a known"
+                f"{self}: {counted(n_unknown, 'retrieved document')} without a known"
                 " length; pass missing=, a length to assume for them"
             )
 

@@ -278,8 +278,8 @@ class SatisfiedModel(UserModel):
     def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
         end = end or LAST
         rows = self.distinct_rows(judged, best=best, end=end)
-        other = self.max_gain(judged) if best else 0.0
-        stay = 1.0 - float(self.satisfaction(np.array([other]))[0])
+        limit = self.max_gain(judged) if best else 0.0
+        stay = 1.0 - float(self.satisfaction(np.array([limit]))[0])
         patience = np.asarray(self.patience(rank_range(end)))
         # Expected number of ranks read after each rank, from rank 1 to one behind the last, if all
         # later ranks have the same gain, times the probability of reaching it.
@@ -297,7 +297,7 @@ class SatisfiedModel(UserModel):
         first = rows.firsts(rows.rank, end + 1)
         stretches += ahead[0] - powers[first - 1] * ahead[first - 1]
         depth = stretches + rows.total(views)
-        return Expected(other * stretches + rows.total(rows.gains * views), depth, depth)
+        return Expected(limit * stretches + rows.total(rows.gains * views), depth, depth)
 
 
 class _AtCutoff(

@@ -179,26 +179,26 @@ def _compare(
     """
     systems, rankings = [], []
     for k, (_, _, lower) in enumerate(scoring.kinds):
-        full, scores = full_scores[k], scores_without[:, k]
-        own = scores[team_pools.team_of, np.arange(full.size)]
-        rank = ranks(full, full, lower)
+        scores_with_all, scores = full_scores[k], scores_without[:, k]
+        scores_without_team = scores[team_pools.team_of, np.arange(scores_with_all.size)]
+        rank = ranks(scores_with_all, scores_with_all, lower)
         system_columns = (
             team_pools.by_system()
             .drop("judged depth")
             .with_columns(
-                pl.Series("before", full),
-                pl.Series("after", own),
+                pl.Series("before", scores_with_all),
+                pl.Series("after", scores_without_team),
                 pl.Series("rank before", rank),
-                pl.Series("rank after", ranks(own, full, lower)),
+                pl.Series("rank after", ranks(scores_without_team, scores_with_all, lower)),
             )
         )
         systems.append(scoring.frame(k, system_columns))
-        drop = scores - full if lower else full - scores
+        drop = scores - scores_with_all if lower else scores_with_all - scores
         drops = [drop[j, team_pools.team_of == j] for j in range(len(team_pools.teams))]
         rank_changes = [np.abs(ranks(row, row, lower) - rank) for row in scores]
         ranking_columns = {
             "team": pl.Series(team_pools.teams, dtype=pl.String),
-            "tau": [agreement(full, row) for row in scores],
+            "tau": [agreement(scores_with_all, row) for row in scores],
             "largest rank change": [_reduce(np.max, changes) for changes in rank_changes],
             "mean drop": [_reduce(np.mean, values) for values in drops],
             "largest drop": [_reduce(np.max, values) for values in drops],

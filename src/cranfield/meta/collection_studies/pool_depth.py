@@ -208,7 +208,7 @@ def pool_depths(
         levels = tuple(sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools")))
         reach = judged_depths(runs)
         contributes = find_contributors(runs, contributors, reach, pool_depth or levels[-1])
-    full = runs.judged
+    full_pool = runs.judged
     masks = [pool_of(runs, contributes, depth) for depth in levels]
     masks.append(np.ones(runs.grade.size, dtype=bool))
     scores = np.array([overall(runs.blocks(mask), scoring) for mask in masks])
@@ -219,8 +219,8 @@ def pool_depths(
         full_ranks = ranks(before, before, lower)
         for depth, after in zip((*levels, None), scores[:, k], strict=True):
             rank = ranks(after, after, lower)
-            column = pl.Series([depth] * len(full.systems), dtype=pl.Int64)
-            columns = {"depth": column, "system": full.systems, "score": after, "rank": rank}
+            column = pl.Series([depth] * len(full_pool.systems), dtype=pl.Int64)
+            columns = {"depth": column, "system": full_pool.systems, "score": after, "rank": rank}
             systems.append(scoring.frame(k, columns))
             if depth is not None:
                 changes = (after - before)[is_scored]
@@ -249,7 +249,7 @@ def pool_depths(
         measures=tuple(scoring.names),
         lists=scoring.lists,
         depths=levels,
-        contributors=tuple(full.systems[s] for s in np.flatnonzero(contributes)),
+        contributors=tuple(full_pool.systems[s] for s in np.flatnonzero(contributes)),
         runs=runs,
         pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
         rankings=pl.concat(rankings).fill_nan(None).with_columns(rank_columns),

@@ -231,8 +231,8 @@ def _rank_systems(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
     names = pl.Series(inputs.team_pools.runs.judged.systems, dtype=pl.String)
     tables = []
     for (measure, kind, lower), scores in zip(inputs.scoring.kinds, inputs.full, strict=True):
-        full = scores.overall()
-        full_ranks = ranks(full, full, lower)
+        overall = scores.overall()
+        full_ranks = ranks(overall, overall, lower)
         kind_rows = rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for row in kind_rows.iter_slices(1):
             score, score_without = (row[name].to_numpy()[0] for name in ("score", "without"))
@@ -240,7 +240,7 @@ def _rank_systems(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
                 "system": names,
                 "score": score,
                 "rank": ranks(score, score, lower),
-                "full score": full,
+                "full score": overall,
                 "full rank": full_ranks,
                 "score without": score_without,
                 "rank without": ranks(score_without, score, lower),
@@ -383,7 +383,7 @@ def pooling(
         largest = np.diff(document_pool.starts).max(initial=0)
         parsed_budgets = [budget for budget in BUDGETS if budget < largest] or [1]
     mask = team_pools.judgments(others)
-    full = by_topic(team_pools.runs.blocks(mask), scoring)
+    full_scores = by_topic(team_pools.runs.blocks(mask), scoring)
     inputs = PoolingInputs(
         team_pools=team_pools,
         scoring=scoring,
@@ -396,8 +396,8 @@ def pooling(
         others=others,
         choice=choice,
         seed=int(seed),
-        full=full,
-        signs=[signs_of(choice, scores, int(seed)) for scores in full],
+        full=full_scores,
+        signs=[signs_of(choice, scores, int(seed)) for scores in full_scores],
     )
     # Files are named by method, so that methods can be added later.
     tasks: dict[str, Task] = {

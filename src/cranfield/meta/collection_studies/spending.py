@@ -187,9 +187,11 @@ def _without_own(inputs: PoolingInputs, mask: Bools, scores: Floats) -> Floats:
     loo_scores = scores.copy()
     for team in np.unique(team_pools.owner[mask]).tolist():
         if team >= 0:
-            own = np.flatnonzero(team_pools.team_of == team)
-            parts = team_pools.runs.of_systems(mask & (team_pools.owner != team), own)
-            loo_scores[:, own] = [table.overall() for table in by_topic(parts, inputs.scoring)]
+            team_runs = np.flatnonzero(team_pools.team_of == team)
+            parts = team_pools.runs.of_systems(mask & (team_pools.owner != team), team_runs)
+            loo_scores[:, team_runs] = [
+                table.overall() for table in by_topic(parts, inputs.scoring)
+            ]
     return loo_scores
 
 

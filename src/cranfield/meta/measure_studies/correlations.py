@@ -221,8 +221,8 @@ class Correlations(Study):
 
         def pairs(extreme: float) -> str:
             """Name the pairs of measures whose coefficient is the same to the printed digits."""
-            same = rows.filter(pl.col("overall").round(2) == round(extreme, 2))
-            pair_names = same.select(pl.format("{}/{}", "first", "second"))
+            equal_rows = rows.filter(pl.col("overall").round(2) == round(extreme, 2))
+            pair_names = equal_rows.select(pl.format("{}/{}", "first", "second"))
             return names_or_count(pair_names.to_series().to_list(), "pair")
 
         lead = f"{pairs(high)}: {self.method} {high:.2f}."

@@ -82,7 +82,7 @@ class InnateOrders(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        total, (ordered, same, open_) = self._proportions()
+        total, (ordered, tied, open_) = self._proportions()
         if not total:
             return ()
         measures = ""
@@ -100,17 +100,17 @@ class InnateOrders(Study):
             )
         return (
             f"In {percent(ordered)} of the pairs of rankings one is better whatever the measure; in"
-            f" {percent(open_)} measures may disagree, and in {percent(same)} the rankings"
+            f" {percent(open_)} measures may disagree, and in {percent(tied)} the rankings"
             f" are the same.{measures}",
             f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
             f" relevant.",
         )
 
     def heading(self) -> list[str]:
-        total, (ordered, same, open_) = self._proportions()
+        total, (ordered, tied, open_) = self._proportions()
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {total:,} pairs"
-            f" of rankings {percent(ordered)} are ordered innately, {percent(same)} the same,"
+            f" of rankings {percent(ordered)} are ordered innately, {percent(tied)} the same,"
             f" {percent(open_)} open"
         ]
 

@@ -112,10 +112,10 @@ def expected_tau(
     split-half  0.9465  0.8820
     """
     call = check_arguments(expected_tau, locals())
-    ready = topic_scores(scores, missing)
-    order = best_first(ready.flat.mean(axis=0), ready.scores.lower_is_better)
-    values = ready.flat[:, order]
-    if ready.scores.lower_is_better:
+    complete_scores = topic_scores(scores, missing)
+    order = best_first(complete_scores.flat.mean(axis=0), complete_scores.scores.lower_is_better)
+    values = complete_scores.flat[:, order]
+    if complete_scores.scores.lower_is_better:
         values = -values
     pairs = all_pairs(values)
     n, m = values.shape
@@ -127,12 +127,12 @@ def expected_tau(
     tau_ap = {name: 1 - 2 * float((weight * p).sum()) / (m - 1) for name, p in p_reversed.items()}
     return ExpectedTau(
         call,
-        measure=ready.scores.measure,
+        measure=complete_scores.scores.measure,
         systems=m,
         topics=n,
         tau=tau | {"split-half": halves[0]},
         tau_ap=tau_ap | {"split-half": halves[1]},
-        notes=ready.notes,
+        notes=complete_scores.notes,
     )
 
 

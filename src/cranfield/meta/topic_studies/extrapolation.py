@@ -151,11 +151,11 @@ def generalizability(
     TopicsFor(target=0.95, topics=11, low=7, high=17)
     """
     call = check_arguments(generalizability, locals())
-    ready = topic_scores(scores, missing)
-    table, _ = two_way(ready.flat)
+    complete_scores = topic_scores(scores, missing)
+    table, _ = two_way(complete_scores.flat)
     sources = [table.sources.index(name) for name in ("System", "Topic", "Error")]
     squares, df = table.ms[sources], table.df[sources]
-    topics, systems = ready.flat.shape
+    topics, systems = complete_scores.flat.shape
     error = squares[2]
     estimates = np.array([(squares[0] - error) / topics, (squares[1] - error) / systems, error])
     # Differences of mean squares by rounding are 0.
@@ -172,7 +172,7 @@ def generalizability(
         notes += ("systems do not vary: the coefficients are not defined",)
     return Generalizability(
         call,
-        measure=ready.scores.measure,
+        measure=complete_scores.scores.measure,
         systems=systems,
         topics=topics,
         components=pl.DataFrame(
@@ -185,7 +185,7 @@ def generalizability(
                 "estimate": estimates,
             }
         ),
-        notes=(*ready.notes, *notes),
+        notes=(*complete_scores.notes, *notes),
     )
 
 
@@ -365,8 +365,8 @@ def extrapolate(
             f" {', '.join(SCORE_FREE_CORRECTIONS)}"
         )
     Options(alpha=alpha)
-    ready = topic_scores(scores, missing)
-    study = generalizability(ready.scores, confidence=confidence)
+    complete_scores = topic_scores(scores, missing)
+    study = generalizability(complete_scores.scores, confidence=confidence)
     n, m = study.topics, study.systems
     parsed_sizes = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MOST_TOPICS))
     error = float(study.components["mean square"][2])
@@ -374,7 +374,7 @@ def extrapolate(
         raise CranfieldError(
             "the scores have no error variance: the result does not depend on the number of topics"
         )
-    means = ready.flat.mean(axis=0)
+    means = complete_scores.flat.mean(axis=0)
     shrunk = means.mean() + np.sqrt(study.relative().value) * (means - means.mean())
     # The ratio of variances behind a coefficient r of one topic is r / (1 - r).
     single = study.relative(1)
@@ -394,7 +394,7 @@ def extrapolate(
             )
     differences = np.abs(_pair_differences(means))
     threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
-    is_different = differences > ROUNDING * float(np.abs(ready.flat).max())
+    is_different = differences > ROUNDING * float(np.abs(complete_scores.flat).max())
     return Extrapolation(
         call,
         measure=study.measure,
@@ -405,7 +405,7 @@ def extrapolate(
         significant=int((is_different & (differences >= threshold)).sum()),
         curve=pl.DataFrame(rows),
         generalizability=study,
-        notes=(*ready.notes, *study.notes),
+        notes=(*complete_scores.notes, *study.notes),
     )
 
 

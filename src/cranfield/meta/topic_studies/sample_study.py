@@ -405,19 +405,19 @@ def stability(
     [0.58, 0.77]
     """
     call = check_arguments(stability, locals())
-    ready = topic_scores(scores, missing, test)
-    table = ready.scores
-    topics, systems = ready.flat.shape
+    complete_scores = topic_scores(scores, missing, test)
+    table = complete_scores.scores
+    topics, systems = complete_scores.flat.shape
     parsed_sizes = _parse_sizes(sizes, topics, replace)
     tops = [k for k in TOP if k < systems]
     if top is not None:
         tops = sorted(whole_numbers("top", top, systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
     verdict = choice(table, seed=seed)
-    means = ready.flat.mean(axis=0)
-    all_ranks = _rank_means(means[None], ready.flat, table.lower_is_better)[0]
+    means = complete_scores.flat.mean(axis=0)
+    all_ranks = _rank_means(means[None], complete_scores.flat, table.lower_is_better)[0]
     all_topics = AllTopics(
-        values=ready.flat,
+        values=complete_scores.flat,
         lower_is_better=table.lower_is_better,
         choice=choice,
         replace=bool(replace),
@@ -483,7 +483,7 @@ def stability(
         firsts=pl.concat(firsts),
         ranks=pl.DataFrame(rank_columns).sort("rank", maintain_order=True),
         samples=samples.with_columns(pl.col(*TAUS).fill_nan(None)),
-        notes=ready.notes,
+        notes=complete_scores.notes,
     )
 
 

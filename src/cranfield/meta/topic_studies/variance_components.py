@@ -209,15 +209,17 @@ class Generalizability(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        needed = self.topics_for(self.target)
-        if needed.topics is None:
+        n_topics = self.topics_for(self.target)
+        if n_topics.topics is None:
             return ()
-        low, high = ("?" if bound is None else f"{bound:,}" for bound in (needed.low, needed.high))
-        comparison = "enough" if needed.topics <= self.topics else "fewer"
+        low, high = (
+            "?" if bound is None else f"{bound:,}" for bound in (n_topics.low, n_topics.high)
+        )
+        comparison = "enough" if n_topics.topics <= self.topics else "fewer"
         return (
-            f"{prefix(self.measure)}{counted(needed.topics, 'topic')} ({self.confidence:g}"
+            f"{prefix(self.measure)}{counted(n_topics.topics, 'topic')} ({self.confidence:g}"
             f" confidence interval {low} to {high}) are needed for a generalizability of"
-            f" {needed.target:g}; there are {self.topics:,}, which are {comparison}.",
+            f" {n_topics.target:g}; there are {self.topics:,}, which are {comparison}.",
         )
 
     def heading(self) -> list[str]:
@@ -411,8 +413,8 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     shard_scores = as_scores(scores)
     if not shard_scores.shards:
         raise PolicyError("facets require scores by shard, or by query variation")
-    ready = prepare_scores(shard_scores, find_test("random-topics").info, missing)
-    values = ready.scores.values
+    complete_scores = prepare_scores(shard_scores, find_test("random-topics").info, missing)
+    values = complete_scores.scores.values
     table, model = random_topics(values)
     if not table.components:
         raise CranfieldError(
@@ -429,12 +431,12 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         raise CranfieldError("all scores are equal, so that there are no variance components")
     return Facets(
         {"missing": missing},
-        measure=ready.scores.measure,
+        measure=complete_scores.scores.measure,
         systems=values.shape[1],
         topics=int(n_topics),
         cells=int((~np.isnan(values)).any(axis=1).sum()),
         components=pl.DataFrame(
             {"source": SOURCES, "variance": variances, "proportion": variances / variances.sum()}
         ),
-        notes=ready.notes,
+        notes=complete_scores.notes,
     )

@@ -402,8 +402,8 @@ def perplexity_gains(
     """Compute the gains of models over the baseline among them, one row per model."""
     model_list = list(models)
     [reference] = [model for model in model_list if model.model == baseline]
-    others = [model for model in model_list if model is not reference]
-    return pl.concat(perplexity_gain(m, reference, log, **options).to_polars() for m in others)
+    compared = [model for model in model_list if model is not reference]
+    return pl.concat(perplexity_gain(m, reference, log, **options).to_polars() for m in compared)
 
 
 def predict_relevance(

@@ -386,8 +386,8 @@ class DynamicModel(EMModel, CascadeModel):
 
     def continuation(self, values: Values) -> Continuation:
         """Return the continuation probabilities."""
-        first, *others = values["continuation"].tolist()
-        return (first, others[0], others[1]) if self.cases else (first, first, 0.0)
+        first, *probabilities = values["continuation"].tolist()
+        return (first, probabilities[0], probabilities[1]) if self.cases else (first, first, 0.0)
 
     def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         t1, t2, t3 = self.continuation(values)

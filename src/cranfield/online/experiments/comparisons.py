@@ -257,11 +257,11 @@ def compare_variants(
     options: Options,
 ) -> tuple[list[Row], pl.DataFrame | None]:
     """Compare each variant with the control by the chosen tests; also return looks."""
-    others = range(1, len(units.variants))
-    pairs = [*product(arms, others)]
+    treatments = range(1, len(units.variants))
+    pairs = [*product(arms, treatments)]
     # The overall criterion is a family of its own in the correction.
     levels = {
-        name: _level(options, len(others) * (1 if name == OEC else len(arms) - (OEC in arms)))
+        name: _level(options, len(treatments) * (1 if name == OEC else len(arms) - (OEC in arms)))
         for name in arms
     }
     bootstrapped = _bootstrap(units, arms, levels, options) if options.errors == "bootstrap" else {}
@@ -269,21 +269,27 @@ def compare_variants(
     if options.sequential is not None:
         looks, last_pvalues = _compare_looks(units, arms, options, options.sequential)
     rows, sizes = [], [*units.counts.values()]
-    for name, other in pairs:
-        effect, level = Effects.of(arms[name], 0, other), levels[name]
-        is_compared = (units.arm == 0) | (units.arm == other)
-        columns, is_treated = units.columns[is_compared], units.arm[is_compared] == other
-        gradient = arms[name].gradient[[0, other]].mean(axis=0)
-        gamma = units.skewness(gradient, other)
-        distortion = Distortion.of(gamma, sizes[other], sizes[0])
+    for name, treatment in pairs:
+        effect, level = Effects.of(arms[name], 0, treatment), levels[name]
+        is_compared = (units.arm == 0) | (units.arm == treatment)
+        columns, is_treated = units.columns[is_compared], units.arm[is_compared] == treatment
+        gradient = arms[name].gradient[[0, treatment]].mean(axis=0)
+        gamma = units.skewness(gradient, treatment)
+        distortion = Distortion.of(gamma, sizes[treatment], sizes[0])
         test = _test_of(effect, distortion, options, is_metric=name in units.places)
         permutations: PermutationTest | None = None
-        values: Sequence[Any] = bootstrapped.get((name, other), ())
+        values: Sequence[Any] = bootstrapped.get((name, treatment), ())
         if test == "permutation":
             draws: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
             metric, theta = units.places[name], options.theta
             permutations = permutation_test(
-                columns, is_treated, metric, theta=theta, all_units=all_units, key=other, **draws
+                columns,
+                is_treated,
+                metric,
+                theta=theta,
+                all_units=all_units,
+                key=treatment,
+                **draws,
             )
             test = "exact permutation" if permutations.is_exact else test
             values = permutations.inference(effect, level)
@@ -292,13 +298,13 @@ def compare_variants(
             if options.sequential is not None:
                 critical = _sequential_critical(options.sequential, effect, options.alpha)
             *bounds, pvalue = effect.inference(critical, options.lift)
-            values = (*bounds, last_pvalues.get((name, other), pvalue))
+            values = (*bounds, last_pvalues.get((name, treatment), pvalue))
         # Neither method is valid for a few units.
         if effect.has_few_units and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5
         row: Row = {
             "metric": name,
-            "variant": units.variants[other],
+            "variant": units.variants[treatment],
             "control mean": float(effect.control),
             "mean": float(effect.other),
             "difference": float(effect.difference),
@@ -348,9 +354,9 @@ def _margin_pvalue(
     effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
 ) -> float:
     """Return the one-sided p-value that the loss is smaller than the margin."""
-    good = metric.good or "up"
-    shifted = effect.with_margin(metric.margin or 0.0, good)
-    side = "greater" if good == "up" else "less"
+    direction = metric.good or "up"
+    shifted = effect.with_margin(metric.margin or 0.0, direction)
+    side = "greater" if direction == "up" else "less"
     if permutations is not None:
         return permutations.tail(float(shifted.statistic), side)
     if options.sequential is None:
@@ -358,7 +364,7 @@ def _margin_pvalue(
     look = (shifted.difference[None], shifted.error[None], effect.count)
     pvalue = always_valid(*look, options.sequential, alpha=options.alpha)[2]
     # The p-value is two-sided, so it is valid for the side of the difference.
-    return float(pvalue[0]) if (shifted.difference > 0) == (good == "up") else 1.0
+    return float(pvalue[0]) if (shifted.difference > 0) == (direction == "up") else 1.0
 
 
 def _compare_looks(
@@ -375,15 +381,15 @@ def _compare_looks(
         # An overall criterion is standardised by all units, so it has the last look only.
         is_overall = name not in units.places
         means = arm if is_overall else arm_means(cumulative, units.places[name], options.theta)
-        for other in range(1, variants):
-            effects = Effects.of(means, 0, other)
+        for variant in range(1, variants):
+            effects = Effects.of(means, 0, variant)
             difference, error = np.atleast_1d(effects.difference, effects.error)
             total = np.atleast_1d(effects.count)
             low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)
-            keys = {"metric": name, "variant": units.variants[other]}
+            keys = {"metric": name, "variant": units.variants[variant]}
             sizes = {"units": looks[-1:] if is_overall else looks, "difference": difference}
             frames.append(pl.DataFrame({**keys, **sizes, "low": low, "high": high, "p": p}))
-            last_pvalues[name, other] = float(p[-1])
+            last_pvalues[name, variant] = float(p[-1])
     return pl.concat(frames), last_pvalues
 
 

@@ -314,9 +314,14 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
         for name, (counts, proportions) in {"uniform": uniform, "weights": weights}.items():
             statistic, pvalue = map(float, chi_square(counts, proportions / proportions.sum()))
             rows.append((f"{experiment.name}: {name}", statistic, proportions.size - 1, pvalue))
-    for (first, arms), (second, others) in combinations(zip(experiments, assigned, strict=True), 2):
+    for (first, arms), (second, other_arms) in combinations(
+        zip(experiments, assigned, strict=True), 2
+    ):
         table = np.array(
-            [[((arms == a) & (others == b)).sum() for b in second.variants] for a in first.variants]
+            [
+                [((arms == a) & (other_arms == b)).sum() for b in second.variants]
+                for a in first.variants
+            ]
         )
         df = (len(first.variants) - 1) * (len(second.variants) - 1)
         statistic = pvalue = np.nan

@@ -231,9 +231,11 @@ def check_rows(
         _check_labels(columns, places[variant], metric_places)
 
 
-def _check_clusters(columns: Columns, used: set[int], variant: int, *, by_user: bool) -> None:
+def _check_clusters(
+    columns: Columns, used_columns: set[int], variant: int, *, by_user: bool
+) -> None:
     """Refuse columns whose values are each in one variant only; only warn if rows are users."""
-    for k in sorted({*range(len(columns.names))} - used):
+    for k in sorted({*range(len(columns.names))} - used_columns):
         n_values = _in_one_variant(columns, k, variant)
         if n_values and not by_user:
             raise _cluster_error(columns, k, len(columns.cells(k)), n_values)

@@ -134,10 +134,11 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
         notes.append(f"{counted(n_without, 'page')} without teams excluded")
     if "method" in log.pages.columns:
         method = log.pages["method"].drop_nulls()
-        others = method.filter(~method.str.starts_with("TeamDraft")).unique().sort()
-        if len(others):
+        other_methods = method.filter(~method.str.starts_with("TeamDraft")).unique().sort()
+        if len(other_methods):
             notes.append(
-                f"clicks are credited by team, but pages were interleaved by {', '.join(others)};"
+                "clicks are credited by team, but pages were interleaved by"
+                f" {', '.join(other_methods)};"
                 " that method requires the interleaved lists or runs"
             )
     return LogCredits(names, values, pages, tuple(notes))

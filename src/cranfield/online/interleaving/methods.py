@@ -381,22 +381,22 @@ class PairwisePreference(InterleavingMethod):
         credits = np.zeros((len(rankings.rankers), len(lists)))
         n_pairs = np.zeros(len(lists))
         for position in range(length):
-            for other in range(length):
-                prefers = clicks[:, position] & ~clicks[:, other] & (lists[:, other] >= 0)
+            for lower in range(length):
+                prefers = clicks[:, position] & ~clicks[:, lower] & (lists[:, lower] >= 0)
                 if self.pairs == "all":
-                    prefers &= other <= last
-                elif other > position + 1:
+                    prefers &= lower <= last
+                elif lower > position + 1:
                     continue
-                first_ranks = np.maximum(best[:, position], best[:, other])
-                is_counted = prefers & (min(position, other) + 1 >= first_ranks)
+                first_ranks = np.maximum(best[:, position], best[:, lower])
+                is_counted = prefers & (min(position, lower) + 1 >= first_ranks)
                 if not is_counted.any():
                     continue
                 rows = np.flatnonzero(is_counted)
-                better_ranks = np.minimum(best[rows, position], best[rows, other])
+                better_ranks = np.minimum(best[rows, position], best[rows, lower])
                 weights = weight[better_ranks, first_ranks[rows]]
                 if np.isinf(weights).any():
                     raise PolicyError(f"a list cannot have been drawn by {self}")
-                order = np.sign(ranks[:, rows, other] - ranks[:, rows, position])
+                order = np.sign(ranks[:, rows, lower] - ranks[:, rows, position])
                 credits[:, rows] += weights * order
                 n_pairs[rows] += 1
         if self.mean:

@@ -238,12 +238,14 @@ def matrix_from(
             f"names must be {credits.shape[1]} different rankers, got {quoted(rankers)}"
         )
     pairs = []
-    for (first, credit), (second, other) in combinations(zip(names, credits.T, strict=True), 2):
-        if np.isnan(credit - other).all():
+    for (first, credit), (second, other_credit) in combinations(
+        zip(names, credits.T, strict=True), 2
+    ):
+        if np.isnan(credit - other_credit).all():
             raise PolicyError(
                 f"no impression has credits of both {quoted(first)} and {quoted(second)}"
             )
         pair = first, second
-        pairs.append(preference_between(credit, other, code, pair, unit, (), options))
+        pairs.append(preference_between(credit, other_credit, code, pair, unit, (), options))
     pvalues = adjust_pvalues(np.array([pair.pvalue for pair in pairs]), correction)
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))

@@ -143,10 +143,12 @@ def read_files(
         )
     if [*paths, *named.values()].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    other = paths.pop() if len(paths) == 2 else None
+    second_file = paths.pop() if len(paths) == 2 else None
     tables: dict[str, Any] = dict(zip(("source", "results", "clicks"), paths, strict=False)) | named
     pages, results, clicks = (tables.get(name) for name in ("source", "results", "clicks"))
-    log_tables = _read_tables(pages, results, clicks, other, format, on_anomaly, click_actions)
+    log_tables = _read_tables(
+        pages, results, clicks, second_file, format, on_anomaly, click_actions
+    )
     return link_tables(log_tables, on_anomaly, max_queries)
 
 

@@ -263,8 +263,8 @@ def _satisfied(seconds: float, unknown: str) -> pl.Expr:
 
 def _dissatisfied(seconds: float, unknown: str) -> pl.Expr:
     # Clicks of a sufficient or unknown dwell are not dissatisfied.
-    short = CLICKS - _sat(seconds) - _unsure(seconds)
-    return short + _unsure(seconds) if unknown == "not" else short
+    short_clicks = CLICKS - _sat(seconds) - _unsure(seconds)
+    return short_clicks + _unsure(seconds) if unknown == "not" else short_clicks
 
 
 def _per_page(hits: pl.Expr, seconds: float, unknown: str) -> Sums:

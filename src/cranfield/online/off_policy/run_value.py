@@ -67,15 +67,15 @@ def harvest(results: pl.DataFrame) -> Harvest:
     cells = results.group_by("query", "doc", "rank", maintain_order=True).agg(
         pl.col("clicked").mean()
     )
-    others = cells.select("query", "doc", other="rank")
-    pairs = cells.join(others, on=["query", "doc"], maintain_order="left_right")
+    other_cells = cells.select("query", "doc", other="rank")
+    pairs = cells.join(other_cells, on=["query", "doc"], maintain_order="left_right")
     pairs = pairs.filter(pl.col("rank") != pl.col("other"))
     sums = pairs.group_by("query", "rank", "other").agg(pl.col("clicked").sum(), number=pl.len())
     sums = sums.sort("query", "rank", "other").with_columns(pl.col("query").rank("dense") - 1)
     clicked = sums["clicked"].to_numpy()
-    query, rank, other = sums.select("query", "rank", "other").to_numpy().T.astype(np.intp)
+    query, rank, other_rank = sums.select("query", "rank", "other").to_numpy().T.astype(np.intp)
     not_clicked = sums["number"].to_numpy() - clicked
-    return Harvest(query, rank, other, clicked, not_clicked, pairs.height // 2)
+    return Harvest(query, rank, other_rank, clicked, not_clicked, pairs.height // 2)
 
 
 def all_pairs(harvested: Harvest, depth: int) -> tuple[Floats, Floats]:

@@ -90,8 +90,8 @@ def _count_crossings(layers: Sequence[Ints], links: Ints, place: Floats) -> int:
     """Count pairs of links between the same two layers whose ends are in opposite order."""
     count = 0
     for layer in layers:
-        own = links[np.isin(links[:, 0], layer)]
-        low, high = place[own[:, 0]], place[own[:, 1]]
+        layer_links = links[np.isin(links[:, 0], layer)]
+        low, high = place[layer_links[:, 0]], place[layer_links[:, 1]]
         opposite = np.sign(low[:, None] - low) * np.sign(high[:, None] - high) < 0
         count += int(opposite.sum()) // 2
     return count

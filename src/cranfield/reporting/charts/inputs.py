@@ -23,15 +23,15 @@ Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
 
 def labels(names: Sequence[str]) -> list[str]:
     r"""Make names printable, not empty, and unique."""
-    used = {name for name in names if name == _printable(name)}
+    used_labels = {name for name in names if name == _printable(name)}
     out = []
     for name in names:
         unique = printable = _printable(name)
         number = 2
-        while name != printable and unique in used:
+        while name != printable and unique in used_labels:
             unique = f"{printable} ({number})"
             number += 1
-        used.add(unique)
+        used_labels.add(unique)
         out.append(unique)
     return out
 

@@ -152,8 +152,8 @@ def confusion_chart(
     proportions = comparison.calibration()
     panels = []
     for k in selection:
-        own = proportions.filter(pl.col("judge") == comparison.judges[k])
-        panels.append(_panel(own, comparison.scale, names[k]))
+        judge_proportions = proportions.filter(pl.col("judge") == comparison.judges[k])
+        panels.append(_panel(judge_proportions, comparison.scale, names[k]))
     title = "How people graded what a judge gave each grade"
     chart = alt.concat(
         *panels,
@@ -166,10 +166,10 @@ def confusion_chart(
     return apply_theme(chart)
 
 
-def _panel(own: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
-    pairs = own.group_by("label", maintain_order=True).agg(pl.col("pairs").sum())
+def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
+    pairs = proportions.group_by("label", maintain_order=True).agg(pl.col("pairs").sum())
     columns = [f"{label} ({number:,})" for label, number in pairs.iter_rows()]
-    frame = own.with_columns(
+    frame = proportions.with_columns(
         column=pl.col("label").replace_strict(dict(zip(scale, columns, strict=True))),
         dark=pl.col("share") > DARK,
     ).drop_nulls("share")

@@ -91,8 +91,8 @@ def _shares_of_runs(image_of_runs: Image, rows: Ints, share: Floats) -> tuple[Fl
         below = share * ((image_of_runs.size - 1) / image_of_runs.size)
         return below, below + 1 / image_of_runs.size
     if not _is_countable(image_of_runs, len(rows), "min"):
-        unknown = np.full(len(rows), np.nan)
-        return unknown, unknown
+        unknown_values = np.full(len(rows), np.nan)
+        return unknown_values, unknown_values
     low, high = (image_of_runs.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
     return (low - 1) / image_of_runs.runs, high / image_of_runs.runs
 
@@ -352,8 +352,10 @@ def _spacing_panel(image_of_runs: Image, title: str) -> alt.LayerChart:
     top = max(top if np.isfinite(top) else last, low + 1e-9)
     scale = alt.Scale(domain=[low, top], nice=False, zero=False)
 
-    def across(at: int) -> alt.XDatum:
-        return alt.XDatum(at, scale=alt.Scale(domain=[0, SPACING_WIDTH], nice=False), axis=None)
+    def across(position: int) -> alt.XDatum:
+        return alt.XDatum(
+            position, scale=alt.Scale(domain=[0, SPACING_WIDTH], nice=False), axis=None
+        )
 
     def up(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=scale)
@@ -430,10 +432,10 @@ def _label(runs: Sequence[str], lines: int) -> str:
     return "\n".join(" ".join(words[k : k + step]) for k in range(0, len(words), step))
 
 
-def _select_labels(at: Floats, size: Floats) -> NDArray[np.intp]:
+def _select_labels(positions: Floats, size: Floats) -> NDArray[np.intp]:
     """Select labels from below that do not overlap the previous one."""
     places: list[int] = []
-    for k in range(len(at)):
-        if not places or at[k] - at[places[-1]] >= (size[k] + size[places[-1]]) / 2:
+    for k in range(len(positions)):
+        if not places or positions[k] - positions[places[-1]] >= (size[k] + size[places[-1]]) / 2:
             places.append(k)
     return np.array(places)

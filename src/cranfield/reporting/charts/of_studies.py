@@ -70,7 +70,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     """
     group = first_or("group", group, study.groups)
     is_same_test = pl.col("first") == pl.col("second")
-    own = study.summary().filter(is_same_test, group=group, sets="1-2")
+    summary = study.summary().filter(is_same_test, group=group, sets="1-2")
     systems = study.groups[group]
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
@@ -79,7 +79,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     panels = []
     for name, title in PANELS.items():
         ends = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
-        frame = own.select("size", test="first", **ends)
+        frame = summary.select("size", test="first", **ends)
         look: dict[str, Any] = {"width": 260, "height": 200, "title": f"{name}: {title}"}
         panels.append(draw_bands(frame, size, pairs, marks, tip, **look))
     return apply_theme(alt.concat(*panels, columns=2))
@@ -305,21 +305,21 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
 
 
 def _pooling_panel(
-    rows: pl.DataFrame, what: str, title: str, marks: dict[str, Any]
+    rows: pl.DataFrame, quantity: str, title: str, marks: dict[str, Any]
 ) -> alt.LayerChart:
-    sd = "relevant sd" if what == "of pool" else f"{what} sd"
+    sd = "relevant sd" if quantity == "of pool" else f"{quantity} sd"
     spread = pl.col(sd).fill_null(0.0) if sd in rows.columns else pl.lit(0.0)
-    if what == "of pool":
+    if quantity == "of pool":
         spread = spread / pl.col("relevant").last()
-    value = pl.col(what)
+    value = pl.col(quantity)
     ends = {"value": value, "low": value - spread, "high": value + spread}
     frame = rows.select("method", "budget", "judged", **ends)
-    whole, budgets = frame.tail(1), frame.head(-1)
+    full_budget, budgets = frame.tail(1), frame.head(-1)
     judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
     judged = judged.axis(format="~s", tickCount=5)
-    y = alt.Y("value:Q").title(title).scale(zero=what == "of pool")
+    y = alt.Y("value:Q").title(title).scale(zero=quantity == "of pool")
     tip = tips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
-    end = chart_of(whole).mark_rule(color=GREY, strokeDash=[2, 2])
+    end = chart_of(full_budget).mark_rule(color=GREY, strokeDash=[2, 2])
     end = end.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="whole pool"))
     panel: alt.LayerChart = draw_bands(budgets, judged, y, marks, tip) + end
     return panel.properties(width=300, height=240)

@@ -229,11 +229,15 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
 def _shorten(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
     """Cut two names in the middle to fit into a line, and keep them distinct."""
     head = limit * 2 // 3
-    cut = [
+    shortened = [
         name if len(name) <= limit else f"{name[:head]}…{name[head + 1 - limit :]}"
         for name in names
     ]
-    return (cut[0], cut[1]) if cut[0] != cut[1] else (f"{cut[0]} (first)", f"{cut[1]} (second)")
+    return (
+        (shortened[0], shortened[1])
+        if shortened[0] != shortened[1]
+        else (f"{shortened[0]} (first)", f"{shortened[1]} (second)")
+    )
 
 
 @draws("difficulty", "Scores")
@@ -282,7 +286,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     )
     cells = chart_of(cells_of(table, ~np.isnan(table.values), names, topics)).mark_rect(aria=False)
     missing = int(np.isnan(table.values).sum())
-    of = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
+    counts = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
         x=columns_of(
             "topic", easiest_first, "topic, easiest first", topic_size, domain=False, **top
@@ -294,10 +298,10 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         width=alt.Step(width) if fits else MAX_WIDTH,
         height=alt.Step(height),
         title=headline(
-            f"{make_title(table.measure)} by system and topic: {of}",
+            f"{make_title(table.measure)} by system and topic: {counts}",
             f"White: {missing:,} cells without a score." if missing else "",
         ),
-        description=f"Heat map of {title}: {of}. The best system on average is {names[0]}; the"
+        description=f"Heat map of {title}: {counts}. The best system on average is {names[0]}; the"
         f" easiest topic is {easiest_first[0]} with a mean of {by_topic[order[0]]:.4g}, the hardest"
         f" is {easiest_first[-1]}.",
     )

@@ -325,7 +325,7 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
             "no pair of systems becomes significantly different with any number of impressions"
         )
     colour = by_colour("method", study.methods)["color"].legend(title="method")
-    needed = alt.Y("needed:Q").title("impressions needed").scale(type="log")
+    impressions = alt.Y("needed:Q").title("impressions needed").scale(type="log")
     panels = []
     for user, title in zip(study.users, labels(study.users), strict=True):
         frame = rows.filter(user=user).select(
@@ -334,7 +334,7 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
         points = chart_of(frame).mark_point(filled=True, size=45, opacity=0.7)
         points = points.encode(
             x=alt.X("difference:Q", title=f"difference of {study.measure}"),
-            y=needed.axis(format="~s", tickCount=5),
+            y=impressions.axis(format="~s", tickCount=5),
             color=colour,
             tooltip=["method:N", "first:N", "second:N", "difference:Q", "needed:Q"],
         )

@@ -102,8 +102,8 @@ def precision_recall(
     )
     layers = []
     if len(bright) < len(order):
-        others = _rows(curves, levels, order[len(bright) :], names)
-        grey = chart_of(others).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
+        other_rows = _rows(curves, levels, order[len(bright) :], names)
+        grey = chart_of(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
         layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
         path, hits = _stepwise_curves(runs, row, bright, rel, names)
@@ -197,16 +197,16 @@ def _stepwise_curves(
         ranks = hits.rank[hits.cell == k * len(runs.topics) + row]
         counts = np.arange(1, ranks.size + 1)
         ends = np.append(ranks[1:] - 1, max(int(runs.retrieved[row, k]), ranks.max(initial=0)))
-        at = np.stack([ranks, ends[: ranks.size]], axis=1).ravel()
+        corners = np.stack([ranks, ends[: ranks.size]], axis=1).ravel()
         n_relevant = np.repeat(counts, 2)
         if ranks.size == 0 or ranks[0] > 1:
             # Precision and recall are zero before the first relevant document.
-            at, n_relevant = np.append(1, at), np.append(0, n_relevant)
+            corners, n_relevant = np.append(1, corners), np.append(0, n_relevant)
         system = pl.lit(names[k]).alias("system")
         line = {
-            "step": np.arange(at.size),
+            "step": np.arange(corners.size),
             "recall": n_relevant / base,
-            "precision": n_relevant / at,
+            "precision": n_relevant / corners,
         }
         dots = {"rank": ranks, "recall": counts / base, "precision": counts / ranks}
         path.append(pl.DataFrame(line).select(system, pl.all()))

@@ -143,8 +143,8 @@ def drawing(result: Any, name: str) -> Callable[..., Any]:
         return draw(select(result, **selection), *arguments, **options)
 
     parameters = list(inspect.signature(draw).parameters.values())[1:]
-    more = [inspect.signature(select).parameters[k].replace(kind=_KEYWORD) for k in own]
-    wrapper.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
+    keywords = [inspect.signature(select).parameters[k].replace(kind=_KEYWORD) for k in own]
+    wrapper.__signature__ = inspect.Signature([*parameters, *keywords])  # type: ignore[attr-defined]
     return wrapper
 
 
@@ -170,5 +170,5 @@ def draw_study(request: str, studies: Sequence[Result]) -> None:
     """Draw a chart of the first study of its class, or of all if the chart takes several."""
     name, path = chart_to_draw(request, [type(study) for study in studies])
     chart = CHARTS[name]
-    own = [study for study in studies if type(study).__name__ == chart.of]
-    save(chart.draw(own if chart.of == "Stability" else own[0]), path)
+    matching = [study for study in studies if type(study).__name__ == chart.of]
+    save(chart.draw(matching if chart.of == "Stability" else matching[0]), path)

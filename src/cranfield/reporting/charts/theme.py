@@ -69,7 +69,7 @@ class Rows(alt.InlineData):
         return self
 
 
-def draws(name: str, of: str) -> Callable[[Function], Function]:
+def draws(name: str, result_class: str) -> Callable[[Function], Function]:
     """Declare the name of a chart and the class of its subject, which the registry reads."""
     return lambda function: function
 
@@ -231,18 +231,20 @@ def named_axis(title: str | None, size: int, **more: Any) -> alt.Axis:
     return alt.Axis(title=title, labelFontSize=size, **(options | more))
 
 
-def columns_of(field: str, names: Sequence[str], axis: str, size: int, **more: Any) -> alt.X:
+def columns_of(field: str, names: Sequence[str], axis: str, size: int, **options: Any) -> alt.X:
     """Return the channel with a column for each name, in this order."""
-    upright = named_axis(axis, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **more)
+    upright = named_axis(axis, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **options)
     return alt.X(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=upright)
 
 
-def rows_of(field: str, names: Sequence[str], title: str = "", size: int = 0, **more: Any) -> alt.Y:
+def rows_of(
+    field: str, names: Sequence[str], title: str = "", size: int = 0, **options: Any
+) -> alt.Y:
     """Return the channel with a row for each name, in this order."""
     # The title is above the names.
     above = {"titleAngle": 0, "titleAlign": "right", "titleBaseline": "bottom"}
     place = {"titleX": -8, "titleY": -6, "domain": False}
-    axis = named_axis(title or field, size or row_size(len(names))[1], **above, **place, **more)
+    axis = named_axis(title or field, size or row_size(len(names))[1], **above, **place, **options)
     # The domain sets the order; sorting by a list would become a chain of comparisons.
     return alt.Y(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=axis)
 

@@ -91,10 +91,10 @@ def scaling_of(
         by_user = comparison.scores.scale_source == "user"
         declared = f"{comparison.measure_scale}{', by the user' if by_user else ''}"
     if measure is None:
-        unknown = "scale unknown: not a measure of cranfield"
-        return Scaling(declared, "", unknown, None, None, unknown)
+        unknown_scale = "scale unknown: not a measure of cranfield"
+        return Scaling(declared, "", unknown_scale, None, None, unknown_scale)
     highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
-    computed, why = _computed_scale(measure, highest)
+    computed, reason = _computed_scale(measure, highest)
     scaled: Scaled | str = "not requested"
     if is_scaled:
         scaled = _compare_scaled(measure, comparison, evaluation, options)
@@ -102,8 +102,8 @@ def scaling_of(
         declared = str(measure.scale if evaluation is None else measure.scale_with(highest))
     by_topic = differs_by_topic(measure)
     if isinstance(scaled, str):
-        return Scaling(declared, computed, why, by_topic, None, scaled)
-    return Scaling(declared, computed, why, by_topic, scaled, "")
+        return Scaling(declared, computed, reason, by_topic, None, scaled)
+    return Scaling(declared, computed, reason, by_topic, scaled, "")
 
 
 def _computed_scale(measure: Measure, grades: int) -> tuple[str, str]:
@@ -112,12 +112,12 @@ def _computed_scale(measure: Measure, grades: int) -> tuple[str, str]:
     if measure.cutoff is None:
         return "", "it has no cutoff, so that its values depend on the length of runs"
     try:
-        own = scale_of(measure, grades=grades).own
+        scale = scale_of(measure, grades=grades).own
     except CranfieldError as error:
         return "", str(error).removeprefix(f"{measure} ")
-    if own.witness is None:
-        return own.word, own.reason
-    return own.word, str(own.witness) + (f" ({own.reason})" if own.reason else "")
+    if scale.witness is None:
+        return scale.word, scale.reason
+    return scale.word, str(scale.witness) + (f" ({scale.reason})" if scale.reason else "")
 
 
 def _compare_scaled(
@@ -329,13 +329,13 @@ def _part(
 
 def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
     """Return the statistic of each system, also over shards."""
-    own = scores.grand_mean() if scores.shards else scores.overall()
+    means = scores.grand_mean() if scores.shards else scores.overall()
     if comparison is None or comparison.mean_of not in LINEAR:
-        return own
+        return means
     # Another statistic may be requested, and a model may adjust means for missing topics; otherwise
     # they differ by rounding only.
-    is_close = np.allclose(own, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
-    return own if is_close else comparison.means
+    is_close = np.allclose(means, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
+    return means if is_close else comparison.means
 
 
 def _compare_item(

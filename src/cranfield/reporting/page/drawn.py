@@ -133,8 +133,8 @@ def _bars(
         place = axis(*ends, bottom, top)
         texts = [word(tick_label(v), left - 7, float(place(v)) + 4, "end") for v in marks]
         for k in range(0, len(names), int(np.ceil(13 / pitch))):
-            at = left + pitch * (k + 0.5) + 4
-            texts.append(word(names[k], at, bottom + 8, "end", upright=True))
+            baseline = left + pitch * (k + 0.5) + 4
+            texts.append(word(names[k], baseline, bottom + 8, "end", upright=True))
     else:
         width, pitch, left, top = 350.0, 15.0, room, 24.0
         bottom = top + pitch * len(names)
@@ -145,8 +145,12 @@ def _bars(
     zero = float(place(0.0))
     along, across = "Vh" if upright else "Hv"
 
-    def line(at: float) -> str:
-        return f"M{left:g} {at:.1f}H{width:g}" if upright else f"M{at:.1f} {top:g}V{bottom:g}"
+    def line(baseline: float) -> str:
+        return (
+            f"M{left:g} {baseline:.1f}H{width:g}"
+            if upright
+            else f"M{baseline:.1f} {top:g}V{bottom:g}"
+        )
 
     bars = []
     for k, tip in enumerate(place(values).tolist()):

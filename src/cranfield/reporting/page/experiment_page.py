@@ -102,8 +102,8 @@ def _answer(report: ExperimentReport, j: int) -> str:
     undecided = listing(metrics.get("undecided", []), None)
     if not parts:
         return f"No significant difference between {name} and {control} by {undecided}."
-    others = f"; no significant difference by {undecided}" if undecided else ""
-    return f"{name} is {' and '.join(parts)} than {control}{others}."
+    remark = f"; no significant difference by {undecided}" if undecided else ""
+    return f"{name} is {' and '.join(parts)} than {control}{remark}."
 
 
 def _ratio(report: ExperimentReport) -> Table:

@@ -122,7 +122,7 @@ def two_systems_figure(contents: Contents) -> Html:
     title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"
     charts = [rows] if has_one_axis else list(rows.iter_slices(1))
     drawings, notes = zip(
-        *(_draw_rows(chart, title, zero=True, whole=True) for chart in charts), strict=True
+        *(_draw_rows(chart, title, zero=True, is_whole=True) for chart in charts), strict=True
     )
     levels = ", ".join(sorted({*map(_level, comparisons)}))
     note = f"Lines: {levels} confidence intervals. Blue: significantly different."
@@ -185,18 +185,18 @@ def _draw_rows(
     *,
     band: tuple[float, float] | None = None,
     zero: bool = False,
-    whole: bool = False,
+    is_whole: bool = False,
     noun: str = "system",
     unit: str = "",
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on values beyond the axis and missing intervals.
 
     `look` is the class of a row: rows of `top` have the colour of the best. Infinite bounds extend
-    to the end of the axis, which contains the first row and, if `whole`, all finite bounds. `band`
-    is shaded over all rows. `noun` names a row in the note, and `unit` is that of the axis.
+    to the end of the axis, which contains the first row and, if `is_whole`, all finite bounds.
+    `band` is shaded over all rows. `noun` names a row in the note, and `unit` is that of the axis.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
-    start, stop = span(values, low, high, zero=zero, whole=whole)
+    start, stop = span(values, low, high, zero=zero, whole=is_whole)
     step = next(step for count, step in STEPS if frame.height <= count)
     side = np.where(values < start, -1, np.where(values > stop, 1, 0))
 

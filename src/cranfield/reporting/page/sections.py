@@ -88,8 +88,12 @@ def warnings_of(contents: Contents) -> list[str]:
     notes = [] if contents.evaluation is None else contents.evaluation.notes
     failed = [part for part in parts if part.refused and part.refused != NO_QUALITY]
     notes += [f"{label(part.name)} is not compared: {part.refused}" for part in failed]
-    own, common = shared_lines({label(part.name): part.policy for part in parts if part.meaning})
-    return [*notes, *common, *(f"{name}: {note}" for name, texts in own.items() for note in texts)]
+    lines, common = shared_lines({label(part.name): part.policy for part in parts if part.meaning})
+    return [
+        *notes,
+        *common,
+        *(f"{name}: {note}" for name, texts in lines.items() for note in texts),
+    ]
 
 
 def answer_against(comparison: PairwiseComparison) -> str:
@@ -137,8 +141,8 @@ def _best_of(part: Part) -> str:
     score = f"{values[order[0]]:.{places(part)}f}"
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {score} on {label(part.name)}."
-    of = counted(len(values), "system")
-    return f"Of {of}, the best on {label(part.name)}: {listed(names)} ({score})."
+    counts = counted(len(values), "system")
+    return f"Of {counts}, the best on {label(part.name)}: {listed(names)} ({score})."
 
 
 def verdict_sentence(meaning: Meaningfulness) -> str:
@@ -215,8 +219,8 @@ def row_of(part: Part) -> list[str]:
     if comparison is None or part.meaning is None:
         return ["", "", "not compared", ""]
     best = int(comparison.order[0])
-    more = int((comparison.means == comparison.means[best]).sum()) - 1
-    winners = label(comparison.systems[best]) + (f" and {more:,} more" if more else "")
+    n_tied = int((comparison.means == comparison.means[best]).sum()) - 1
+    winners = label(comparison.systems[best]) + (f" and {n_tied:,} more" if n_tied else "")
     pairs = f"{comparison.count():,} of {len(comparison):,}"
     holds = f"{part.meaning.n_invariant:,} of {comparison.count():,}" if comparison.count() else "–"
     if comparison.baselines:
@@ -308,12 +312,12 @@ def scales(parts: Iterable[Part]) -> Table:
     by_topic = {None: "not known", True: "yes", False: "no"}
     rows, notes = [], []
     for part in parts:
-        own = part.scaling
+        scaling = part.scaling
         verdict = part.meaning.verdict if part.meaning else "not compared"
-        words = own.declared or "unknown", own.computed or "not known", own.why
-        rows.append([part.name, *words, by_topic[own.by_topic], verdict])
-        if own.scaled is None and own.reason:
-            notes.append(f"{label(part.name)}: {own.reason}")
+        words = scaling.declared or "unknown", scaling.computed or "not known", scaling.why
+        rows.append([part.name, *words, by_topic[scaling.by_topic], verdict])
+        if scaling.scaled is None and scaling.reason:
+            notes.append(f"{label(part.name)}: {scaling.reason}")
     head = ["measure", "declared", "found at its cutoff", "why", "own scale by topic", "verdict"]
     return Table("Scales", head, rows, range(6), notes)
 

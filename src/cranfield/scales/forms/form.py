@@ -314,8 +314,8 @@ class Additive:
         bases = {base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)}
         if len(bases) > 1:
             return None
-        ones = (ONE,) * (self.grades + 1)
-        return cascade_form(self.length, self.grades, self.coefficients, (ones,) * self.length)
+        constants = (ONE,) * (self.grades + 1)
+        return cascade_form(self.length, self.grades, self.coefficients, (constants,) * self.length)
 
     @property
     def rises(self) -> bool:

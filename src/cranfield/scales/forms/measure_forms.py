@@ -272,8 +272,8 @@ def ratio_sum(ratios: Ratios, worth: Row, continuation: Row, setting: Setting) -
 
 
 def q_form(measure: QMeasure, setting: Setting) -> Form:
-    ones = (ONE,) * (setting.grades + 1)
-    shape = ratio_sum(Ratios.of(measure, setting), ones, ones, setting)
+    constants = (ONE,) * (setting.grades + 1)
+    shape = ratio_sum(Ratios.of(measure, setting), constants, constants, setting)
     return Form(shape, rational(int(sum_divisor(measure, setting.recall_base(measure)))))
 
 
@@ -381,9 +381,9 @@ def shared_grade_form(measure: GradedAveragePrecision, setting: Setting) -> Form
     def step(rank: int, state: tuple[int, ...], grade: int) -> tuple[Fraction, tuple[int, ...]]:
         if not grade or rank > depth:
             return ZERO, state
-        counts = tuple(count + (other == grade) for other, count in enumerate(state, 1))
+        counts = tuple(count + (level == grade) for level, count in enumerate(state, 1))
         # G(min of both grades) over the documents so far, over the rank.
-        shared = (count * weights[min(other, grade)] for other, count in enumerate(counts, 1))
+        shared = (count * weights[min(level, grade)] for level, count in enumerate(counts, 1))
         return sum(shared, ZERO) / rank, counts
 
     divisor = sum(_ideal_cut([weights[grade] for grade in setting.judgments], measure), ZERO)

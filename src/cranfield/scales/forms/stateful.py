@@ -118,12 +118,12 @@ def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
         while len(rows) > 1 and all(step % before[len(rows) - 1] for step in steps[rows[-1]]):
             single.append([rows.pop()])
         after = list(accumulate((common[row] for row in reversed(rows)), gcd, initial=0))[::-1]
-        others = [gcd(before[place], after[place + 1]) for place in range(len(rows))]
+        divisors = [gcd(before[place], after[place + 1]) for place in range(len(rows))]
         # Removing a row can only raise the others' common divisor: all of these split off at once.
         separable = [
             row
-            for row, other in zip(rows, others, strict=True)
-            if other and all(step % other for step in steps[row])
+            for row, divisor in zip(rows, divisors, strict=True)
+            if divisor and all(step % divisor for step in steps[row])
         ]
         if not separable:
             break

@@ -108,10 +108,10 @@ def count_pairs(
     total = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_close = 0
-    for first, below, near in one_by_one(task, _yield_tasks(outer_ends), jobs):
+    for first, below, close_pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
         total[first : first + below.size] += below
-        near_pairs.append(near)
-        n_close += near.query.size
+        near_pairs.append(close_pairs)
+        n_close += close_pairs.query.size
         if n_close > MOST_NEAR:
             raise too_near()
     empty = np.zeros(0, dtype=np.int64)

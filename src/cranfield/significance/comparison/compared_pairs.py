@@ -85,12 +85,12 @@ def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[
             uncovered[np.ix_(is_member, is_member)] = False
             groups.append(is_member)
     # A group that is part of another is not needed; no two are the same.
-    needed = [
+    maximal = [
         group
         for group in groups
-        if not any(group is not other and (group <= other).all() for other in groups)
+        if not any(group is not superset and (group <= superset).all() for superset in groups)
     ]
-    return [order[np.flatnonzero(is_member)] for is_member in needed]
+    return [order[np.flatnonzero(is_member)] for is_member in maximal]
 
 
 def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:

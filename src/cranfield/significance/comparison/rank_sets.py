@@ -150,11 +150,12 @@ class RankSets(Result):
     def heading(self) -> list[str]:
         """Return lines on the method, the confidence level and the number of possible winners."""
         measure = f"{self.measure}: " if self.measure else ""
-        alone = "" if self.own_pvalues is None else "; own: each system alone"
+        remark = "" if self.own_pvalues is None else "; own: each system alone"
         lines = [
             f"{measure}ranks by {self.method}",
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
-            f"from, to: {1 - self.alpha:.4g} confidence sets of ranks, all systems together{alone}",
+            f"from, to: {1 - self.alpha:.4g} confidence sets of ranks, all systems together"
+            f"{remark}",
             f"{counted(len(self.among_best()), 'system')} may be the best",
         ]
         if self.resamples is not None:

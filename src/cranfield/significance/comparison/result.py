@@ -433,10 +433,10 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         frame = self.ranking()
         names, highest = frame.columns, frame.item(0, 1)
         rows: Rows = []
-        for name, mean, *others in frame.rows():
+        for name, mean, *entries in frame.rows():
             cells = [
-                shorten_letters(other) if isinstance(other, str) else f"{other:.{places}f}"
-                for other in others
+                shorten_letters(cell) if isinstance(cell, str) else f"{cell:.{places}f}"
+                for cell in entries
             ]
             # The highest mean, and equal ones, are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == highest), *cells])

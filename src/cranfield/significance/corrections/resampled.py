@@ -81,11 +81,11 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
         return np.asarray(means.max(axis=0) - means.min(axis=0))
     out = np.full(means.shape[1], -np.inf)
     for baseline in np.unique(pairs.second):
-        others = means[pairs.first[pairs.second == baseline]]
+        compared_means = means[pairs.first[pairs.second == baseline]]
         if alternative != "less":
-            np.maximum(out, others.max(axis=0) - means[baseline], out=out)
+            np.maximum(out, compared_means.max(axis=0) - means[baseline], out=out)
         if alternative != "greater":
-            np.maximum(out, means[baseline] - others.min(axis=0), out=out)
+            np.maximum(out, means[baseline] - compared_means.min(axis=0), out=out)
     return out
 
 

@@ -218,10 +218,8 @@ def _levels_by_system(
             raise InputError(f"a factor cannot be called {quoted(name)}", source=source)
     rows = system_table.rows
     if absent := [system for system, row in zip(systems, rows, strict=True) if row is None]:
-        listed = some_of(map(quoted, absent), 3)
-        raise InputError(
-            f"{counted(len(absent), 'system')} without levels: {listed}", source=source
-        )
+        names = some_of(map(quoted, absent), 3)
+        raise InputError(f"{counted(len(absent), 'system')} without levels: {names}", source=source)
     frame = system_table.table.frame
     levels = {name: frame[name].gather(rows).to_list() for name in system_table.names}
     return levels, list(system_table.notes)
@@ -247,8 +245,8 @@ def _cube(
                 for name, k in zip(grid, position, strict=True)
             )
             members = np.flatnonzero(cells == is_wrong.argmax())
-            listed = some_of([quoted(systems[int(k)]) for k in members], 3)
-            suffix = f" ({listed})" if listed else ""
+            names = some_of([quoted(systems[int(k)]) for k in members], 3)
+            suffix = f" ({names})" if names else ""
             raise InputError(
                 f"expected a full grid of {' x '.join(map(str, shape))} systems; {combination} has"
                 f" {count}{suffix}",

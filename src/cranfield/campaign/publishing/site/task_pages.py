@@ -132,10 +132,17 @@ def teams_of(leaderboard: TaskLeaderboard) -> Table | None:
         if row.get("team"):
             runs.setdefault(row["team"], []).append(row)
     rows = []
-    for team, own in runs.items():
-        name = leaderboard.team_of(own[0])
+    for team, team_runs in runs.items():
+        name = leaderboard.team_of(team_runs[0])
         id_in_brackets = f" ({team})" if name != team else ""
-        rows.append([f"{name}{id_in_brackets}", len(own), own[0]["tag"], own[0].get("rank", "")])
+        rows.append(
+            [
+                f"{name}{id_in_brackets}",
+                len(team_runs),
+                team_runs[0]["tag"],
+                team_runs[0].get("rank", ""),
+            ]
+        )
     head = ["team", "runs", "best run", "rank"]
     return Table("Teams, by their best run", head, rows, (0, 2)) if rows else None
 

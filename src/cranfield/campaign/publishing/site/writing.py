@@ -206,11 +206,11 @@ def site_files(
 def _links(
     start: str, task: str | None = None, leaderboard: TaskLeaderboard | None = None
 ) -> Links:
-    listed = [(word, link(name, start=start)) for word, name in MAIN.items()]
+    links = [(word, link(name, start=start)) for word, name in MAIN.items()]
     if task is not None and leaderboard is not None:
-        listed.append((label(leaderboard.release.title), link(task, "index.html", start=start)))
-        listed.append(("Topics", link(task, "topics.html", start=start)))
-    return listed
+        links.append((label(leaderboard.release.title), link(task, "index.html", start=start)))
+        links.append(("Topics", link(task, "topics.html", start=start)))
+    return links
 
 
 def _check(target: Path, folder: Path, private: Path | None) -> None:
@@ -227,8 +227,8 @@ def _check(target: Path, folder: Path, private: Path | None) -> None:
         path.relative_to(target).as_posix() for path in target.rglob("*") if not _is_folder(path)
     }
     mark = target / MARK
-    listed = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
-    if foreign := sorted(existing - listed):
+    written_names = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
+    if foreign := sorted(existing - written_names):
         raise PolicyError(
             f"{quoted(str(folder))} contains {quoted(foreign[0])}, which does not belong to a site;"
             " nothing was changed"

@@ -214,6 +214,15 @@ def test_no_test_without_a_positive_error() -> None:
         cf.compare(scores, test="shared-replicates")
 
 
+def test_summaries_average_replicates() -> None:
+    note = "scores are means over replicates"
+    assert note in cf.summarise(SCORES).notes
+    assert note in cf.cost_effectiveness(SCORES, {"A": 1, "B": 2, "C": 3}, resamples=10).notes
+    grid = {name: {"stem": name} for name in SYSTEMS}
+    assert note in cf.factorial_anova(SCORES, grid).notes
+    np.testing.assert_allclose(cf.summarise(SCORES).mean, [0.56238, 0.57936, 0.5624333333])
+
+
 def test_shares_of_variance() -> None:
     shares = variance_shares(COMPONENTS)
     total = 0.003529003741 + 0.003317539074 + 0.000671716

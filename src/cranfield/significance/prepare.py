@@ -196,6 +196,11 @@ def _gaps(scores: Scores) -> tuple[str, ...]:
     return (f"{number}: each system is compared by its available scores",)
 
 
+def replicate_notes(scores: Scores) -> list[str]:
+    """Return a note on scores by replicate, for results that average them."""
+    return ["scores are means over replicates"] if scores.axis == "replicate" else []
+
+
 def baseline_indices(
     systems: Sequence[str], baselines: str | int | Sequence[str | int] | None
 ) -> list[int]:

@@ -107,13 +107,14 @@ def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     error = of_seed + of_cell - of_error
     if abs(error) <= 1e-12 * max(of_seed, of_cell, of_error):
         error = 0.0
-    if error < 0:
+    squares = float((np.array([of_cell, of_seed, of_error]) ** 2 / df).sum())
+    df_error = error**2 / squares if error and squares else float(df[0])
+    if error < 0 or df_error < 1:
         raise CranfieldError(
-            "shared-replicates has no test here: the estimated error of system means is below 0"
-            f" ({error:.2g}), as topics and replicates vary less than their residuals"
+            "shared-replicates has no test here: the estimated error of system means is too small"
+            f" ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and replicates vary"
+            " little more than the residuals"
         )
-    parts = np.array([of_cell, of_seed, of_error]) ** 2 / df
-    df_error = error**2 / float(parts.sum()) if error else float(df[0])
     table = table.with_f("System", _ratio(of_system, error), df_error, topics * systems)
     table = table.with_f("Topic", _ratio(of_topic, of_cell), df[0], topics * systems)
     table = replace(

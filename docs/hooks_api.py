@@ -22,8 +22,8 @@ ROOMS = {
     "cranfield.measures": "Each measure has [a page](../measures/index.md); here is what they share.",
     "cranfield.sessions": "How they are scored: [sessions](../sessions.md).",
     "cranfield.texts": "How they are scored: [answers and summaries](../answers.md).",
-    "cranfield.assess": "[Pools](../pools.md), [labels](../labels.md), [LLM judges](../llm-judges.md)"
-    " and [few human judgments](../few-judgments.md).",
+    "cranfield.assess": "[Pools](../pools.md), [labels](../labels.md), [LLM judges](../llm-judges.md),"
+    " [probabilities of relevance](../probabilities.md) and [few human judgments](../few-judgments.md).",
     "cranfield.online": "[Query logs](../logs.md), [online measures](../online-measures.md),"
     " [interleaving](../interleaving.md), [click models](../click-models.md),"
     " [experiments](../experiments.md), [off-policy estimates](../off-policy.md).",

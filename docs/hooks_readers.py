@@ -25,16 +25,27 @@ READERS = {
     "Lengths of documents": ("cranfield.collection.document_tables:_LENGTHS", "users.md"),
     "Groups of documents": ("cranfield.collection.document_tables:_GROUPS", "fairness.md"),
     "Intents": ("cranfield.collection.intents:_INTENTS", "diversity.md"),
+    "Probabilities of relevance": (
+        "cranfield.collection.probabilities:PROBABILITIES",
+        "probabilities.md",
+    ),
     "Shards": ("cranfield.collection.shards:_SHARDS", "testing-tests.md"),
     "Documents of a collection": ("cranfield.collection.shards:_DOCUMENTS", ""),
     "Labels of people": ("cranfield.assess.labels.reading:LABELS", "labels.md"),
     "Gold grades": ("cranfield.assess.labels.reading:_ITEMS", "labels.md"),
     "Labels of LLM judges": ("cranfield.assess.judges.reading:_LABELS", "llm-judges.md"),
+    "Pairs to judge": ("cranfield.assess.judges.prompts:_PAIRS", "llm-judges.md"),
+    "Prompts": ("cranfield.assess.judges.prompts:_PROMPTS", "llm-judges.md"),
+    "Answers to prompts": ("cranfield.assess.judges.prompts:_ANSWERS", "llm-judges.md"),
     "Families of judges": ("cranfield.assess.judges.self_preference:_FAMILIES", "llm-judges.md"),
     "Teams": ("cranfield.meta.collection_studies.rankings:_TEAMS", "testing-collections.md"),
     "Preferences": (
-        "cranfield.meta.measure_studies.predictive:_PREFERENCES",
+        "cranfield.online.interleaving.side_by_side:PREFERENCES",
         "testing-measures.md",
+    ),
+    "Side-by-side preferences": (
+        "cranfield.online.interleaving.side_by_side:_VOTES",
+        "llm-judges.md",
     ),
     "Predictions of query performance": (
         "cranfield.meta.prediction_study:_PREDICTIONS",

@@ -68,8 +68,9 @@ def page(info: TestInfo) -> str:
     lines = [*tags, f"# {info.title}", "", info.asks, ""]
     lines += ["$$", info.formula, "$$", ""]
     lines += ["## What it is", "", *facts(info), ""]
-    # Upper bounds of what a test can find are for studies; `compare` refuses them.
-    if not info.bound:
+    if info.refusal:
+        lines += [f"For studies of tests only (`cranfield study tests`): {info.refusal}.", ""]
+    else:
         lines += ["## Example", "", *example(info)]
     return "\n".join(lines)
 

@@ -30,7 +30,6 @@ import cranfield as cf
 from cranfield.assess import judges_as_runs, ppi_mean, stratified_mean
 from cranfield.assess.estimates.documents import (
     SampledDocuments,
-    contributions,
     estimate_scores,
 )
 from cranfield.assess.estimates.means import Fit
@@ -38,6 +37,7 @@ from cranfield.assess.estimates.scores import Topics
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.streams import stream
 from cranfield.collection.qrels import Qrels
+from cranfield.evaluation.relevance_moments import contributions
 
 SEED = 20261122
 JUDGES = ("Olz-gpt4o", "NISTRetrieval-instruct1", "TREMA-nuggets")

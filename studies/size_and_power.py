@@ -1,7 +1,8 @@
 """How often do tests err, and how much do they find, on systems that are like real ones?
 
     python -m studies.size_and_power size|power FOLDER [--populations NAME ...] [--scores FILE ...]
-        [--tests TEST ...] [--groups GROUP ...] [--topics N ...] [--sets N] [--jobs N] [--cache DIR]
+        [--null moved|logit] [--tests TEST ...] [--groups GROUP ...] [--topics N ...] [--sets N]
+        [--jobs N] [--cache DIR]
 
 FOLDER holds public data as subfolders `trec8-adhoc` (qrels, runs, `scores/adhoc8_ap.csv`),
 `trec-covid-r5` and `trec-web-2012`; populations without data are skipped. Scores of other
@@ -9,7 +10,10 @@ collections are populations too: tables of topics and systems, or of systems onl
 
 Topics are drawn from the real ones with replacement, so that the true means are known. For `size`
 all means are made equal, while spreads and correlations stay: any significant pair is an error. For
-`power` the means are those of the real systems.
+`power` the means are those of the real systems. Means are made equal by a constant for each system,
+added to its scores (`moved`) or to their logits (`logit`), which keeps scores from 0 to 1: so do
+generalised linear models need them. Systems that cannot have the common mean, with too many scores
+of 0, are excluded there.
 
 Groups of systems: `near` are ten with neighbouring means, `distinct` the same without runs that
 score as another one on half of the topics, `spread` 25 from best to worst, `all`, `pair` two
@@ -32,14 +36,16 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import betaincinv
+from scipy.special import betaincinv, expit, logit
 
 import cranfield as cf
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream
+from cranfield.meta.test_studies.fast_tests import TestChoice, verdict_or_none
 from cranfield.meta.work import fingerprint, run_parts, split_repeats
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
+from cranfield.significance.differences import all_pairs
 from cranfield.significance.simulation import Resampled
 
 TESTS = (
@@ -58,6 +64,16 @@ TESTS = (
     "sign+holm",
     "bootstrap+holm",
 )
+MODELS = (
+    "glm+holm",
+    "glm+tukey",
+    "glm(link='probit')+holm",
+    "glm(link='cloglog')+holm",
+    "glm(link='loglog')+holm",
+    "glm(family='gaussian')+holm",
+)
+"""Generalised linear models, which need scores from 0 to 1: the tests of the null `logit`."""
+
 OF_TWO = ("t+none", "bootstrap+none", "randomisation+none", "signed-rank+none", "sign+none")
 """Tests of the group `pair`."""
 
@@ -174,7 +190,7 @@ class Part:
     @property
     def name(self) -> str:
         said = f"{self.test}-{self.group}-{self.topics:03d}-{self.start:06d}-{self.stop:06d}"
-        return said.replace("+", "--")
+        return "".join(one if one.isalnum() or one == "-" else "--" for one in said)
 
 
 def done(shared: dict[str, list[Resampled]], part: Part) -> pl.DataFrame:
@@ -188,6 +204,15 @@ def done(shared: dict[str, list[Resampled]], part: Part) -> pl.DataFrame:
         drawn = pool.draw(part.topics, SEED, GROUPS.index(part.group), part.topics, at)
         own_seed = int(stream(SEED, 99, at).integers(2**31))
         started = time.perf_counter()
+        if test.startswith("glm"):
+            verdict, computed = verdict_or_none(
+                TestChoice(test, correction, ALPHA), drawn, own_seed
+            )
+            pairs = all_pairs(drawn)
+            said = verdict.order * verdict.significant
+            numbers = counts(said, pool, pairs.first, pairs.second)
+            rows.append((at, *numbers, time.perf_counter() - started, int(not computed)))
+            continue
         found = compare(
             labelled(drawn),
             test=test,
@@ -200,14 +225,18 @@ def done(shared: dict[str, list[Resampled]], part: Part) -> pl.DataFrame:
         )
         first, second = found.first, found.second
         said = np.sign(found.difference) * found.is_significant()
-        took = time.perf_counter() - started
-        true = pool.means[first] - pool.means[second]
-        true[np.abs(true) < 1e-9] = 0.0
-        right = (said != 0) & (said == np.sign(true))
-        wrong = (said != 0) & ~right
-        rows.append((at, said.size, int(right.sum()), int(wrong.sum()), took))
-    names = ("set", "pairs", "right", "wrong", "seconds")
+        rows.append((at, *counts(said, pool, first, second), time.perf_counter() - started, 0))
+    names = ("set", "pairs", "right", "wrong", "seconds", "failed")
     return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def counts(said: Any, pool: Resampled, first: Indices, second: Indices) -> tuple[int, int, int]:
+    """Count the pairs, and those that differ significantly in the right and the wrong direction."""
+    true = pool.means[first] - pool.means[second]
+    true[np.abs(true) < 1e-9] = 0.0
+    right = (said != 0) & (said == np.sign(true))
+    wrong = (said != 0) & ~right
+    return said.size, int(right.sum()), int(wrong.sum())
 
 
 def resamples_of(part: Part) -> int:
@@ -215,10 +244,29 @@ def resamples_of(part: Part) -> int:
     return LARGE_RESAMPLES if (part.group, part.test) == ("all", "t+bootstrap-max-t") else RESAMPLES
 
 
-def population(values: Floats, equal: bool) -> Resampled:
-    """Make the population that data sets are drawn from."""
+def population(values: Floats, equal: str) -> Resampled:
+    """Make the population that data sets are drawn from: real, or equal by one of two methods."""
+    if equal == "logit":
+        return Resampled(moved_logits(values))
     real = Resampled(values)
     return real.with_means(float(values.mean())) if equal else real
+
+
+def moved_logits(values: Floats) -> Floats:
+    """Give all systems one mean, by a constant added to the logits of their scores.
+
+    Scores of 0 and 1 stay, so that a system with too many of them is excluded.
+    """
+    target = float(values.mean())
+    with np.errstate(divide="ignore"):
+        logits = logit(values)
+    low, high = np.full(values.shape[1], -30.0), np.full(values.shape[1], 30.0)
+    for _ in range(100):
+        middle = (low + high) / 2
+        above = expit(logits + middle).mean(axis=0) > target
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    moved = expit(logits + (low + high) / 2)
+    return np.asarray(moved[:, np.abs(moved.mean(axis=0) - target) < 1e-12])
 
 
 def labelled(values: Floats) -> Scores:
@@ -233,19 +281,24 @@ def studied(
     """Return what each test said, by group, test and number of topics."""
     parts: dict[tuple[str, str, int], list[Part]] = {}
     pools: dict[str, list[Resampled]] = {}
+    equal = given.null if given.what == "size" else ""
     for group in given.groups:
         every = windows(values, group)
         if not every:
             continue
-        pools[group] = [population(values[:, one], given.what == "size") for one in every]
+        pools[group] = [population(values[:, one], equal) for one in every]
+        excluded = sum(one.size for one in every) - sum(pool.means.size for pool in pools[group])
+        if excluded:
+            print(f"{name}, {group}: {excluded} systems that cannot have the common mean excluded")
+        pools[group] = [pool for pool in pools[group] if pool.means.size > 1]
         for test in tests_of(group, given):
             for topics in given.topics:
                 parts[group, test, topics] = [
                     Part(test, group, topics, start, stop)
                     for _, start, stop in split_repeats([topics], given.sets, PART).values()
                 ]
-    slug = "".join(one if one.isalnum() else "-" for one in f"{given.what} {name}")
-    about = {"study": given.what, "scores": fingerprint(labelled(values))}
+    slug = "".join(one if one.isalnum() else "-" for one in f"{given.what} {equal} {name}")
+    about = {"study": given.what, "null": equal, "scores": fingerprint(labelled(values))}
     found = {}
     for cell, some in parts.items():
         print(*cell, name, file=sys.stderr, flush=True)
@@ -257,11 +310,16 @@ def studied(
             jobs=given.jobs,
             folder=None if given.cache is None else given.cache / slug,
         )
+    if failed := sum(int(frame["failed"].sum()) for frame in found.values()):
+        print(f"{name}: {failed} tests could not be computed, and count as without a rejection")
     return found
 
 
 def tests_of(group: str, given: argparse.Namespace) -> list[str]:
-    return list(OF_TWO if group == "pair" else given.tests)
+    if group != "pair":
+        return list(given.tests)
+    two = [f"{test.rpartition('+')[0]}+none" for test in given.tests if test.startswith("glm")]
+    return list(dict.fromkeys(two)) if given.null == "logit" else list(OF_TWO)
 
 
 def percent(count: float, of: float) -> str:
@@ -332,13 +390,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--populations", nargs="*", default=[], help="some of them, by name")
     parser.add_argument("--scores", nargs="*", type=Path, default=[], help="tables of scores")
-    parser.add_argument("--tests", nargs="*", default=TESTS)
+    parser.add_argument("--null", choices=("moved", "logit"), default="moved")
+    parser.add_argument("--tests", nargs="*")
     parser.add_argument("--groups", nargs="*", default=GROUPS, choices=GROUPS)
     parser.add_argument("--topics", nargs="*", type=int, default=TOPICS)
     parser.add_argument("--sets", type=int, default=1000, help="data sets of each cell")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--cache", type=Path, help="folder that keeps finished parts")
     given = parser.parse_args()
+    given.tests = given.tests or (MODELS if given.null == "logit" else TESTS)
     given.tests = [
         test for test in given.tests if test.split("+")[1] in cf.significance.CORRECTIONS
     ]

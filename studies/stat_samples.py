@@ -61,7 +61,7 @@ def many_samples(drawn: Sample, qrels: Qrels, samples: int) -> None:
     sizes, estimates, squares = [], [], []
     started = time.process_time()
     for seed in range(samples):
-        one = drawn.again(seed)
+        one = drawn.redraw(seed)
         times += one.drawn
         found = one.relevant(qrels)
         sizes.append(found.sampled)
@@ -105,7 +105,7 @@ def of_systems(runs: Runs, drawn: Sample, qrels: Qrels) -> None:
     pooled = cf.assess.sample(drawn.pool, "uniform", size=1.0).to_qrels(qrels, ["inclusion"])
     full = cf.evaluate(runs, pooled, "AP")["AP"].overall()
     for seed in range(SCORED):
-        judged = drawn.again(seed).to_qrels(qrels)
+        judged = drawn.redraw(seed).to_qrels(qrels)
         some = cf.evaluate(runs, judged, "statAP")["statAP"].overall()
         tau = kendall_tau(full, some)
         print(

@@ -33,6 +33,10 @@ from .collection.files.writing import write_qrels as write_qrels, write_run as w
 from .collection.judged.judged_runs import JudgedRuns as JudgedRuns
 from .collection.judged.judging import judge as judge
 from .collection.policies import Policies as Policies
+from .collection.probabilities import (
+    Probabilities as Probabilities,
+    read_probabilities as read_probabilities,
+)
 from .collection.qrels import Qrels as Qrels
 from .collection.run import Run as Run
 from .collection.shards import read_shards as read_shards
@@ -40,6 +44,10 @@ from .collection.shards import random_shards as random_shards
 from .evaluation.evaluation import evaluate_answers as evaluate_answers
 from .evaluation.evaluate_runs import evaluate as evaluate, score_samplings as score_samplings
 from .evaluation.evaluation import Evaluation as Evaluation, score as score
+from .evaluation.probable_scores import (
+    ExpectedScores as ExpectedScores,
+    evaluate_probabilities as evaluate_probabilities,
+)
 from .evaluation.scorefiles import read_scores as read_scores
 from .evaluation.stochastic_rankings import (
     EquityOfAttention as EquityOfAttention,
@@ -52,6 +60,8 @@ from .fusion.fusing import fuse as fuse, fusion_methods as fusion_methods
 from .measures.base import Measure as Measure
 from .measures.base import define as define
 from .measures.grammar import parse_measure as parse_measure, parse_measures as parse_measures
+from .measures.texts.trailtext import score_trailtexts as score_trailtexts
+from .measures.texts.trailtext import u_measure as u_measure
 from .reporting import charts as charts
 from .reporting.page.report_page import report as report
 from .reporting.references import cite as cite
@@ -75,8 +85,10 @@ from .significance.models.factors import (
     factorial_anova as factorial_anova,
 )
 from .significance.preferences import (
+    Corroboration as Corroboration,
     PreferenceComparison as PreferenceComparison,
     compare_preferences as compare_preferences,
+    corroborate as corroborate,
 )
 from .significance.replicates import (
     ReplicateSummary as ReplicateSummary,

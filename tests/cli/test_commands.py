@@ -238,14 +238,16 @@ def test_compare_with_a_margin(folder: Path) -> None:
 
 
 def test_compare_lists_every_test(folder: Path) -> None:
-    """The help names all tests, without those that are only bounds, and all corrections."""
+    """The help names all tests, without those for studies of tests only, and all corrections."""
     from cranfield.significance import CORRECTIONS, TESTS
+    from cranfield.significance.registry import STUDIED
 
     out, _ = cranfield(folder, "compare", "--help-all")
     named = set(re.findall(r"[a-z0-9-]+", re.sub(r"-\s+", "-", out)))
-    assert named >= {name for name in [*TESTS, "anova"] if name not in {"anova-2f", "anova-3f"}}
+    assert {name for name, test in TESTS.items() if test.info.refusal} == set(STUDIED)
+    assert named >= {*TESTS, "anova"} - set(STUDIED)
     assert named >= set(CORRECTIONS)
-    assert not named & {"anova-2f", "anova-3f"}
+    assert not named & set(STUDIED)
 
 
 @pytest.mark.parametrize(

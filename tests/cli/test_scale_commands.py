@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def test_study_of_scales(folder: Path) -> None:
     out, _ = cranfield(folder, *start, "-m", "P", "-m", "RR", "--cutoffs", "2,3")
     assert out.startswith("Interval scaling does not change the order of the systems")
     assert "\n2 systems, 2 topics; ties ranked unique" in out
-    assert "2 more tables: --table all\n" in out
+    assert "3 more tables: --table all\n" in out
     out, _ = cranfield(folder, *start, "-m", "P", "-m", "RR", "--cutoffs", "2,3", "--table", "all")
     assert "Pairs of systems that differ significantly" in out
     out, _ = cranfield(folder, *start, "-m", "P", "--cutoffs", "2", "--format", "markdown")
@@ -52,7 +53,7 @@ def test_study_of_scales(folder: Path) -> None:
     two = (*start, "-m", "P", "-m", "RR", "--cutoffs", "2")
     out, _ = cranfield(folder, *two, "--format", "csv")
     frame = pl.read_csv(out.encode())
-    assert set(frame["table"]) == {"correlation", "pairs", "changes"}
+    assert set(frame["table"]) == {"correlation", "pairs", "changes", "headline"}
     out, _ = cranfield(folder, *start, "-m", "P", "--cutoffs", "2", "--format", "json", "--graded")
     assert json.loads(out)["changes"][0]["Sig"] >= 0
     for arguments, message in (
@@ -75,6 +76,41 @@ def test_study_of_scales(folder: Path) -> None:
         "at least two systems, got 1"
         in cranfield(folder, *start[:-1], "-m", "P", "--cutoffs", "2", status=2)[1]
     )
+
+
+def test_study_of_scales_of_several_collections(campaign: Path) -> None:
+    runs = campaign / "more"
+    runs.mkdir(exist_ok=True)
+    for k in range(2, 5):
+        (runs / f"s{k}.run").write_bytes((campaign / f"s{k}.run").read_bytes())
+    (campaign / "judged.txt").write_bytes((campaign / "qrels.txt").read_bytes())
+    start = ("study", "scales", "qrels.txt", "s0.run", "s1.run", "-m", "P", "-m", "RR")
+    more = ("--cutoffs", "3", "--collections", "judged.txt=more")
+    out, err = cranfield(campaign, *start, *more, "--format", "json")
+    assert err == ""
+    content = json.loads(out)
+    assert content["collections"] == ["qrels.txt", "judged.txt"]
+    assert (content["systems"], content["topics"][0]) == ([2, 3], content["topics"][1])
+    results = {
+        name: [row for row in content["changes"] if row["collection"] == name]
+        for name in content["collections"]
+    }
+    assert [len(rows) for rows in results.values()] == [16, 16]
+    headline, _ = cranfield(campaign, *start, *more, "--table", "headline", "--format", "csv")
+    rows = list(csv.DictReader(headline.splitlines()))
+    assert int(rows[-1]["results"]) + int(rows[-1]["undefined"]) == 32
+    for words, message in (
+        (("--collections", "judged.txt"), "setting collections must be QRELS: RUNS"),
+        (("--collections", "qrels.txt=more"), "repeats the collection 'qrels.txt'"),
+        (("--collections", "judged.txt=s2.run"), "at least two systems of 'judged.txt', got 1"),
+        (("--collections", "judged.txt=more", "--plot", "x.svg"), "--plot cannot be combined"),
+        (("--collections", "judged.txt=more", "-o", "judged.txt"), "would overwrite an input file"),
+    ):
+        _, err = cranfield(campaign, *start, "--cutoffs", "3", *words, status=2)
+        assert message in err
+    (campaign / "list.yml").write_text("collections:\n  judged.txt: [s2.run, s3.run]\n")
+    _, err = cranfield(campaign, *start, "--cutoffs", "3", "--settings", "list.yml", status=2)
+    assert "list.yml: collections: judged.txt must be one value, got" in err
 
 
 def test_strict(folder: Path) -> None:

@@ -45,6 +45,26 @@ def test_it_is_what_the_library_says(campaign: Path) -> None:
     assert found["false alarms"] == alarms.summary().to_dicts()
 
 
+def test_generalised_linear_models(campaign: Path) -> None:
+    settings = campaign / "simulated.yml"
+    settings.write_text("null: swapped\n", encoding="utf-8")
+    tests = ("-t", "glm", "-t", "glm(link='probit')+tukey", "--false-alarms", "5")
+    out, err = cranfield(campaign, *SCORES, *tests, "--settings", str(settings), "--format", "json")
+    assert err == ""
+    study, alarms = json.loads(out)["studies"]
+    assert study["tests"] == alarms["tests"] == ["glm", "glm(link='probit')+tukey"]
+    _, err = cranfield(campaign, *SCORES, *tests, status=2)
+    assert err == (
+        "cranfield: error: glm requires scores from 0 to 1, which the null 'centred' does not keep;"
+        " use 'simulated' or 'swapped'\n"
+    )
+    _, err = cranfield(campaign, *SCORES, "-t", "glm(link=probit)", status=2)
+    assert "expected a number" in err
+    _, err = cranfield(campaign, "compare", "--scores", "scores.csv", "--test", "glm", status=2)
+    assert err.startswith("cranfield: error: glm is for studies of tests only")
+    assert err.endswith("use anova-2 with the correction bootstrap-tukey\n")
+
+
 def test_shards(campaign: Path) -> None:
     out, _ = cranfield(campaign, *RUN_FILES, "--shards", "2", "--format", "json")
     [study] = json.loads(out)["studies"]
@@ -106,3 +126,16 @@ def test_errors_are_one_line(campaign: Path, arguments: tuple[str, ...], message
     assert err.count("\n") == 1
     assert out == ""
     assert not (campaign / "out").exists()
+
+
+def test_cross(campaign: Path) -> None:
+    command = (*SCORES, "-t", "md1", "-t", "t", "--table", "cross", "--format", "csv")
+    out, _ = cranfield(campaign, *command)
+    rows = pl.read_csv(out.encode())
+    assert rows.columns[:4] == ["group", "size", "first", "second"]
+    assert rows.height == 2 * 2 * 2
+    assert rows.columns[-1] == "%MD1"
+    study = split_topics(
+        cf.read_scores(campaign / "scores.csv"), ["md1", "t"], sizes=[3, 6], repeats=5
+    )
+    assert rows["AA"].to_list() == study.cross()["AA"].to_list()

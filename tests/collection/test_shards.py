@@ -244,7 +244,7 @@ def test_given_shards_that_cannot_be_read(tmp_path: Path) -> None:
     for name, content, reason in (
         ("empty.csv", b" \n", "is empty"),
         ("head.csv", b"doc,shard\n", "is empty"),
-        ("bad.csv", b"doc,shard\na,1,2\n", "has lines with more cells"),
+        ("bad.csv", b"doc,shard\na,1,2\n", "expected 2 cells as in the header, got 3"),
         ("gap.csv", b"doc,shard\na,\n", "gap.csv:2: has no shard"),
         ("bad.parquet", b"none", "not readable Parquet"),
     ):

@@ -34,7 +34,7 @@ def test_sources_and_lines() -> None:
     lines = LineMap()
     lines.add(2, first_line=1)
     lines.add(2, first_line=3, numbers=np.array([0, 2]))
-    assert [lines.line(row) for row in range(4)] == [1, 2, 3, 5]
+    assert [*lines] == [1, 2, 3, 5]
 
 
 def test_cells() -> None:

@@ -71,6 +71,17 @@ def test_cwl_eval(model: str, topic: str, values: list[float]) -> None:
     assert of("ETC", *by_length) == pytest.approx(spent + paid, rel=1e-10)
 
 
+@pytest.mark.parametrize("name", ["nDCG", "DCG"])
+def test_user_of_ndcg_is_that_of_sdcg(name: str) -> None:
+    judged = judged_example()
+    for model, topic, values in CWL_EVAL["example"]:
+        if model == "SDCG@6":
+            for kind, expected in zip(("EU", "ETU"), values, strict=False):
+                scored = value(judged, f"{kind}({name}@6)", "ab".index(topic))
+                assert scored == pytest.approx(expected, rel=1e-11)
+            assert value(judged, f"Depth({name}@6)") == pytest.approx(values[4], rel=1e-11)
+
+
 @pytest.mark.parametrize(("topic", "gains", "model", "values"), CWL_EVAL["trec_covid"])
 def test_cwl_eval_on_a_real_run(topic: str, gains: str, model: str, values: list[float]) -> None:
     covid = cf.bundled.trec_covid()
@@ -97,7 +108,7 @@ def test_cwl_eval_on_a_real_run(topic: str, gains: str, model: str, values: list
 MODELS = (
     *("P@4", "RR", "AP", "ERR(max_grade=2)", "RBP(p=0.7)", "SDCG@5", "INST(T=1.5)", "INSQ(T=2)"),
     *("NERR8@4", "NERR9@4", "NERR10", "NERR11(T=3)", "BPM(T=2, K=4)", "BPMDynamic(T=1, K=3)"),
-    *("TBG", "U"),
+    *("TBG", "U", "nDCG@5", "DCG(discount='max(1,log3(rank))')@4", "Q(gains='exponential')"),
 )
 
 grades = st.lists(st.none() | st.integers(0, 2), min_size=1, max_size=12)
@@ -120,6 +131,7 @@ EXACT = (
     *("NERR8@4", "NERR9@4", "NERR10", "NERR10(p=0.3, gains='graded')", "NERR11(T=3)"),
     *("NERR11(gains={0: 0.2, 1: 0.5, 2: 1})", "BPM(T=2, K=4)", "BPM(T=3.5, K=2.5)"),
     *("BPMDynamic(T=1, K=3)", "BPMDynamic(T=2, K=3, hc=1.5, median=0.25)", "BPMDynamic(hc=3)"),
+    *("nDCG@5", "DCG(gains='exponential', discount='1+log2(rank)')@4", "Q", "Q(rel=2)"),
 )
 
 
@@ -169,6 +181,22 @@ def test_identities(text: str, one: list[int | None], two: list[int | None]) -> 
     assert reading.last @ np.cumsum(rows[0]) == pytest.approx(reading.total)
     assert reading.utility == pytest.approx(reading.weights @ np.array(rows[0]))
     assert reading.cost == pytest.approx((reading.weights * reading.page.costs).sum())
+
+
+@settings(max_examples=20)
+@given(grades)
+def test_utility_at_the_stop_of_the_user_of_q(ranking: list[int | None]) -> None:
+    """AP and Q are the means of precision and of the blended ratio where that user stops."""
+    judged = judged_of(ranking)
+    gains = [float(grade or 0) for grade in ranking]
+    stops = cf.measures.user_model("Q").read(gains).last[0]
+    n_relevant = np.cumsum(np.array(gains) > 0)
+    ranks = np.arange(1, len(gains) + 1)
+    ideal = sorted([*filter(None, ranking), 1], reverse=True) + [0] * len(gains)
+    blended = (n_relevant + np.cumsum(gains)) / (ranks + np.cumsum(ideal[: len(gains)]))
+    retrieved = n_relevant[-1] / (n_relevant[-1] + 1)
+    assert value(judged, "AP") == pytest.approx(stops @ (n_relevant / ranks) * retrieved)
+    assert value(judged, "Q") == pytest.approx(stops @ blended * retrieved)
 
 
 @pytest.mark.parametrize("text", ["P@4", "RBP(p=0.7)", "SDCG@5", "INSQ(T=2)", "INSQ(T=2, depth=6)"])

@@ -103,7 +103,8 @@ REFUSED: list[tuple[Any, str]] = [
     ("OFFICIAL", "did you mean official?"),
     ("EU(RBP(p=0.9, depth=1000))", "as in EU(RBP, depth=1000)"),
     # User models
-    ("EU(nDCG@10)", "nDCG@10 has no user model"),
+    ("EU(Bpref)", "Bpref has no user model"),
+    ("EU(nDCG)", "nDCG: its user model requires a cutoff"),
     ("EU(EU(RBP))", "is a measure of a user model"),
     ("EU(RBP, depth=0)", "got 0"),
     ("EU(RBP, unit=1)", "no parameter 'unit'"),

@@ -29,6 +29,7 @@ POLICY = pl.DataFrame({"action": ["a", "b"], "probability": [0.8, 0.2]})
 RESULTS: dict[str, Callable[[], Result]] = {
     "moves": lambda: online.click_moves(LOG),
     "persistence": lambda: online.rbp_persistence(LOG),
+    "tbg": lambda: online.calibrate_tbg(LOG),
     "models": lambda: online.evaluate_models(MODELS, LOG),
     "gain": lambda: online.perplexity_gain(MODELS[1], MODELS[0], LOG, resamples=20),
     "rates": lambda: online.predict_rates(LOG, "DCTR"),
@@ -45,6 +46,10 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "preference": lambda: online.preference_of(5, 3, 2),
     "pairs": lambda: online.preference_matrix_by_credits(
         [[1, 0, 0], [0, 1, 0], [2, 1, 1]], names=["a", "b", "c"]
+    ),
+    "side-by-side": lambda: online.side_by_side(
+        [("q1", "a", "b", "a", "a"), ("q1", "a", "b", "b", "b"), ("q2", "b", "a", "tie", "a")],
+        resamples=20,
     ),
     "clicks": lambda: online.coec(LOG),
     "measures": lambda: online.measure(LOG, ["CTR", "TimeToClick"]),

@@ -127,7 +127,7 @@ def test_refused_in_one_line(topic: str) -> None:
     [
         ("a.csv", "", "is empty"),
         ("b.csv", b"session\n\xff\n", "is not UTF-8 text"),
-        ("c.csv", "session,query\n1,2,3\n", "has lines with more cells"),
+        ("c.csv", "session,query\n1,2,3\n", "expected 2 cells as in the header, got 3"),
         ("d.txt", "1 2 3", "expected the suffix"),
         ("e.parquet", b"PAR1", "is not readable Parquet"),
     ],

@@ -15,7 +15,7 @@ from tests.significance.agreement import contradictions, contradictions_of_defau
 COMBINATIONS = [
     (name, correction)
     for name, test in TESTS.items()
-    if test.info.shards != "needed" and not test.info.bound
+    if test.info.shards != "needed" and not test.info.refusal
     for correction in test.info.corrections
 ]
 OPTIONS: dict[str, Any] = {"resamples": 499}

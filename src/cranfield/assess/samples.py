@@ -241,7 +241,7 @@ class Sample(Result):
             )
         return self.cells.joint(firsts, seconds)
 
-    def again(self, seed: int) -> Sample:
+    def redraw(self, seed: int) -> Sample:
         """Return another sample of the same design, with another seed."""
         check_whole("seed", seed, 0)
         return replace(self, seed=int(seed), drawn=_drawn(self.pool, self.cells, seed))

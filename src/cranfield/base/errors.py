@@ -88,6 +88,17 @@ def converted_error(error: InputError, kind: type[Kind], source: str | None = No
     return kind(error.reason, source=source, line=error.line, topic=error.topic, doc=error.doc)
 
 
+@contextmanager
+def in_source(source: str) -> Iterator[None]:
+    """Name the source in input errors that do not name one."""
+    try:
+        yield
+    except InputError as error:
+        if error.source:
+            raise
+        raise converted_error(error, InputError, source) from error
+
+
 class MeasureError(CranfieldError, ValueError):
     """An unknown measure, or an invalid parameter or cutoff of one."""
 

@@ -43,7 +43,7 @@ class Plots:
         return [*LOADERS["charts"]().names_of(self._thing)]
 
     def __repr__(self) -> str:
-        text: str = LOADERS["charts"]().listed(self._thing)
+        text: str = LOADERS["charts"]().chart_list(self._thing)
         return text
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
+from cranfield.base.errors import MeasureError, PolicyError, collected_warnings, quoted, warn
 from cranfield.base.kinds import Whole
 from cranfield.base.text import some_of
 from cranfield.cli.options.declaring import (
@@ -30,6 +30,7 @@ from cranfield.cli.options.judging import (
     judging_options,
     max_grade_option,
     measures_option,
+    omit_reading,
     reading_options,
     rel_option,
     requested_measures,
@@ -53,6 +54,7 @@ from cranfield.result import together
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.evaluation.probable_scores import ExpectedScores
     from cranfield.result import Result
     from cranfield.scores import Scores
 
@@ -63,12 +65,22 @@ Examples:
   cranfield evaluate qrels.txt runs/*.xz -m all_trec --format csv -o scores.csv
   cranfield evaluate qrels.txt bm25.run -m official -q --compat trec_eval --format trec
   cranfield evaluate --scores latency.csv -m latency --lower latency
+  cranfield evaluate probabilities.csv bm25.run -m AP --as expected
 """
 
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 _LINES = ("trec", "ir_measures", "prototext")
 OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
 _OF_RESULTS = ("table", "csv", "json", "latex", "markdown", "html")
+"""Formats of views other than the scores."""
+
+_OF_GRADES = ("coverage", "subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
+"""Options that require judgments with grades."""
+
+_OF_EXPECTED = ("draws", "seed", "confidence", "fixed_topics")
+
+_OF_REPLICATES = ("replicates", "expected-exposure", "equity")
+"""Views of systems with several rankings or answers for each topic."""
 
 
 @command(
@@ -78,6 +90,7 @@ _OF_RESULTS = ("table", "csv", "json", "latex", "markdown", "html")
 @settings(
     "negative max-grade topics-with-grade exclude intents encoding separator numbers"
     " chunk-separator ungraded map-grades backend order caption label long replicates"
+    " draws seed confidence fixed-topics"
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)
@@ -89,13 +102,21 @@ _OF_RESULTS = ("table", "csv", "json", "latex", "markdown", "html")
     replicates={"type": READ},
 )
 @table_options
+@options_from(
+    "cranfield.evaluate_probabilities",
+    "draws seed confidence fixed_topics",
+    group="Output",
+    **{name: {"goes_with": "--as=expected"} for name in _OF_EXPECTED},
+)
 @judging_options
 def evaluate(
     source: ScoreInput,
     output: Output,
     *,
     coverage: bool = False,
-    view: Literal["scores", "tie-ranges", "replicates", "expected-exposure", "equity"] = "scores",
+    view: Literal[
+        "scores", "tie-ranges", "expected", "replicates", "expected-exposure", "equity"
+    ] = "scores",
     replicates: str | None,
     printing: Printing,
     **judging: Any,
@@ -109,10 +130,11 @@ def evaluate(
     ----------
     view
         Result to write: the scores; the lowest, expected and highest score over all orders of tied
-        documents (tie-ranges); of systems with several rankings for each topic, the variance
-        between topics and between these replicates (replicates), or fairness of their mean exposure
-        by EEL, EED and EER (expected-exposure); or equity of attention by IAA, over all rankings of
-        a system (equity).
+        documents (tie-ranges); the expected scores over judgments, of a table QRELS of
+        probabilities of relevance (expected); of systems with several rankings for each topic, the
+        variance between topics and between these replicates (replicates), or fairness of their mean
+        exposure by EEL, EED and EER (expected-exposure); or equity of attention by IAA, over all
+        rankings of a system (equity).
     coverage
         Also report unjudged documents, ties and missing topics.
     replicates
@@ -120,20 +142,17 @@ def evaluate(
         default runs are called SYSTEM@REPLICATE.
     """
     output.check()
-    tie_ranges = view == "tie-ranges"
-    if view != "scores" and output.form not in _OF_RESULTS:
-        raise PolicyError(f"--as {view} cannot be combined with --format {output.form}")
-    if view == "replicates":
-        _write_replicates(source, output, judging, replicates)
+    expecting = {name: judging.pop(name) for name in _OF_EXPECTED}
+    if view != "scores":
+        _check_view(view, output)
+    if view in _OF_REPLICATES:
+        _write_replicates(source, output, printing, judging, replicates, view)
         return
-    if view in {"expected-exposure", "equity"}:
-        _write_exposure(source, output, printing, judging, replicates, view)
-        return
-    refuse_given(("replicates",), "requires --as replicates, expected-exposure or equity")
+    refuse_given(("replicates",), f"requires --as {', '.join(_OF_REPLICATES)}")
     if source.score_files:
-        if coverage or tie_ranges or output.form in _LINES:
+        if coverage or view != "scores" or output.form in _LINES:
             option = "--coverage" if coverage else f"--format {output.form}"
-            option = "--as tie-ranges" if tie_ranges else option
+            option = f"--as {view}" if view != "scores" else option
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.one_measure import align_scores
 
@@ -145,12 +164,15 @@ def evaluate(
         return
     if source.qrels is None or not source.runs:
         raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
+    if view == "expected":
+        _write_whole([_evaluate_probabilities(source, output.by_topic, judging, expecting)], output)
+        return
     evaluation = evaluate_runs(source.qrels, source.runs, source.measures, **judging)
-    if tie_ranges:
+    if view == "tie-ranges":
         import cranfield as cf
 
         ranges = cf.tie_ranges(evaluation, by_topic=output.by_topic)
-        _write_whole([ranges], output, view)
+        _write_whole([ranges], output)
     elif output.form in {*_LINES, "json"}:
         lines = _lines(evaluation, output, source.measures, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
@@ -164,23 +186,38 @@ def evaluate(
         sys.stderr.write(draw_table(table, on_terminal=sys.stderr.isatty()))
 
 
-def _write_whole(results: Iterable[Result], output: Output, view: str) -> None:
+def _check_view(view: str, output: Output) -> None:
+    """Refuse formats and options that a view other than the scores does not support."""
+    if output.form not in _OF_RESULTS:
+        raise PolicyError(f"--as {view} cannot be combined with --format {output.form}")
+    if view != "expected-exposure":
+        unused = ("places", "order", "caption", "label", "long")
+        refuse_given(unused, f"cannot be combined with --as {view}")
+
+
+def _write_whole(results: Iterable[Result], output: Output) -> None:
     """Write results that are not tables of scores."""
-    unused = ("places", "order", "caption", "label", "long")
-    refuse_given(unused, f"cannot be combined with --as {view}")
     form = "text" if output.form == "table" else output.form
     write_results(together(*results), form, None, output.output)
 
 
 def _write_replicates(
-    source: ScoreInput, output: Output, judging: Mapping[str, Any], replicates: str | None
+    source: ScoreInput,
+    output: Output,
+    printing: Printing,
+    judging: Mapping[str, Any],
+    replicates: str | None,
+    view: str,
 ) -> None:
+    """Write variances, expected exposure, or equity of attention, of systems with replicates."""
+    if view != "replicates":
+        _write_exposure(source, output, printing, judging, replicates, view)
+        return
     from cranfield.significance.replicates import summarise_replicates
 
     refuse_given(("by_topic", "coverage"), "cannot be combined with --as replicates")
     scores = source.scores(judging, every=True)
-    summaries = [summarise_replicates(table, replicates) for table in scores.values()]
-    _write_whole(summaries, output, "replicates")
+    _write_whole([summarise_replicates(table, replicates) for table in scores.values()], output)
 
 
 def _write_exposure(
@@ -191,7 +228,6 @@ def _write_exposure(
     replicates: str | None,
     view: str,
 ) -> None:
-    """Write expected exposure, or equity of attention, of the rankings of each system."""
     from cranfield.evaluation import stochastic_rankings as stochastic
 
     refuse_given(("coverage",), f"cannot be combined with --as {view}")
@@ -214,7 +250,28 @@ def _write_exposure(
         return
     refuse_given(("by_topic",), "cannot be combined with --as equity")
     equity = partial(stochastic.equity_of_attention, measure=measures)
-    _write_whole([compute_from_runs(equity, source.qrels, source.runs, **options)], output, view)
+    _write_whole([compute_from_runs(equity, source.qrels, source.runs, **options)], output)
+
+
+def _evaluate_probabilities(
+    source: ScoreInput, by_topic: bool, judging: Mapping[str, Any], expecting: Mapping[str, Any]
+) -> ExpectedScores:
+    """Read probabilities of relevance and runs, and compute expected scores."""
+    import cranfield as cf
+
+    refuse_given(_OF_GRADES, "cannot be combined with --as expected")
+    reading = Reading.of(judging)
+    if any(not name.startswith("run.") for name in reading.columns or ()):
+        raise PolicyError("--columns with --as expected names columns of runs only: run.doc=...")
+    options = {**omit_reading(judging), **expecting, "by_topic": by_topic}
+    measures = requested_measures(source.measures, options.pop("rel"), options["compat"])
+    probabilities = cf.read_probabilities(source.qrels)
+    runs = reading.runs(source.qrels, source.runs)
+    options["aspects"] = options["aspects"] or None
+    with progress_of(runs) as progress:
+        return cf.evaluate_probabilities(
+            runs, probabilities, measures, progress=progress, **options
+        )
 
 
 def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
@@ -265,6 +322,7 @@ Examples:
   cranfield sessions qrels.txt sessions.xml -m nsDCG@10
   cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
   cranfield sessions qrels.txt sessions.csv -m sDCG -m nDCG@10 --duplicates keep -q
+  cranfield sessions clicks sessions.csv --clicks clicks.csv -m sDCG@10
   cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
 """
 
@@ -320,8 +378,10 @@ def sessions(
 ) -> None:
     """Score search sessions of several queries.
 
-    QRELS is a file of judgments by topic. SESSIONS is a log of the TREC Session track in XML, or a
-    table of results with the columns session, query, rank, doc and, optionally, topic and system.
+    QRELS is a file of judgments by topic; or the word clicks: documents that the session clicked
+    have grade 1 (clicks:30, for 30 seconds or more). SESSIONS is a log of the TREC Session track in
+    XML, or a table of results with the columns session, query, rank, doc and, optionally, topic and
+    system.
     Each RUN ranks documents for the last query of each session. Measures of a single ranking score
     the concatenated result lists of a session.
 
@@ -346,6 +406,7 @@ def sessions(
     measure_list = requested_measures(measures, rel)
     from cranfield import evaluate_sessions
     from cranfield.sessions import read_sessions
+    from cranfield.sessions.log import BY_CLICKS
 
     log = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
@@ -355,7 +416,7 @@ def sessions(
     evaluation = evaluate_sessions(log, qrels, measure_list, lengths=lengths, **lists, **policies)
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in measure_list)
-    needs += " clicks" if until_click else ""
+    needs += " clicks" if until_click or BY_CLICKS.fullmatch(qrels) else ""
     unused = [name for name in ("clicks", "lengths") if name not in needs]
     warn_unused(unused, "no requested measure uses it")
     output.write(evaluation, printing, unit="session")
@@ -382,16 +443,19 @@ DEFAULTS = {
 
 @command(
     epilog=ANSWERS_EPILOG,
-    first="measure nuggets assignments citations references tokeniser system by-topic format output"
-    " settings",
+    first="measure nuggets assignments citations references human by-topic format output settings",
 )
-@settings("places order caption label long")
+@settings("tokeniser system places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{__name__}.answers",
-    "nuggets assignments citations references measures system tokeniser",
+    "nuggets assignments citations references human measures system tokeniser",
     nuggets={"type": READ},
     references={"type": READ},
+    human={
+        "type": READ,
+        "goes_with": "!--references !--by-topic",
+    },
     measures={"flag": "--measure measures", "stands_for": ""},
     system={"metavar": "NAME", "stands_for": "name"},
     tokeniser={"goes_with": "--references"},
@@ -405,6 +469,7 @@ def answers(
     assignments: bool = False,
     citations: bool = False,
     references: str | None,
+    human: str | None,
     measures: tuple[str, ...] = (),
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
@@ -426,6 +491,9 @@ def answers(
         ANSWERS is a table of judged citations, or runs of TREC RAG and a table of their support.
     references
         Reference texts; ANSWERS is a table of texts.
+    human
+        Labels by people of a random sample of the answers, in the form of ANSWERS, which are the
+        labels of a judge: scores are prediction-powered, with confidence intervals.
     measures
         Measure of texts, such as SSharp or VitalScore; may be given several times.
     system
@@ -451,26 +519,50 @@ def answers(
     from cranfield.measures import parse_measures
 
     measure_list = parse_measures(measures) if measures else None
-    files: Any = answers[0] if len(answers) == 1 else list(answers)
     if len(answers) > 1 and kind == "references":
         raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
-    judged: Any
-    if kind == "nuggets":
-        judged = texts.judge_answers(files, nuggets, name=system)
-    elif kind == "references":
-        judged = texts.judge_summaries(files, references, tokeniser=tokeniser, name=system)
-    elif kind == "assignments":
-        judged = texts.read_nugget_assignments(files, name=system)
-    elif len(answers) == 1:
-        judged = texts.read_citations(files, name=system)
-    else:
-        judged = texts.read_citations(answers[:-1], support=answers[-1], name=system)
+
+    def read(files: tuple[str, ...]) -> Any:
+        data: Any = files[0] if len(files) == 1 else list(files)
+        if kind == "nuggets":
+            return texts.judge_answers(data, nuggets, name=system)
+        if kind == "references":
+            return texts.judge_summaries(data, references, tokeniser=tokeniser, name=system)
+        if kind == "assignments":
+            return texts.read_nugget_assignments(data, name=system)
+        if len(files) == 1:
+            return texts.read_citations(data, name=system)
+        return texts.read_citations(files[:-1], support=files[-1], name=system)
+
+    judged = read(answers)
+    if human is not None:
+        _write_corrected(judged, partial(read, (human,)), measures or DEFAULTS[kind], output)
+        return
     scores = (
         _evaluate_defaults(judged, DEFAULTS[kind])
         if measure_list is None
         else evaluate_answers(judged, measure_list)
     )
     output.write(scores, printing)
+
+
+def _write_corrected(
+    judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: Output
+) -> None:
+    """Write prediction-powered scores of answers that people judged in a sample."""
+    from cranfield.assess import ppi_answers
+
+    if output.form == "parquet":
+        raise PolicyError("--human cannot be combined with --format parquet")
+    with collected_warnings() as lines:
+        human = read_human()
+    for line in lines:
+        # Answers outside the sample are not missing.
+        if "missing and counted as 0" not in line:
+            warn(line)
+    results = [ppi_answers(human, judge, measure) for measure in measures]
+    form = "text" if output.form == "table" else output.form
+    write_results(together(*results), form, None, output.output)
 
 
 def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:

@@ -116,6 +116,7 @@ def tests(
         Study only this system; may be given several times.
     """
     from cranfield import meta
+    from cranfield.meta.test_studies.errors import check_null
     from cranfield.meta.test_studies.fast_tests import is_bound
 
     if shards is not None and shard_map is not None:
@@ -125,7 +126,9 @@ def tests(
     kinds += [meta.PowerOfTests] if power is not None else []
     options.check_table(*kinds)
     names = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
-    read_choices(names, **split)
+    choices = read_choices(names, **split)
+    if false_alarms is not None:
+        check_null(choices, null)
     whole, by_shard = _scores(source, shard_map or shards, options)
     common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
     common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}

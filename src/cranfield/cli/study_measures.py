@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import PolicyError, check_share
+from cranfield.base.errors import PolicyError, check_share, quoted
 from cranfield.cli.options.declaring import (
     READ,
     command,
+    keep_inputs,
     on_command_line,
     refuse_given,
     settings,
@@ -19,7 +20,7 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.judging import OF_DOCUMENTS, judge_runs, measures_option
 from cranfield.cli.options.output import ResultOutput, result_options
 from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli.options.signatures import options_from, parse_pairs
 from cranfield.cli.study_options import (
     STUDY_SETTINGS,
     StudyOptions,
@@ -170,11 +171,12 @@ SCALES_EPILOG = """\b
 Examples:
   cranfield study scales qrels.txt runs/*.xz --cutoffs 5,10
   cranfield study scales qrels.txt runs/*.xz -m AP -m "DCG" --cutoffs 20 --format csv
+  cranfield study scales qrels.txt runs/*.xz --settings collections.yml --table headline
 """
 
 
 @command(epilog=SCALES_EPILOG)
-@settings(f"{STUDY_SETTINGS} interval-ties")
+@settings(f"{STUDY_SETTINGS} interval-ties collections")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @options_from(
@@ -182,6 +184,7 @@ Examples:
 )
 @options_from("cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"})
 @options_from(f"{__name__}.scales", "graded")
+@options_from(f"{__name__}.scales", "collections", collections={"type": READ})
 @study_options(seed=False)
 def scales(
     qrels: str,
@@ -190,6 +193,7 @@ def scales(
     measures: tuple[str, ...] = (),
     cutoffs: list[int],
     graded: bool = False,
+    collections: tuple[str, ...] = (),
     interval_ties: str,
     alpha: float,
     options: StudyOptions,
@@ -206,6 +210,8 @@ def scales(
         Measure without cutoff; may be given several times. By default those of the paper.
     graded
         Keep the grades; by default grades from setting rel on become 1, lower ones 0.
+    collections
+        Further collections, a mapping of QRELS to runs (a file, a folder or a pattern).
     """
     from cranfield import meta
     from cranfield.meta.scale_study import MEASURES, TESTS, scale_options
@@ -218,13 +224,21 @@ def scales(
         refuse_given(("max_grade",), "requires --graded")
     refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
     options.check_table(meta.ScaleStudy)
+    others = parse_pairs(collections, "setting collections", "QRELS: RUNS")
+    if qrels in others:
+        raise PolicyError(f"setting collections repeats the collection {quoted(qrels)}")
+    if others:
+        refuse_given(("chart",), "cannot be combined with setting collections")
+        keep_inputs([options.written.output], others)
     # Check the options before files are read, which takes a while.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
-    judged = judge_runs(qrels, runs, **judging)
+    inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}
+    judged = {name: judge_runs(name, files, **judging) for name, files in inputs.items()}
     if not graded:
-        judged = judged.binary(1 if rel is None else rel)
+        judged = {name: runs.binary(1 if rel is None else rel) for name, runs in judged.items()}
+    data = judged if others else judged[qrels]
     rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
-    options.show(options.study("scales", meta.study_scales, judged, measures or MEASURES, **rules))
+    options.show(options.study("scales", meta.study_scales, data, measures or MEASURES, **rules))
 
 
 PREDICTION_EPILOG = """\b

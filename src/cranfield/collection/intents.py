@@ -123,14 +123,12 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
     sums = frame.group_by("topic", maintain_order=True).agg(pl.col("probability").sum(), pl.len())
     deviating = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
     if deviating.height:
-        others = (
-            f", and those of {counted(deviating.height - 1, 'more topic')}"
-            if deviating.height > 1
-            else ""
-        )
+        topic, total, _ = deviating.row(0)
+        n_others = deviating.height - 1
+        others = f", and those of {counted(n_others, 'more topic')}" if n_others else ""
         warn(
-            f"{name}: the probabilities of the intents of topic {quoted(deviating['topic'][0])}"
-            f" add up to {deviating['probability'][0]:.4g}, not 1{others}",
+            f"{name}: the probabilities of the intents of topic {quoted(topic)}"
+            f" add up to {total:.4g}, not 1{others}",
             stacklevel=3,
         )
 
@@ -261,10 +259,14 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     # Intents of a topic with a relevant document, each as one number.
     relevant_intents = np.unique(intent[qrels.grades >= 1])
     intents_of_topic: dict[int, list[tuple[str, int]]] = {}
-    for number, row in zip(relevant_intents.tolist(), range(relevant_intents.size), strict=True):
+    for row, number in enumerate(relevant_intents.tolist()):
         code, name = divmod(number, len(subtopics))
         intents_of_topic.setdefault(code, []).append((subtopics[name], row))
-    table_rows = _probabilities_and_types(table)
+    table_rows: dict[tuple[str, str], tuple[float, bool]] = {}
+    if table is not None:
+        keys = zip(table.topics, table.intents, strict=True)
+        values = zip(table.probabilities.tolist(), table.navigational.tolist(), strict=True)
+        table_rows = dict(zip(keys, values, strict=True))
     size = max(1, *(len(names) for names in intents_of_topic.values())) if intents_of_topic else 1
     shape = (len(qrels.topics), size)
     exists, navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
@@ -306,13 +308,3 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         table is not None,
         int((lowest < flat.grades).sum()),
     )
-
-
-def _probabilities_and_types(
-    table: IntentTable | None,
-) -> dict[tuple[str, str], tuple[float, bool]]:
-    if table is None:
-        return {}
-    keys = zip(table.topics, table.intents, strict=True)
-    values = zip(table.probabilities.tolist(), table.navigational.tolist(), strict=True)
-    return dict(zip(keys, values, strict=True))

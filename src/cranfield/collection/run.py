@@ -166,7 +166,7 @@ class Run(Pairs, Framed):
         [('q1', 'a', 1.5), ('q1', 'b', 1.0)]
         """
         if not self.docs.str.contains(separator, literal=True).any():
-            name = f"{self.origin.name}: " if self.origin.lines else ""
+            name = f"{self.origin.name}: " if self.origin.lines is not None else ""
             warn(f"{name}no document id has the chunk separator {quoted(separator)}", stacklevel=4)
             return self
         docs = self.docs.str.split_exact(separator, 1).struct.field("field_0")

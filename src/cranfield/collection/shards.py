@@ -10,14 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, InputError, check_choice, check_whole, quoted
+from cranfield.base.errors import CranfieldError, check_choice, check_whole, quoted
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.judged.coverage import Scorable, Scorer, lowest_relevant
@@ -165,10 +165,9 @@ class Sharding(ABC):
             For a value that is not a document id.
         """
         if not isinstance(docs, pl.Series):
-            ids = [docs] if isinstance(docs, str) else list(docs)
-            docs = pl.Series(ids, dtype=pl.String) if not ids else _typed({"doc": ids})
-        elif docs.dtype != pl.String or docs.null_count():
-            docs = _typed({"doc": docs})
+            docs = [docs] if isinstance(docs, str) else list(docs)
+        if not (isinstance(docs, pl.Series) and docs.dtype == pl.String and not docs.null_count()):
+            docs = fitted({"doc": docs}, _DOCUMENTS, "documents", empty=True).frame["doc"]
         return self._of(docs)
 
     def __len__(self) -> int:
@@ -265,10 +264,6 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
     [1, 2, 2]
     """
     return RandomShards(shards, seed, sampling)
-
-
-def _typed(table: Mapping[str, Any]) -> pl.Series:
-    return fitted(table, _DOCUMENTS, "documents").frame["doc"]
 
 
 _SHARDS = Schema(
@@ -455,8 +450,7 @@ class JudgedShards(Scorable):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Split:
+class _Split(NamedTuple):
     """The judgments by shard."""
 
     sharding: Sharding
@@ -533,20 +527,20 @@ class _ShardJudge:
     def __call__(
         self, run: Run, stem: str | None
     ) -> tuple[JudgedRun, list[tuple[list[JudgedRun], int]]]:
-        judged_run = judge_one(run, stem, self.whole, self.policies)
-        top = _top(run, self.policies)
-        return judged_run, [
-            _parts(top, judged_run, split, self.unmapped, self.policies) for split in self.splits
-        ]
+        judged_run, policy = judge_one(run, stem, self.whole, self.policies), self.policies
+        if policy.depth is not None:
+            ranks = order_of(run, policy.ties).ranks_of(np.arange(len(run)))
+            run = run.restricted(ranks <= policy.depth)
+        parts = (_parts(run, judged_run, split, self.unmapped, policy) for split in self.splits)
+        return judged_run, [*parts]
 
 
 def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:
     """Split judgments by shard, and check that each shard has a relevant document."""
     shard = sharding.of(qrels.docs)
     is_lost = shard < 0
-    if unmapped == "error" and is_lost.any():
-        row = int(np.flatnonzero(is_lost)[0])
-        raise _in_no_shard(qrels, row, int(is_lost.sum()), "judgment")
+    if unmapped == "error":
+        _check_mapped(qrels, is_lost, "judgment")
     n_shards = len(sharding)
     for grade in grades:
         relevant = qrels.grades >= grade
@@ -564,36 +558,24 @@ def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int
     )
 
 
-def _top(run: Run, policy: Policies) -> Run:
-    """Cut the rankings off at the depth of the policies."""
-    if policy.depth is None:
-        return run
-    ranks = order_of(run, policy.ties).ranks_of(np.arange(len(run)))
-    return run.restricted(ranks <= policy.depth)
-
-
 def _parts(
     run: Run, whole: JudgedRun, split: _Split, unmapped: str, policy: Policies
 ) -> tuple[list[JudgedRun], int]:
     """Judge a run on each shard, and count its documents that are in none."""
     shard = split.sharding.of(run.docs)
-    is_lost = shard < 0
-    n_lost = int(is_lost.sum())
-    if unmapped == "error" and n_lost:
-        raise _in_no_shard(run, int(np.flatnonzero(is_lost)[0]), n_lost, "document")
+    if unmapped == "error":
+        _check_mapped(run, shard < 0, "document")
     parts = []
     for k, judgments in enumerate(split.qrels):
         part = judge_one(run.restricted(shard == k), whole.stem, judgments, policy)
         extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
         # A system that has a topic has it in every shard, also where it retrieved nothing.
         parts.append(replace(part, has_topic=whole.has_topic, extra=extra))
-    return parts, n_lost
+    return parts, int((shard < 0).sum())
 
 
-def _in_no_shard(table: Run | Qrels, row: int, count: int, noun: str) -> InputError:
-    return table.origin.wrong(
-        f"{counted(count, noun)} in no shard; unmapped='drop' skips such documents",
-        row,
-        table.topics[table.codes[row]],
-        table.docs[row],
-    )
+def _check_mapped(table: Run | Qrels, is_lost: Bools, noun: str) -> None:
+    if is_lost.any():
+        row, number = int(is_lost.argmax()), counted(int(is_lost.sum()), noun)
+        reason = f"{number} in no shard; unmapped='drop' skips such documents"
+        raise table.origin.wrong(reason, row, table.topics[table.codes[row]], table.docs[row])

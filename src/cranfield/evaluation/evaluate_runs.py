@@ -278,7 +278,9 @@ def evaluate_sessions(
     sessions
         Whatever :func:`read_sessions` takes.
     qrels
-        Judgments by topic; whatever :func:`cranfield.read_qrels` takes.
+        Judgments by topic; whatever :func:`cranfield.read_qrels` takes. Or `clicks`: documents that
+        the session clicked have grade 1, as gains of `sDCG` from clicks; `clicks:30` counts stays
+        of at least 30 seconds.
     measures
         Measures or their text forms: `sDCG`, `nsDCG`, `ClickU`, and any measure of a ranking, which
         scores the concatenated lists.

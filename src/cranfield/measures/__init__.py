@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cranfield.measures.families import REGISTRY
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.measures.users.model import UserModel
+    from cranfield.measures.users.standard_models import user_model
 
 _TOOLS = {
     "REGISTRY": "families",
@@ -29,6 +30,7 @@ _TOOLS = {
     "measure": "base",
     "parse_measure": "grammar",
     "parse_measures": "grammar",
+    "user_model": "users.standard_models",
 }
 """The module of each name other than a measure."""
 
@@ -42,6 +44,7 @@ __all__ = [  # noqa: PLE0604
     "measure",
     "parse_measure",
     "parse_measures",
+    "user_model",
     *(name for name, module in HOME.items() if module.startswith(__name__)),
 ]
 

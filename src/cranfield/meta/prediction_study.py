@@ -45,7 +45,6 @@ _PREDICTIONS = Schema(
     otherwise="csv",
     tuples=("topic", "predictor", "prediction", "system"),
     mapping=columns_of_mapping(_KIND),
-    numbered=True,
 )
 
 _OF_PREDICTOR = {

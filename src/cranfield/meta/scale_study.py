@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb, sqrt
 from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import to_order
-from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_several
+from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_several, quoted
 from cranfield.base.kinds import Numbers, OneOf, Whole, check_arguments
+from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
@@ -26,10 +28,12 @@ from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
 from cranfield.scales.interval_scaled import Interval
-from cranfield.scales.runs import as_measure
+from cranfield.scales.runs import as_measure, depends_on_recall_base
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.registry import Options
+from cranfield.significance.differences import t_quantile
+from cranfield.significance.registry import Options, find_test
+from cranfield.tabular import number
 
 TRIAL = label_scores(np.array([[0.1, 0.4, 0.9], [0.5, 0.6, 0.3], [0.2, 0.3, 0.8], [0.7, 0.2, 0.1]]))
 """Scores of three systems: a test that supports these supports those of any study."""
@@ -122,7 +126,10 @@ def _without_cutoff(measure: str | Measure) -> Measure:
         raise
 
 
-_OF_CUTOFF = {"cutoff": Column("Length of the runs.", key=True)}
+_OF_CUTOFF = {
+    "collection": Column("Collection, in a study of several.", key=True),
+    "cutoff": Column("Length of the runs.", key=True),
+}
 
 
 class ScaleStudy(Study):
@@ -133,7 +140,9 @@ class ScaleStudy(Study):
     measures, cutoffs
         Text forms without their cutoffs, and lengths of runs.
     systems, topics
-        Numbers of systems and topics.
+        Numbers of systems and topics; tuples in a study of several collections.
+    collections
+        Names of the collections; empty in a study of one.
     correlation
         Table of Kendall's tau between each measure and its interval-scaled version (tables 2 and 3
         of the source).
@@ -143,16 +152,19 @@ class ScaleStudy(Study):
     changes
         Table of decisions by test, with a measure and with its interval-scaled version (tables 5
         and 6).
+    headline
+        Table of means of these changes over measures, cutoffs, tests and collections (section 7.3).
     """
 
     name = "scales"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
-    parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes")
+    parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes", "headline")
     titles: ClassVar[Mapping[str, str]] = {
         "correlation": "Kendall's tau of a measure and its interval-scaled version: of the means of"
         " systems, and topic by topic",
         "pairs": "Kendall's tau of two measures, and of their interval-scaled versions",
         "changes": "Pairs of systems that differ significantly",
+        "headline": "Mean changes in percent of the pairs that differ significantly by the measure",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "correlation": {
@@ -190,10 +202,40 @@ class ScaleStudy(Study):
             "changed %": Column("S2NS + NS2S in percent of Sig; it may be above 100.", 2),
             "changed % of all": Column("S2NS + NS2S in percent of all pairs.", 2),
         },
+        "headline": {
+            "cutoffs": Column("Cutoff, or all cutoffs of the study.", key=True),
+            "measures": Column(
+                "Measures whose scores depend on the recall base, or not; `not interval` excludes"
+                " those that already are interval scales.",
+                key=True,
+            ),
+            "tests": Column(
+                "Scale that the tests require; `affected` excludes the results that cannot change:"
+                " without recall base, those of interval scales and of ordinal tests.",
+                key=True,
+            ),
+            "results": Column(
+                "Number of results in the means: a measure at a cutoff, by a test, on a collection."
+            ),
+            "undefined": Column(
+                "Number of results excluded because no pair differs significantly by the measure."
+            ),
+            "S2NS %": Column("Mean of S2NS in percent of Sig.", decimals=1),
+            "NS2S %": Column("Mean of NS2S in percent of Sig.", decimals=1),
+            "changed %": Column("Mean of S2NS + NS2S in percent of Sig.", decimals=1),
+            "sd": Column("Standard deviation of `changed %` over the results.", decimals=1),
+            "half-width": Column(
+                "Half of the width of the 0.95 confidence interval of the mean `changed %`, as if"
+                " the results were independent.",
+                decimals=1,
+            ),
+        },
     }
 
+    collections: tuple[str, ...] = ()
     correlation: pl.DataFrame
     changes: pl.DataFrame
+    headline: pl.DataFrame
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -202,7 +244,10 @@ class ScaleStudy(Study):
             return ()
         lowest: Any = orders["overall"].min()
         lowest_rows = orders.filter(pl.col("overall") == lowest)
-        names = [f"{row['measure']} at cutoff {row['cutoff']}" for row in lowest_rows.to_dicts()]
+        names = [
+            f"{row['measure']} at cutoff {row['cutoff']}{_suffix(row)}"
+            for row in lowest_rows.to_dicts()
+        ]
         order = "Interval scaling does not change the order of the systems by their means"
         if lowest != 1:
             order = (
@@ -217,17 +262,45 @@ class ScaleStudy(Study):
             if row["changed % of all"]:
                 decision = (
                     f"; of the decisions on all pairs it changes {row['changed % of all']:.1f}% at"
-                    f" most (test {row['test']}, {row['measure']} at {row['cutoff']})"
+                    f" most (test {row['test']}, {row['measure']} at {row['cutoff']}{_suffix(row)})"
                 )
         return (
             f"{order}{decision}.",
-            f"Sample: {counted(self.systems, 'system')}, {counted(self.topics, 'topic')}; the"
-            f" study does not say which version is right.",
+            *self._describe_mean(),
+            f"Sample: {self._sample()}; the study does not say which version is right.",
+        )
+
+    def _describe_mean(self) -> list[str]:
+        """Describe the mean change at the largest cutoff; empty if no result can change."""
+        cutoff = max(self.cutoffs)
+        rows = self.headline.filter(pl.col("results") > 0, cutoffs=str(cutoff), measures="affected")
+        if rows.is_empty():
+            return []
+        row = rows.row(0, named=True)
+        lost, won, changed, width = (
+            number(row[name], 1) for name in ("S2NS %", "NS2S %", "changed %", "half-width")
+        )
+        spread = f" ± {width}%" if width else ""
+        return [
+            f"At cutoff {cutoff} it changes {changed}%{spread} of the significant differences on"
+            f" average (S2NS {lost}%, NS2S {won}%), over {counted(row['results'], 'result')} of"
+            f" measures and tests that can change."
+        ]
+
+    def _sample(self) -> str:
+        """Describe the numbers of systems and topics, of each collection."""
+        if not self.collections:
+            return f"{counted(self.systems, 'system')}, {counted(self.topics, 'topic')}"
+        return "; ".join(
+            f"{name}: {counted(systems, 'system')}, {counted(topics, 'topic')}"
+            for name, systems, topics in zip(
+                self.collections, self.systems, self.topics, strict=True
+            )
         )
 
     def heading(self) -> list[str]:
         return [
-            f"{self.systems} systems, {self.topics} topics; ties ranked {self.ties}; Sig:"
+            f"{self._sample()}; ties ranked {self.ties}; Sig:"
             " pairs that differ significantly by the measure; S2NS: those that do not by"
             " its interval-scaled version; NS2S: pairs that differ by this version only;"
             " changed: S2NS + NS2S, in percent of Sig and of all pairs"
@@ -270,7 +343,7 @@ ROUNDING = 2.0**-48
 
 @with_work
 def study_scales(
-    judged: JudgedRuns,
+    judged: JudgedRuns | Mapping[str, JudgedRuns],
     measures: str | Measure | Iterable[str | Measure] = MEASURES,
     *,
     cutoffs: Annotated[Sequence[int], Numbers()] = CUTOFFS,
@@ -285,7 +358,8 @@ def study_scales(
     Parameters
     ----------
     judged
-        Judged runs of at least two systems; see :meth:`JudgedRuns.binary` for binary judgments.
+        Judged runs of at least two systems; see :meth:`JudgedRuns.binary` for binary judgments. For
+        a study of several collections, their judged runs by name.
     measures
         Distinct measures without cutoff.
     cutoffs
@@ -299,12 +373,13 @@ def study_scales(
     exact_n
         As for :func:`cranfield.compare`: maximum differences for an exact signed rank test.
     jobs, backend, folder, progress
-        As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff.
+        As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff on a collection.
 
     Returns
     -------
     ScaleStudy
-        The tables 2 to 6 of Ferrante, Ferro and Fuhr (2021), section 7, for these runs.
+        The tables 2 to 6 of Ferrante, Ferro and Fuhr (2021), section 7, and the mean changes of
+        its section 7.3, for these runs.
 
     Raises
     ------
@@ -318,6 +393,10 @@ def study_scales(
     an error at the start: approximate ranks of longer runs would tie different scores, which
     changes Kendall's tau and the tests.
 
+    The headline averages percentages of the pairs that differ significantly by the measure; each
+    result, a measure at a cutoff by a test on a collection, has the same weight. The row `affected`
+    is the 25% ± 11% of the source, which its printed tables give at cutoff 30.
+
     Examples
     --------
     >>> import cranfield as cf
@@ -326,42 +405,83 @@ def study_scales(
     >>> study = study_scales(judged, ["P", "RR"], cutoffs=[5], tests=[("t", "none")])
     >>> study.correlation["overall"][0], study.changes["S2NS"][0]
     (1.0, 0)
+    >>> study = study_scales(judged, ["P", "AP"], cutoffs=[5], tests=[("t", "none")])
+    >>> study.headline.filter(measures="with recall base").select("results", "changed %").row(0)
+    (1, 66.66666666666667)
     """
     call = check_arguments(study_scales, locals())
     check_several("tests", tests)
     options = scale_options(measures, cutoffs, tests, ties, alpha, exact_n)
-    if not isinstance(judged, JudgedRuns):
-        raise PolicyError(f"expected judged runs of judge(), got {type(judged).__name__}")
-    if len(judged.systems) < 2:
-        raise PolicyError(f"the study requires at least two systems, got {len(judged.systems)}")
-    options.require(judged.judgments.max_grade, len(judged.systems) * len(judged.topics))
+    collections = _read_collections(judged, options)
+    several = isinstance(judged, Mapping)
+    hashes = {name: judged_fingerprint(runs) for name, runs in collections.items()}
     table = run_parts(
         _compare,
-        (judged, options),
-        {
-            f"cutoff-{cutoff}-measure-{index + 1}": (cutoff, index)
-            for cutoff in options.cutoffs
-            for index in range(len(options.measures))
-        },
-        about={"study": "scales", **options.facts(), "runs": judged_fingerprint(judged)},
+        (collections, options),
+        dict(_name_tasks(collections, options)),
+        about={"study": "scales", **options.facts(), "runs": hashes if several else hashes[""]},
         **work,
     )
     changes = table.select(*_AT, "changes").explode("changes").unnest("changes").drop_nulls("test")
-    decisions = len(judged.systems) * (len(judged.systems) - 1) // 2
-    changed = 100 * (pl.col("S2NS") + pl.col("NS2S")) / decisions
+    changed = 100 * (pl.col("S2NS") + pl.col("NS2S"))
+    of_all = [
+        changes.filter(collection=name).with_columns(
+            (changed / comb(len(runs.systems), 2)).alias("changed % of all")
+        )
+        for name, runs in collections.items()
+    ]
+    tables = {
+        "correlation": table.select(*_AT, *_TAUS),
+        "pairs": _correlate_pairs(table),
+        "changes": pl.concat(of_all),
+    }
+    grades = {name: runs.judgments.max_grade for name, runs in collections.items()}
+    sizes = [(len(runs.systems), len(runs.topics)) for runs in collections.values()]
+    systems, topics = zip(*sizes, strict=True) if several else sizes[0]
+    values: dict[str, Any] = {"collections": tuple(collections)} if several else {}
     return ScaleStudy(
         call,
+        **values,
         measures=options.names,
         cutoffs=options.cutoffs,
-        systems=len(judged.systems),
-        topics=len(judged.topics),
-        correlation=table.select(*_AT, *_TAUS),
-        pairs=_correlate_pairs(table),
-        changes=changes.with_columns(changed.alias("changed % of all")),
+        systems=systems,
+        topics=topics,
+        headline=average_changes(changes, options, grades),
+        **(tables if several else {name: t.drop("collection") for name, t in tables.items()}),
     )
 
 
-_AT = {"cutoff": pl.Int64, "measure": pl.String}
+def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRuns]:
+    """Return the judged runs by collection, a single one without a name; check that they fit."""
+    collections = dict(judged) if isinstance(judged, Mapping) else {"": judged}
+    if not collections:
+        raise PolicyError("expected at least one collection, got none")
+    for name, runs in collections.items():
+        if not isinstance(name, str):
+            raise PolicyError(f"names of collections must be text, got {name!r}")
+        place = f" of {quoted(name)}" if name else ""
+        if not isinstance(runs, JudgedRuns):
+            hint = place or ", or a mapping of them by collection"
+            raise PolicyError(f"expected judged runs of judge(){hint}, got {type(runs).__name__}")
+        n_systems = len(runs.systems)
+        if n_systems < 2:
+            raise PolicyError(f"the study requires at least two systems{place}, got {n_systems}")
+        options.require(runs.judgments.max_grade, n_systems * len(runs.topics))
+    return collections
+
+
+def _name_tasks(
+    collections: Mapping[str, JudgedRuns], options: ScaleOptions
+) -> Iterator[tuple[str, tuple[str, int, int]]]:
+    """Yield the name and the task of each part: a collection, a cutoff, the index of a measure."""
+    for position, collection in enumerate(collections, 1):
+        prefix = f"collection-{position}-" if collection else ""
+        for cutoff in options.cutoffs:
+            for index in range(len(options.measures)):
+                yield f"{prefix}cutoff-{cutoff}-measure-{index + 1}", (collection, cutoff, index)
+
+
+_AT = {"collection": pl.String, "cutoff": pl.Int64, "measure": pl.String}
 _TAUS = ("overall", "by topic", "lowest")
 _CHANGE = {
     "test": pl.String,
@@ -376,10 +496,13 @@ _PART: dict[str, Any] = {
 }
 
 
-def _compare(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) -> pl.DataFrame:
+def _compare(
+    shared: tuple[Mapping[str, JudgedRuns], ScaleOptions], task: tuple[str, int, int]
+) -> pl.DataFrame:
     """Compare a measure with its interval-scaled version; return one row."""
-    judged, options = shared
-    cutoff, index = task
+    collections, options = shared
+    collection, cutoff, index = task
+    judged = collections[collection]
     versions = options.versions(cutoff)[index]
     scores = score(judged, versions)
     hint = "; the study needs a score of every system on all topics"
@@ -389,6 +512,7 @@ def _compare(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) -> 
     by_topic = kendall_tau(tables[0].values, tables[1].values, rounding=rounding)
     defined = by_topic[~np.isnan(by_topic)]
     row = {
+        "collection": collection,
         "cutoff": cutoff,
         "measure": options.names[index],
         "overall": float(kendall_tau(means, ranked_means)),
@@ -407,18 +531,106 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
     """Correlate the pairs of measures at each cutoff, and their interval-scaled versions."""
     rows = []
     for first, second in combinations(table.iter_rows(named=True), 2):
-        if first["cutoff"] == second["cutoff"]:
+        keys = first["collection"], first["cutoff"]
+        if keys == (second["collection"], second["cutoff"]):
             original, scaled = (
                 float(kendall_tau(np.array(first[name]), np.array(second[name])))
                 for name in ("means", "ranked")
             )
             change = 100 * (scaled / original - 1) if original else np.nan
-            rows.append(
-                (first["cutoff"], first["measure"], second["measure"], original, scaled, change)
-            )
-    schema: dict[str, Any] = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
+            rows.append((*keys, first["measure"], second["measure"], original, scaled, change))
+    schema: dict[str, Any] = {"collection": pl.String, "cutoff": pl.Int64}
+    schema |= {"first": pl.String, "second": pl.String}
     schema |= dict.fromkeys(("original", "interval", "change %"), pl.Float64)
     return pl.DataFrame(rows, schema, orient="row")
+
+
+def average_changes(
+    changes: pl.DataFrame, options: ScaleOptions, grades: Mapping[str, int]
+) -> pl.DataFrame:
+    """Average the changes in percent of the significant pairs, by groups of measures and tests.
+
+    `grades` has the highest grade of each collection.
+    """
+    required = {test: find_test(test).info.scale for test, _ in options.tests}
+    by_test = pl.DataFrame(
+        [(test, scale >= Scale.INTERVAL) for test, scale in required.items()],
+        {"test": pl.String, "interval test": pl.Boolean},
+        orient="row",
+    )
+    results = changes.join(
+        _describe_measures(options, grades), on=[*_AT], maintain_order="left"
+    ).join(by_test, on="test", maintain_order="left")
+    by_cutoff = {str(cutoff): pl.col("cutoff") == cutoff for cutoff in options.cutoffs}
+    by_cutoff[", ".join(by_cutoff)] = pl.lit(True)
+    rows = [
+        {"cutoffs": cutoffs, "measures": measures, "tests": tests}
+        | _mean_change(results.filter(is_cutoff, is_member))
+        for cutoffs, is_cutoff in by_cutoff.items()
+        for (measures, tests), is_member in _GROUPS.items()
+    ]
+    return pl.DataFrame(rows, _HEADLINE).filter(pl.col("results") + pl.col("undefined") > 0)
+
+
+def _describe_measures(options: ScaleOptions, grades: Mapping[str, int]) -> pl.DataFrame:
+    """Return whether measures depend on the recall base, are interval scales, and cannot change."""
+    rows = []
+    for name, highest in grades.items():
+        for cutoff in options.cutoffs:
+            for label, (measure, _) in zip(options.names, options.versions(cutoff), strict=True):
+                with_base = depends_on_recall_base(measure)
+                is_interval = measure.scale_with(highest) >= Scale.INTERVAL
+                # Other ranks than unique ones rescale an interval scale with ties.
+                is_fixed = is_interval and not with_base and options.ties == "unique"
+                rows.append((name, cutoff, label, with_base, is_interval, is_fixed))
+    schema = {**_AT, **dict.fromkeys(("recall base", "interval", "fixed"), pl.Boolean)}
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+_WITH_BASE, _INTERVAL_TEST = pl.col("recall base"), pl.col("interval test")
+_GROUPS = {
+    ("without recall base", "ordinal"): ~_WITH_BASE & ~_INTERVAL_TEST,
+    ("without recall base", "interval"): ~_WITH_BASE & _INTERVAL_TEST,
+    ("without recall base, not interval", "interval"): (
+        ~_WITH_BASE & ~pl.col("interval") & _INTERVAL_TEST
+    ),
+    ("with recall base", "ordinal"): _WITH_BASE & ~_INTERVAL_TEST,
+    ("with recall base", "interval"): _WITH_BASE & _INTERVAL_TEST,
+    ("affected", "affected"): _WITH_BASE | (~pl.col("fixed") & _INTERVAL_TEST),
+    ("all", "all"): pl.lit(True),
+}
+"""Groups of measures and tests; with unique ranks `affected` are the three groups before it."""
+
+_HEADLINE: dict[str, Any] = {
+    **dict.fromkeys(("cutoffs", "measures", "tests"), pl.String),
+    **dict.fromkeys(("results", "undefined"), pl.Int64),
+    **dict.fromkeys(("S2NS %", "NS2S %", "changed %", "sd", "half-width"), pl.Float64),
+}
+
+
+def _mean_change(results: pl.DataFrame) -> dict[str, Any]:
+    """Average the changes of results, each in percent of its significant pairs."""
+    defined = results.filter(pl.col("Sig") > 0)
+    lost, won = (100 * defined[name] / defined["Sig"] for name in ("S2NS", "NS2S"))
+    changed = lost + won
+    n_results, sd = defined.height, changed.std()
+    width = None
+    if sd is not None:
+        width = float(t_quantile(0.95, n_results - 1)) * sd / sqrt(n_results)
+    return {
+        "results": n_results,
+        "undefined": results.height - n_results,
+        "S2NS %": lost.mean(),
+        "NS2S %": won.mean(),
+        "changed %": changed.mean(),
+        "sd": sd,
+        "half-width": width,
+    }
+
+
+def _suffix(row: Mapping[str, Any]) -> str:
+    """Return the words for the collection of a row, in a study of several."""
+    return f" on {row['collection']}" if "collection" in row else ""
 
 
 def _count_changes(

@@ -29,6 +29,7 @@ from .interleaving.preference_matrix import (
     PreferenceMatrix as PreferenceMatrix,
     preference_matrix_by_credits as preference_matrix_by_credits,
 )
+from .interleaving.side_by_side import SideBySide as SideBySide, side_by_side as side_by_side
 from .interleaving.preference import Preference as Preference
 from .interleaving.preference import (
     preference_by_credits as preference_by_credits,
@@ -70,6 +71,7 @@ from .interleaving.checks import Bias as Bias, Fidelity as Fidelity
 from .interleaving.checks import bias as bias, fidelity as fidelity
 from .calibration import ClickMoves as ClickMoves, click_moves as click_moves
 from .calibration import Persistence as Persistence, rbp_persistence as rbp_persistence
+from .time_calibration import TimeCalibration as TimeCalibration, calibrate_tbg as calibrate_tbg
 from .experiments.estimates import always_valid as always_valid
 from .experiments.analysis import analyse_experiment as analyse_experiment
 from .experiments.totals import analyse_totals as analyse_totals

@@ -120,7 +120,7 @@ def listing(names: Sequence[str], limit: int | None = 5) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def listed(names: Sequence[str]) -> str:
+def name_list(names: Sequence[str]) -> str:
     return listing([label(name) for name in names], 3)
 
 
@@ -149,7 +149,7 @@ def _top_sentence(name: str, pairs: PairwiseComparison) -> str:
         means = ", with equal means" if pairs.count() else ""
         return f"On {name} {first} and {second} {verb} significantly different{means}."
     number = counted(len(pairs.systems), "system")
-    top_line = f"best: {listed(equal)}, {_mean(pairs, best)}"
+    top_line = f"best: {name_list(equal)}, {_mean(pairs, best)}"
     top = pairs.top_group
     if len(top) == 1:
         return f"Of {number}, one stands alone at the top on {name} ({top_line})."

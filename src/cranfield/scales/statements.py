@@ -316,7 +316,7 @@ class Meaningfulness:
             if test.info.scale <= highest
             and test.info.paired == paired
             and (test.info.within_topics or not self.depends_on_topic)
-            and not (test.info.bound or test.info.shards == "needed")
+            and not (test.info.refusal or test.info.shards == "needed")
         ]
 
     def require(self) -> None:

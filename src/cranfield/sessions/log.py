@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    check_number,
     check_whole,
     quoted,
 )
@@ -36,6 +38,9 @@ from cranfield.tabular import frame_html
 
 LOG = "log"
 """Name of the system of a log without one."""
+
+BY_CLICKS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
+"""Word in place of judgments for those by clicks, perhaps with the seconds of a stay."""
 
 LISTS = ["system", "session", "query"]
 """Columns that identify a result list."""
@@ -165,7 +170,8 @@ class Sessions:
         Parameters
         ----------
         qrels
-            Judgments by topic: any input of :func:`cranfield.read_qrels`.
+            Judgments by topic: any input of :func:`cranfield.read_qrels`. Or `clicks`, or
+            `clicks:SECONDS`: those of :meth:`clicked`.
         current
             Keep only the sessions with a current query, which runs of the TREC Session track
             answer.
@@ -180,6 +186,8 @@ class Sessions:
         InputError
             If no session has a judged topic.
         """
+        if isinstance(qrels, str) and (match := BY_CLICKS.fullmatch(qrels)):
+            return self.clicked(None if match[1] is None else float(match[1]))
         judgments = read_qrels(qrels)
         code_of = {name: code for code, name in enumerate(judgments.topics)}
         pairs = [
@@ -210,6 +218,55 @@ class Sessions:
             subtopics=None if judgments.subtopics is None else judgments.subtopics.gather(rows),
             origin=replace(judgments.origin, lines=None),
             columns={name: values[rows] for name, values in judgments.columns.items()},
+        )
+
+    def clicked(self, min_seconds: float | None = None) -> Qrels:
+        """Return judgments by session from its clicks: 1 for clicked documents, 0 for others.
+
+        A click in a list of any system counts, and applies to the document in all lists.
+
+        Parameters
+        ----------
+        min_seconds
+            Shortest stay on a document that counts, such as 30; clicks with an unknown end are
+            excluded, with a warning. By default each click counts.
+
+        Raises
+        ------
+        InputError
+            If the sessions have no clicks that count.
+
+        Examples
+        --------
+        >>> from cranfield.sessions import read_sessions
+        >>> rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
+        >>> log = read_sessions(rows, clicks={"session": ["s"], "query": [2], "rank": [1]})
+        >>> log.clicked().to_polars().select("topic", "doc", "grade").rows()
+        [('s', 'a', 0), ('s', 'b', 1)]
+        """
+        clicks = self.clicks
+        if min_seconds is not None:
+            check_number("min_seconds", min_seconds, above=0)
+            seconds = pl.col("end") - pl.col("start")
+            n_unknown = clicks.height - clicks.filter(seconds.is_finite()).height
+            if n_unknown:
+                text = f"{self.source}: {counted(n_unknown, 'click')} of unknown length excluded"
+                warnings.warn(CranfieldWarning(text), stacklevel=2)
+            clicks = clicks.filter(seconds.is_finite() & (seconds >= min_seconds))
+        if clicks.is_empty():
+            reason = "has no clicks" + (f" of {min_seconds:g} seconds" if min_seconds else "")
+            raise InputError(f"{reason}, from which gains could come", source=self.source)
+        keys = clicks.select(*LISTS, "rank", clicked=1).unique()
+        results = self.results.join(keys, on=[*LISTS, "rank"], how="left", maintain_order="left")
+        grades = results.group_by("session", "doc", maintain_order=True).agg(
+            grade=pl.col("clicked").max().fill_null(0)
+        )
+        return read_qrels(
+            grades.select(
+                pl.Series("topic", self.names, dtype=pl.String).gather(grades["session"]),
+                "doc",
+                "grade",
+            )
         )
 
     def concatenated(

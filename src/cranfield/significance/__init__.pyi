@@ -15,6 +15,11 @@ from .corrections.studentised import (
     studentised_range_sf as studentised_range_sf,
 )
 from .effects import EffectSizes as EffectSizes, effect_sizes as effect_sizes
+from .models.glm import (
+    GeneralisedLinearModel as GeneralisedLinearModel,
+    GlmComparison as GlmComparison,
+    compare_glm as compare_glm,
+)
 from .models.assumptions import (
     Assumptions as Assumptions,
     check_assumptions as check_assumptions,
@@ -31,6 +36,7 @@ from .topic_set_size import (
     topics_needed as topics_needed,
     variance as variance,
 )
+from .published import PublishedPower as PublishedPower, power_of_published as power_of_published
 from .several.joint_measures import (
     JointComparison as JointComparison,
     compare_measures as compare_measures,

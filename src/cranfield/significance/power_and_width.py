@@ -197,12 +197,30 @@ def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -
     return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
 
 
+def noncentral_t_sf(t: float, df: float, noncentrality: float) -> float:
+    """Return the probability that a noncentral t exceeds `t`."""
+    if t < 0:
+        return 1.0 - noncentral_t_sf(-t, df, -noncentrality)
+    half, x = np.asarray(noncentrality**2 / 2), np.asarray(t**2 / (t**2 + df))
+    square = _beyond(1.0, np.asarray(df), half, x)
+    difference = _beyond(1.0, np.asarray(df), half, x, odd_terms=True)
+    return float((square + np.sign(noncentrality) * difference) / 2)
+
+
 def _tail(
     first: float, second: Floats, half: Floats, alpha: float, *, odd_terms: bool = False
 ) -> Floats:
-    r"""Compute the probability that a noncentral F exceeds the critical value of the central one.
+    """Compute the probability that a noncentral F exceeds the critical value of the central one."""
+    x = betaincinv(first / 2, np.asarray(second) / 2, 1 - alpha)
+    return _beyond(first, second, half, x, odd_terms=odd_terms)
 
-    A noncentral F is a Poisson mixture of central ones. With x such that I_x(a/2, b/2) = 1 - alpha,
+
+def _beyond(
+    first: float, second: Floats, half: Floats, x: Floats, *, odd_terms: bool = False
+) -> Floats:
+    r"""Compute the probability that a noncentral F exceeds a value F, with x = a F / (a F + b).
+
+    A noncentral F is a Poisson mixture of central ones,
 
     .. math:: P = \sum_j e^{-h} \frac{h^{j}}{\Gamma(j+1)} (1 - I_x(a/2 + j, b/2))
 
@@ -226,8 +244,8 @@ def _tail(
     # Without an effect both tails are equal, and their difference is 0.
     weights *= (erf(np.sqrt(half)) if odd_terms else 1.0) / np.where(total > 0, total, 1.0)
     b = np.asarray(second)[..., None] / 2
-    x = betaincinv(first / 2, b, 1 - alpha)
-    return np.asarray((weights * betaincc(first / 2 + counts, b, x)).sum(axis=-1))
+    terms = betaincc(first / 2 + counts, b, np.asarray(x)[..., None])
+    return np.asarray((weights * terms).sum(axis=-1))
 
 
 def _check_topics(topics: ArrayLike, alpha: float, **options: float) -> Floats:

@@ -144,6 +144,12 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"system {quoted(scores.systems[too_few[0]])} has {number}; a test requires at least"
             f" two"
         )
+    if info.bounded and (outside := np.argwhere((values < 0) | (values > 1))).size:
+        place = outside[0]
+        raise CranfieldError(
+            f"{info.name} requires scores from 0 to 1, got {values[tuple(place)]:g} of"
+            f" {selection.cell(place)}"
+        )
     flat = values
     if by_shard:
         # A system may lack all shards of a topic that others have, which the model handles.

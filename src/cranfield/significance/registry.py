@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from inspect import getdoc
 from math import inf
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole
+from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole, quoted
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import Registry
+from cranfield.base.spec import Registry, Spec
 
 if TYPE_CHECKING:
     from cranfield.base.arrays import Floats
     from cranfield.significance.differences import Corrected, Model, Outcome, Pairs
 
-TestFunction = Callable[["Pairs", "Options"], "Outcome"]
+TestFunction = Callable[..., "Outcome"]
+"""Takes pairs and options; a test with parameters also takes its `spec`."""
+
 Fit = Callable[["Floats"], "Model"]
 Corrector = Callable[["Outcome", "Pairs", "Options"], "Corrected"]
 
@@ -169,8 +172,8 @@ class TestInfo:
     title
         Usual name in texts.
     family
-        Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `medians`, `anova`, `ranks`;
-        a `bound` is not a test, but an upper bound on the rejections.
+        Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `medians`, `anova`, `glm`,
+        `ranks`; a `bound` is not a test, but an upper bound on the rejections.
     asks
         The question that it answers.
     null
@@ -212,6 +215,8 @@ class TestInfo:
         Whether it compares scores of one topic only, and by their order.
     always_exact
         Whether p-values are exact, however many topics there are.
+    bounded
+        Whether scores must be from 0 to 1.
     threshold
         Whether differences up to a threshold can count as none.
     random
@@ -226,6 +231,9 @@ class TestInfo:
         Default correction for all pairs, and with one baseline.
     default_for
         The scores that it is the default test for.
+    refusal
+        Why :func:`cranfield.compare` refuses the test, which is then for studies of tests only, and
+        the test to use instead; empty for others.
     of_two, of_pairs
         Notes on comparisons of two systems, and on pairs of more than two.
     """
@@ -257,6 +265,7 @@ class TestInfo:
     one_variance: bool = False
     within_topics: bool = False
     always_exact: bool = False
+    bounded: bool = False
     threshold: bool = False
     random: bool = False
     samples_topics: bool = True
@@ -265,6 +274,7 @@ class TestInfo:
     correction: str = "holm"
     baseline_correction: str = "holm"
     default_for: str = ""
+    refusal: str = ""
     of_two: str = ""
     of_pairs: str = ""
 
@@ -306,19 +316,32 @@ class TestInfo:
 
 @dataclass(frozen=True)
 class Test:
-    """A test: its declaration, and the functions that compare pairs and fit its model."""
+    """A test: its declaration, and the functions that compare pairs and fit its model.
+
+    The text form of its `spec`, such as `glm(link='probit')`, names a test with parameters.
+    """
 
     __test__ = False  # not for pytest
 
     info: TestInfo
     run: TestFunction
     fit: Fit
+    spec: Spec | None = None
+
+    def with_parameters(self, text: str) -> Test:
+        """Return the test with the parameters of a text form."""
+        if self.spec is None:
+            raise PolicyError(f"the test {self.info.name} has no parameters, got {quoted(text)}")
+        kind = type(self.spec)
+        spec = Registry("test", base=kind, things={self.info.name: kind}).parse(text)
+        info = replace(self.info, name=str(spec))
+        return replace(self, info=info, run=partial(self.run, spec=spec), spec=spec)
 
 
 TESTS: Registry[Test] = Registry(
     "test",
     """
-    pairwise.ranks pairwise.means pairwise.bootstrap models.random_topics models.anova
+    pairwise.ranks pairwise.means pairwise.bootstrap models.random_topics models.anova models.glm
     models.replicates
     """,
     package="cranfield.significance",
@@ -329,6 +352,9 @@ TESTS: Registry[Test] = Registry(
 BOUNDS = ("anova-2f", "anova-3f")
 """Names of upper bounds on the rejections, which are not tests."""
 
+STUDIED = (*BOUNDS, "glm")
+"""Names of tests for studies of tests only, which comparisons of systems refuse."""
+
 REPLICATE_TESTS = ("independent-replicates", "shared-replicates")
 """Names of the tests of scores by replicate, by design."""
 
@@ -337,7 +363,7 @@ DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "ra
 
 
 def declared_test(
-    name: str, *, fit: Fit | None = None, **declared: Any
+    name: str, *, fit: Fit | None = None, spec: Spec | None = None, **declared: Any
 ) -> Callable[[TestFunction], TestFunction]:
     """Register a function as a test, with the function that fits its model, if any."""
 
@@ -351,14 +377,23 @@ def declared_test(
             fits=fit is not None,
             **(declared | read_declaration(function)),
         )
-        TESTS[name] = Test(info, function, fit or without_model)
+        run = function if spec is None else partial(function, spec=spec)
+        TESTS[name] = Test(info, run, fit or without_model, spec)
         return function
 
     return register
 
 
 def find_test(name: Any) -> Test:
-    """Find a test by any of its names; a PolicyError suggests names similar to an unknown one."""
+    """Find a test by any of its names; a PolicyError suggests names similar to an unknown one.
+
+    Examples
+    --------
+    >>> find_test("md2").info.name, find_test("GLM(link='logit')").info.name
+    ('anova-2', 'glm')
+    """
+    if isinstance(name, str) and "(" in name:
+        return TESTS.named(name.partition("(")[0]).with_parameters(name)
     return TESTS.named(name)
 
 

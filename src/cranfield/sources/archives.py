@@ -8,7 +8,9 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from glob import glob, has_magic
+from importlib import import_module
 from pathlib import Path, PurePath
 from typing import IO, Any, TypeVar, cast
 
@@ -41,8 +43,11 @@ _ALWAYS_ALLOWED = 32 << 20
 """Decompressed bytes up to which the ratio is not limited."""
 
 
-class BeyondLimitError(Exception):
+class BeyondLimitError(InputError):
     """Raised for input beyond a limit; the message names the setting of the limit."""
+
+    def __init__(self, reason: str, limit: str = "", **place: Any) -> None:
+        super().__init__(f"{reason}; {limit} sets the limit" if limit else reason, **place)
 
 
 def limit(name: str) -> int:
@@ -55,56 +60,33 @@ def limit(name: str) -> int:
     return int(text)
 
 
-def limit_error(reason: str, name: str) -> BeyondLimitError:
-    return BeyondLimitError(f"{reason}; {name} sets the limit")
+class _Stream(io.RawIOBase):
+    """Bytes of a function that returns up to a number of them, and none at the end.
 
+    owner: an object that lives as long as the stream.
+    """
 
-class _CountingReader(io.RawIOBase):
-    """A stream that counts the bytes read from it."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = cast("io.BufferedIOBase", stream)
-        self.n_bytes = 0
+    def __init__(
+        self,
+        read: Callable[[int], bytes],
+        close: Callable[[], None] = lambda: None,
+        owner: object = None,
+    ) -> None:
+        self._read, self._close, self._owner = read, close, owner
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        count = self._stream.readinto(buffer)
-        self.n_bytes += count
-        return count
+        """Fill the buffer with some of the content; 0 at the end."""
+        data = self._read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
-
-class _BoundedReader(io.BufferedIOBase):
-    """The content of an archive, unbuffered; raises an error if it is too large."""
-
-    def __init__(self, stream: IO[bytes], compressed: _CountingReader) -> None:
-        self._stream = cast("io.BufferedIOBase", stream)
-        self._compressed = compressed
-        self._max_ratio = limit("CRANFIELD_MAX_RATIO")
-        self._n_bytes = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def peek(self, size: int = 0) -> bytes:
-        return cast("io.BufferedReader", self._stream).peek(size)
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is None or size < 0:
-            return b"".join(iter(lambda: self.read(_ALWAYS_ALLOWED), b""))
-        return self._checked(self._stream.read(size))
-
-    def read1(self, size: int = -1) -> bytes:
-        return self._checked(self._stream.read1(size))
-
-    def readline(self, size: int | None = -1) -> bytes:
-        return self._checked(self._stream.readline(size))
-
-    def _checked(self, data: bytes) -> bytes:
-        self._n_bytes += len(data)
-        check_size(self._n_bytes, self._compressed.n_bytes, self._max_ratio)
-        return data
+    def close(self) -> None:
+        if not self.closed:
+            self._close()
+        super().close()
 
 
 def check_size(size: int, compressed_size: int, max_ratio: int | None = None) -> None:
@@ -112,20 +94,37 @@ def check_size(size: int, compressed_size: int, max_ratio: int | None = None) ->
     max_ratio = max_ratio or limit("CRANFIELD_MAX_RATIO")
     if size > max(_ALWAYS_ALLOWED, max_ratio * compressed_size):
         reason = f"holds more than {max_ratio} times its size when decompressed"
-        raise limit_error(reason, "CRANFIELD_MAX_RATIO")
+        raise BeyondLimitError(reason, "CRANFIELD_MAX_RATIO")
 
 
 def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
     """Return the content of an archive, up to the maximum ratio."""
-    counter = _CountingReader(raw)
-    content = decompress(io.BufferedReader(counter, _BUFFER))
-    return cast("IO[bytes]", _BoundedReader(content, counter))
+    max_ratio = limit("CRANFIELD_MAX_RATIO")
+    size = compressed_size = 0
+
+    def read_raw(n_bytes: int) -> bytes:
+        nonlocal compressed_size
+        data = raw.read(n_bytes)
+        compressed_size += len(data)
+        return data
+
+    content = decompress(io.BufferedReader(_Stream(read_raw), _BUFFER))
+
+    def read(n_bytes: int) -> bytes:
+        nonlocal size
+        # One piece at a time, so that what comes before damage is read.
+        data: bytes = content.read1(n_bytes)  # type: ignore[attr-defined]
+        size += len(data)
+        check_size(size, compressed_size, max_ratio)
+        return data
+
+    return io.BufferedReader(_Stream(read), _BUFFER)
 
 
 def check_line(size: int, max_size: int) -> None:
     """Refuse a line of more bytes than the limit."""
     if size > max_size:
-        raise limit_error(f"has a line of more than {max_size:,} bytes", "CRANFIELD_MAX_LINE")
+        raise BeyondLimitError(f"has a line of more than {max_size:,} bytes", "CRANFIELD_MAX_LINE")
 
 
 def check_parts(text: str | bytes, sign: Any) -> None:
@@ -133,14 +132,18 @@ def check_parts(text: str | bytes, sign: Any) -> None:
     max_parts = limit("CRANFIELD_MAX_PARTS")
     # Most text is short.
     if len(text) > max_parts and text.count(sign) > max_parts:
-        raise limit_error(f"has more than {max_parts:,} objects or elements", "CRANFIELD_MAX_PARTS")
+        raise BeyondLimitError(
+            f"has more than {max_parts:,} objects or elements", "CRANFIELD_MAX_PARTS"
+        )
 
 
 def check_beginning(head: bytes) -> None:
     """Refuse content that begins with as many blanks and zeros as the limit."""
     size = limit("CRANFIELD_MAX_BLANK")
     if len(head) >= size and not head[:size].strip(b"\0 \t\r\n"):
-        raise limit_error(f"begins with {size:,} bytes of blanks and zeros", "CRANFIELD_MAX_BLANK")
+        raise BeyondLimitError(
+            f"begins with {size:,} bytes of blanks and zeros", "CRANFIELD_MAX_BLANK"
+        )
 
 
 _MAX_PATTERN = 4096
@@ -200,7 +203,9 @@ def open_url(url: str) -> IO[bytes]:
     """Open a remote file; errors, also those of later reads, are raised as InputError."""
     system, path = _system(url)
     file = _call(url, lambda: system.open(path, "rb"))
-    return io.BufferedReader(_RemoteFile(url, file, system), _BLOCK)
+    # Without its file system, an archive would be closed.
+    stream = _Stream(lambda size: _call(url, lambda: file.read(size)), file.close, owner=system)
+    return io.BufferedReader(stream, _BLOCK)
 
 
 def size_of(url: str) -> int:
@@ -237,30 +242,6 @@ def _is_file(info: Any) -> bool:
     return bool(info["type"] == "file")
 
 
-class _RemoteFile(io.RawIOBase):
-    """The bytes of a remote file; a lost connection is raised as InputError."""
-
-    def __init__(self, url: str, file: Any, system: Any) -> None:
-        self._url = url
-        self._stream = file
-        # Without this reference, an archive would be closed with its file system.
-        self._system = system
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with some of the content; 0 at the end."""
-        data = _call(self._url, lambda: self._stream.read(len(buffer)))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()
-        super().close()
-
-
 def _system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it."""
     user, extra = f"{safe_path(url)}: reading it", "'cranfield[remote]'"
@@ -276,24 +257,17 @@ def _call(url: str, function: Callable[[], Answer]) -> Answer:
     except CranfieldError:
         raise
     except ImportError as error:
-        raise MissingDependencyError(f"{safe_path(url)}: {_line(error)}") from error
-    except FileNotFoundError as error:
-        raise _wrong(url, os.strerror(errno.ENOENT)) from error
-    except PermissionError as error:
-        raise _wrong(url, os.strerror(errno.EACCES)) from error
+        reason = str(error).strip().partition("\n")[0]
+        raise MissingDependencyError(f"{safe_path(url)}: {reason}") from error
     except Exception as error:
-        raise _wrong(url, _line(error) or type(error).__name__) from error
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        if isinstance(error, FileNotFoundError | PermissionError):
+            is_missing = isinstance(error, FileNotFoundError)
+            reason = os.strerror(errno.ENOENT if is_missing else errno.EACCES)
+        reason = f"cannot be read: {reason[:1].lower()}{reason[1:]}"
+        raise InputError(reason, source=safe_path(url)) from error
 
 
-def _line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
-
-
-def _wrong(url: str, reason: str) -> InputError:
-    return InputError(f"cannot be read: {reason[:1].lower()}{reason[1:]}", source=safe_path(url))
-
-
-_SIZE = 1 << 18
 _TAR_AT = 257
 _MAX_SKIPPED = 1 << 24
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
@@ -326,11 +300,11 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     if head[:3] == b"BZh" and head[4:10] in _BZIP2_BLOCKS:
         import bz2
 
-        return lambda raw: io.BufferedReader(_JoinedStreams(raw, bz2.BZ2Decompressor), _SIZE)
+        return lambda raw: _joined(raw, bz2.BZ2Decompressor)
     if head.startswith(b"\xfd7zXZ\x00"):
         import lzma
 
-        return lambda raw: io.BufferedReader(_JoinedStreams(raw, lzma.LZMADecompressor), _SIZE)
+        return lambda raw: _joined(raw, lzma.LZMADecompressor)
     zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE.match(head) is not None
     return _zstd().ZstdFile if zstd else None
 
@@ -373,41 +347,33 @@ def _zstd() -> Any:
     return zstd
 
 
-class _JoinedStreams(io.RawIOBase):
-    """Concatenated compressed streams, read to the last byte, unlike with Python's own readers."""
+def _joined(raw: IO[bytes], make: Callable[[], Any]) -> IO[bytes]:
+    """Decompress concatenated streams, to the last byte, unlike with Python's own readers."""
+    decompressor = make()
 
-    def __init__(self, raw: IO[bytes], make: Callable[[], Any]) -> None:
-        self._raw = raw
-        self._make = make
-        self._decompressor = make()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with some of the content; 0 at the end."""
-        while True:
+    def read(size: int) -> bytes:
+        nonlocal decompressor
+        content = b""
+        while not content:
             data = b""
-            if self._decompressor.eof:
-                data = self._decompressor.unused_data or self._raw.read(_SIZE)
+            if decompressor.eof:
+                data = decompressor.unused_data or raw.read(_BUFFER)
                 while data and not data.strip(b"\0"):
                     # xz pads its streams with zeros.
-                    data = self._raw.read(_SIZE)
+                    data = raw.read(_BUFFER)
                 if not data:
-                    return 0
-                self._decompressor = self._make()
+                    return b""
+                decompressor = make()
                 data = data.lstrip(b"\0")
-            elif self._decompressor.needs_input:
-                data = self._raw.read(_SIZE)
-                if not data:
-                    raise EOFError("the file ends before the end of the archive")
+            elif decompressor.needs_input and not (data := raw.read(_BUFFER)):
+                raise EOFError("the file ends before the end of the archive")
             try:
-                content = self._decompressor.decompress(data, len(buffer))
+                content = decompressor.decompress(data, size)
             except OSError as error:
                 raise DamagedError(str(error)) from error
-            if content:
-                buffer[: len(content)] = content
-                return len(content)
+        return content
+
+    return io.BufferedReader(_Stream(read), _BUFFER)
 
 
 def compressed(data: bytes, path: str) -> bytes:
@@ -419,19 +385,10 @@ def compressed(data: bytes, path: str) -> bytes:
 def compressor_for(path: str) -> Callable[[bytes], bytes] | None:
     """Return the compressor for the suffix of a file; None if it has none."""
     suffix = PurePath(path).suffix.lower()
-    if suffix == ".gz":
-        import gzip
-
-        # No time stamp, so that the same run gives the same bytes.
-        return lambda data: gzip.compress(data, mtime=0)
-    if suffix == ".bz2":
-        import bz2
-
-        return bz2.compress
-    if suffix == ".xz":
-        import lzma
-
-        return lzma.compress
     if suffix == ".zst":
         return cast("Callable[[bytes], bytes]", _zstd().compress)
-    return None
+    if suffix not in {".gz", ".bz2", ".xz"}:
+        return None
+    compress = import_module({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}[suffix]).compress
+    # No time stamp, so that the same run gives the same bytes.
+    return partial(compress, mtime=0) if suffix == ".gz" else compress

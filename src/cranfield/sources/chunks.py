@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
+from operator import itemgetter
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO
@@ -29,7 +30,6 @@ from cranfield.sources.archives import (
     decompressed,
     is_url,
     limit,
-    limit_error,
     members,
     open_url,
     path_of,
@@ -64,14 +64,15 @@ class Source:
     """One file to read: a path, a URL that fsspec knows, or standard input for `-`.
 
     A relative path starts from `folder`; by default the working directory. `encoding` is that of
-    text. `content` is that of the file if it is in memory already. `label` is the name of the file
-    in messages, by default its path.
+    text. `content` is that of the file if it is in memory already; `remaining` are its chunks if
+    some have been read. `label` is the name of the file in messages, by default its path.
     """
 
     path: str
     folder: str = field(default="", kw_only=True)
     encoding: str = field(default="utf-8", kw_only=True)
     content: bytes | None = field(default=None, kw_only=True, repr=False)
+    remaining: Iterator[bytes] | None = field(default=None, kw_only=True, repr=False, compare=False)
     label: str = field(default="", kw_only=True)
 
     @classmethod
@@ -148,11 +149,11 @@ class Source:
                 raise InputError("is closed", source=self.name)
             else:
                 yield sys.stdin.buffer
-        except CranfieldError:
-            raise
         except Exception as error:
             if isinstance(error, BeyondLimitError):
-                reason = str(error)
+                reason = error.reason
+            elif isinstance(error, CranfieldError):
+                raise
             elif type(error).__name__ in DAMAGED:
                 reason = f"the archive is truncated or damaged: {error}"
             elif isinstance(error, OSError):
@@ -167,6 +168,8 @@ class Source:
 
     def read(self) -> bytes:
         """Return the content as a whole; text in UTF-8."""
+        if self.remaining is not None:
+            return self.as_utf8(b"".join(self.remaining))
         max_bytes = limit("CRANFIELD_MAX_BLANK")
         with self.open() as stream:
             content = stream.read(max_bytes)
@@ -212,6 +215,9 @@ class Source:
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
+        if self.remaining is not None:
+            yield from self.remaining
+            return
         with self.open() as stream:
             first, max_size = True, limit("CRANFIELD_MAX_LINE")
             while data := stream.read(size or CHUNK):
@@ -254,7 +260,7 @@ def check_fruitless(size: int, name: str) -> None:
     max_bytes = limit("CRANFIELD_MAX_BLANK")
     if size > max_bytes:
         reason = f"has more than {max_bytes:,} bytes of blank lines and comments in a row"
-        raise InputError(str(limit_error(reason, "CRANFIELD_MAX_BLANK")), source=name)
+        raise BeyondLimitError(reason, "CRANFIELD_MAX_BLANK", source=name)
 
 
 def is_utf8(encoding: str) -> bool:
@@ -271,43 +277,29 @@ def check_encoding(encoding: str) -> None:
         raise PolicyError(f"encoding {quoted(encoding)} is not supported for TREC text")
 
 
-@dataclass
-class LineMap:
+class LineMap(Sequence[int]):
     """Line numbers of rows, stored per chunk, almost always as the first line only."""
 
-    rows: int = 0
-    _starts: list[int] = field(default_factory=list)
-    _first: list[int] = field(default_factory=list)
-    _numbers: list[NDArray[np.int64] | None] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._n_rows = 0
+        # First row, its line, and lines of all rows where some lines have none.
+        self._chunks: list[tuple[int, int, NDArray[np.int64] | None]] = []
 
     def add(self, rows: int, first_line: int, numbers: NDArray[np.int64] | None = None) -> None:
         """Add a chunk of rows; `numbers` are their lines, relative to the first line."""
-        self._starts.append(self.rows)
-        self._first.append(first_line)
-        self._numbers.append(numbers)
-        self.rows += rows
+        self._chunks.append((self._n_rows, first_line, numbers))
+        self._n_rows += rows
 
-    @classmethod
-    def of(cls, numbers: Sequence[int] | NDArray[np.int64] | None) -> LineMap | None:
-        if numbers is None:
-            return None
-        lines = cls()
-        if isinstance(numbers, range) and numbers:
-            lines.add(len(numbers), numbers[0])
-        else:
-            lines.add(len(numbers), 0, np.array(numbers, dtype=np.int64))
-        return lines
+    def __len__(self) -> int:
+        return self._n_rows
 
-    def numbers(self) -> NDArray[np.int64]:
-        """Return the line of each row."""
-        return np.array([*map(self.line, range(self.rows))], dtype=np.int64)
-
-    def line(self, row: int) -> int:
+    def __getitem__(self, row: int) -> int:  # type: ignore[override]
         """Return the line of a row; rows count from 0, lines from 1."""
-        chunk = bisect_right(self._starts, row) - 1
-        numbers = self._numbers[chunk]
-        within = row - self._starts[chunk]
-        return self._first[chunk] + (within if numbers is None else int(numbers[within]))
+        if row >= self._n_rows:
+            raise IndexError(row)
+        chunk = bisect_right(self._chunks, row, key=itemgetter(0)) - 1
+        start, first_line, numbers = self._chunks[chunk]
+        return first_line + (row - start if numbers is None else int(numbers[row - start]))
 
 
 @dataclass(frozen=True)
@@ -315,7 +307,7 @@ class Origin:
     """Source of a table, for messages about its rows."""
 
     name: str
-    lines: LineMap | None = None
+    lines: Sequence[int] | NDArray[np.int64] | None = None
 
     def wrong(self, reason: str, row: int, topic: str, doc: str) -> InputError:
         """Return an error with the line, topic and document of a row."""
@@ -323,4 +315,4 @@ class Origin:
 
     def line(self, row: int) -> int | None:
         """Return the line of a row, or None for sources without lines (a dict, a data frame)."""
-        return None if self.lines is None else self.lines.line(row)
+        return None if self.lines is None else int(self.lines[row])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,12 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, InputError, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, in_source, quoted, warn
 from cranfield.base.parallel import check_fork
 from cranfield.base.text import counted, plain, some_of
-from cranfield.sources.archives import BeyondLimitError, check_size, is_url
+from cranfield.sources.archives import check_size, is_url
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.parquet import DamagedParquetError, check_parquet, quiet_panics
+from cranfield.sources.parquet import check_parquet, quiet_panics
 from cranfield.sources.schemas import AS_USUAL, SUCCESS, Lines, Schema, fields_of, spelt
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
@@ -74,11 +73,8 @@ class Columns:
         and so is a row that repeats the names of the columns, as in joined files.
         """
         if repeated := self._header_rows(used):
-            line = None if self.lines is None else self.lines[repeated[0]]
-            reason = "" if line else f"row {repeated[0] + 1} "
-            raise InputError(
-                f"{reason}repeats the names of the columns", source=self.source, line=line
-            )
+            reason = "repeats the names of the columns"
+            raise wrong_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
@@ -93,47 +89,38 @@ class Columns:
         # of a used column.
         reported = [k for k in unused[:_MAX_CHECKED] if _texts(self.cells(k)).n_unique() > 1]
         for k, (place, column) in others.items():
-            grades = column.name == "grade" and self._other_grades(k, place)
-            if column.name == "grade" and not grades and schema.describes(self.names[k]):
-                # The text of an answer, from which the grade was derived.
-                continue
-            if grades and "grade" not in called:
-                pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
-                raise InputError(
-                    f"has two columns of grades: {pair}; remove one, or select one:"
-                    f" columns={{'grade': ...}}",
-                    source=self.source,
-                )
-            used_texts, texts = _texts(self.cells(place)), _texts(self.cells(k))
-            pairs = pl.DataFrame({"used": used_texts, "other": texts})
+            texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
+            describes = schema.describes(self.names[k])
+            if column.name == "grade" and spelt(self.names[k]) != "score":
+                numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
+                are_grades = len(numbers) > 0 and not numbers.null_count()
+                if are_grades and (texts != used_texts).any() and "grade" not in called:
+                    pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+                    raise InputError(
+                        f"has two columns of grades: {pair}; remove one, or select one:"
+                        f" columns={{'grade': ...}}",
+                        source=self.source,
+                    )
+                if describes and not (are_grades and (texts != used_texts).any()):
+                    # The text of an answer, from which the grade was derived.
+                    continue
             n_used, n_other = used_texts.n_unique(), texts.n_unique()
-            is_text = n_other == n_used or schema.describes(self.names[k])
-            if n_other > 1 and not (is_text and pairs.n_unique() == n_used):
+            n_pairs = pl.DataFrame({"used": used_texts, "other": texts}).n_unique()
+            is_text = n_other == n_used or describes
+            if n_other > 1 and not (is_text and n_pairs == n_used):
                 reported.append(k)
         if reported := sorted(reported) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
 
-    def _other_grades(self, column: int, used: int) -> bool:
-        """Return True if a column holds grades that differ from those of the used column."""
-        texts, grades = _texts(self.cells(column)), _texts(self.cells(used))
-        values = texts.filter(texts != "").unique()
-        return (
-            len(values) > 0
-            and values.cast(pl.Float64, strict=False).is_not_null().all()
-            and (texts != grades).any()
-            and spelt(self.names[column]) != "score"
-        )
-
     def _header_rows(self, used: Collection[int]) -> list[int]:
         """Return the rows that repeat the names of the columns."""
         rows: list[int] | None = None
-        for k in used:
-            name, cells = self.names[k], self.cells(k)
-            if isinstance(cells, pl.Series) and cells.dtype != pl.String:
+        for name, cells in ((self.names[k], self.cells(k)) for k in used):
+            if isinstance(cells, pl.Series) and (
+                cells.dtype != pl.String or str(name) not in cells
+            ):
                 return []
-            if rows is None and isinstance(cells, pl.Series):
-                rows = (cells == str(name)).arg_true().to_list()
             places = range(len(cells)) if rows is None else rows
             rows = [row for row in places if isinstance(name, str) and cells[row] == name]
         return rows or []
@@ -185,7 +172,11 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     if isinstance(data, Mapping) and schema.mapping is not None:
         return Columns.of(schema.mapping(data, source), source)
     if is_frame(data):
-        return columns_of_frame(_with_index(data), source)
+        # The index of a pandas frame is part of its columns if all levels have names.
+        levels = list(getattr(getattr(data, "index", None), "names", None) or ())
+        are_named = levels and all(isinstance(level, str) for level in levels)
+        has_index = are_named and not {*levels} & {*data.columns}
+        return columns_of_frame(data.reset_index() if has_index else data, source)
     rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
     if rows and schema.tuples is not None:
         return columns_of_records(list(data), schema, source)
@@ -198,13 +189,6 @@ def is_frame(data: Any) -> bool:
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 
-def _with_index(data: Any) -> Any:
-    """Return a pandas frame with its index as columns, if all levels have names."""
-    levels = list(getattr(getattr(data, "index", None), "names", None) or ())
-    are_named = levels and all(isinstance(level, str) for level in levels)
-    return data.reset_index() if are_named and not {*levels} & {*data.columns} else data
-
-
 def columns_of_frame(data: Any, source: str) -> Columns:
     """Read a data frame of any library that narwhals supports."""
     import narwhals.stable.v1 as nw
@@ -214,7 +198,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         # others, of which narwhals only reads the names, are converted by Arrow.
         frame = nw.from_native(data)
         if nw.get_level(frame) == "interchange":
-            frame = nw.from_native(_by_arrow(data))
+            has_arrow = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+            frame = nw.from_native(pl.DataFrame(data) if has_arrow else pl.from_dataframe(data))
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         names = list(frame.columns)
 
@@ -235,19 +220,15 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     return Columns(source, names, cells)
 
 
-def _by_arrow(data: Any) -> pl.DataFrame:
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return pl.DataFrame(data)
-    return pl.from_dataframe(data)
-
-
-_KINDS = {"dict": "a record", "list": "a list", "tuple": "a tuple", "str": "text"}
-_KINDS |= {"int": "a number", "float": "a number", "bool": "true or false", "NoneType": "null"}
+_KINDS: dict[type, str] = {
+    **{dict: "a record", list: "a list", tuple: "a tuple", str: "text"},
+    **{int: "a number", float: "a number", bool: "true or false", type(None): "null"},
+}
 
 
 def _kind_of(row: Any) -> str:
     """Describe a row, for messages."""
-    kind = _KINDS.get(type(row).__name__, type(row).__name__)
+    kind = _KINDS.get(type(row), type(row).__name__)
     return f"{kind} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else kind
 
 
@@ -311,17 +292,9 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return _columns_of_lines(decoded(raw, name), schema.lines, schema.things, name)
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
-    text = decoded(raw, name)
     if form in {"csv", "tsv"}:
-        separator = "\t" if form == "tsv" else ","
-        if not schema.numbered:
-            frame = csv_frame(raw, name, separator)
-            return replace(columns_of_frame(frame, name), lines=lines_of_rows(raw, frame.height, 1))
-        rows, lines = separated(text, name, separator)
-        if len(rows) < 2:
-            raise schema.empty(name)
-        _refuse_repeated(rows[0], name)
-        return Columns.of_rows(rows[0], rows[1:], name, lines[1:])
+        return _columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
+    text = decoded(raw, name)
     if form == "jsonl":
         records, lines = json_lines(text, name)
         nested = _nested(records, schema, name, lines)
@@ -348,106 +321,47 @@ def _nested(
     return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
 
 
-def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
-    """Return the line of each row below a header; None where a row may not be one line."""
-    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
-    if lines == rows + head:
-        return range(head + 1, head + 1 + rows)
-    if head or rows > 1_000_000:
-        return None
-    filled = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
-    return filled if len(filled) == rows else None
-
-
-def csv_frame(raw: bytes, source: str, separator: str) -> pl.DataFrame:
-    """Read CSV as a table of text; rows and lines are not the same where a cell has several."""
-    unreadable = "is not readable TSV" if separator == "\t" else "is not readable CSV"
-    if raw.startswith(_DECOMPRESSED_BY_POLARS):
-        # Polars would decompress it without a limit.
-        raise InputError(f"{unreadable}: it begins like an archive", source=source)
-    while raw.startswith(BOM_UTF8):
-        raw = raw.removeprefix(BOM_UTF8)
-    if b"\n" not in raw.strip(b"\r\n"):
-        raw = raw.replace(b"\r", b"\n")
-    wider = False
-    with refusing(unreadable, source):
-        try:
-            frame = pl.read_csv(raw, separator=separator, infer_schema=False)
-        except pl.exceptions.ComputeError as error:
-            if "more fields" not in str(error):
-                raise
-            frame, wider = _with_ends(raw, source, separator), True
-        # The reader renames repeated names.
-        if any("_duplicated_" in name for name in frame.columns):
-            head = pl.read_csv(raw.lstrip(b"\r\n"), separator=separator, has_header=False, n_rows=1)
-            _refuse_repeated(head.row(0), source)
-        if any("\0" in name for name in frame.columns):
-            raise InputError("has a null character in the name of a column", source=source)
-        cells = frame.width * (frame.height + 1)
-        if wider or b'"' in raw or raw.count(separator.encode()) + frame.height + 1 != cells:
-            _refuse_other_rows(raw, source, separator, frame)
-        return frame
-
-
-def _refuse_repeated(names: Iterable[Any], source: str) -> None:
-    """Refuse a name that two columns have."""
-    nonempty_names = [str(name) for name in names if name]
-    for name in nonempty_names:
+def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
+    """Read CSV: fast where each line is a row without quotes, exact everywhere else."""
+    columns = _columns_of_regular_csv(raw, separator, source)
+    if columns is None:
+        (names, *rows), lines = separated(decoded(raw, source), source, separator)
+        by_column = zip(*rows, strict=True) if rows else [()] * len(names)
+        cells = [pl.Series(column, dtype=pl.String).replace("", None) for column in by_column]
+        columns = Columns(source, names, cells.__getitem__, lines[1:])
+    filled = [str(name) for name in columns.names if name]
+    for name in filled:
         # Equal numbers mean that the header is missing, which the check of columns reports.
-        if nonempty_names.count(name) > 1 and not is_number(name):
+        if filled.count(name) > 1 and not is_number(name):
             raise InputError(f"has two columns {quoted(name)}", source=source)
+        if "\0" in name:
+            raise InputError("has a null character in the name of a column", source=source)
+    return columns
 
 
-def _refuse_other_rows(raw: bytes, source: str, separator: str, frame: pl.DataFrame) -> None:
-    """Refuse rows with too few cells, and rows that an unbalanced quote merges."""
-    reader = csv.reader(
-        io.StringIO(decoded(raw, source), newline=""), delimiter=separator, strict=True
-    )
-    rows = -1
-    with refusing("is not a valid table", source, csv.Error):
-        for row in reader:
-            filled = any(map(str.strip, row))
-            rows += filled
-            if filled and len(row) < frame.width:
-                cells = counted(len(row), "cell")
-                reason = f"expected {frame.width} cells as in the head, got {cells}"
-                raise InputError(reason, source=source, line=reader.line_num)
-    if rows > frame.height:
-        reason = (
-            f"expected {counted(rows, 'row')}, got {frame.height}: an unbalanced quote merges lines"
-        )
-        raise InputError(reason, source=source)
-
-
-def _with_ends(raw: bytes, source: str, separator: str) -> pl.DataFrame:
-    """Read CSV whose lines end with a comma, and whose head does not; refuse any other excess."""
-    # Blank lines may stand before the head.
-    body = raw.lstrip(b"\r\n")
-    head, end, rows = body.partition(b"\n")
-    wider = head.rstrip(b"\r") + separator.encode() + end + rows
+def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns | None:
+    raw = raw.removeprefix(BOM_UTF8)
+    has_other_ends = b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n")
+    # Polars would decompress what begins like an archive, without a limit.
+    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, *_DECOMPRESSED_BY_POLARS)):
+        return None
     try:
-        frame = pl.read_csv(wider, separator=separator, infer_schema=False)
-    except pl.exceptions.ComputeError as error:
-        if "more fields" not in str(error):
-            raise
-        frame = pl.DataFrame({"": ["more"]})
-    *names, last = frame.columns
-    if frame[last].fill_null("").str.strip_chars().ne("").any():
-        # Where files were joined, it is the line at which the second one begins.
-        text = io.StringIO(raw.decode("utf-8-sig", "replace"), newline="")
-        reader = csv.reader(text, delimiter=separator)
-        width = len(next((row for row in reader if row), []))
-        longer = (reader.line_num for row in reader if any(cell.strip() for cell in row[width:]))
-        raise InputError(
-            "has lines with more cells than the header",
-            source=source,
-            line=next(longer, None),
-        )
-    return frame.select(names)
+        frame = pl.read_csv(raw, separator=separator, infer_schema=False)
+    except pl.exceptions.PolarsError:
+        return None
+    n_lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+    is_regular = raw.count(separator.encode()) == n_lines * (frame.width - 1) > 0
+    has_blank_rows = is_regular and frame.to_series(0).null_count() > 0
+    # Polars renames repeated names.
+    has_repeats = any("_duplicated_" in name for name in frame.columns)
+    if not is_regular or frame.height + 1 != n_lines or has_blank_rows or has_repeats:
+        return None
+    return replace(columns_of_frame(frame, source), lines=range(2, n_lines + 1))
 
 
 def parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
-    _check_parquet(memoryview(raw), source)
+    with in_source(source):
+        check_parquet(memoryview(raw))
     with reading_parquet(source):
         frame = pl.read_parquet(io.BytesIO(raw))
         lengths = [
@@ -455,7 +369,7 @@ def parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
             for column in frame
             if column.dtype in (pl.String, pl.Categorical)
         ]
-    with _converted_limits(source):
+    with in_source(source):
         # Rows that share a text need far more memory once each row has its own copy.
         check_size(sum(int(length.cast(pl.Int64).sum()) for length in lengths), len(raw))
     return frame
@@ -466,23 +380,8 @@ def check_parquet_file(path: str) -> None:
     if is_url(path):
         return
     source = Source(path)
-    _check_parquet(source.mapped(), source.name)
-
-
-def _check_parquet(data: memoryview, source: str) -> None:
-    try:
-        with _converted_limits(source):
-            check_parquet(data)
-    except DamagedParquetError as error:
-        raise InputError(f"is not readable Parquet: {error}", source=source) from None
-
-
-@contextmanager
-def _converted_limits(source: str) -> Iterator[None]:
-    try:
-        yield
-    except BeyondLimitError as error:
-        raise InputError(str(error), source=source) from None
+    with in_source(source.name):
+        check_parquet(source.mapped())
 
 
 @contextmanager
@@ -518,33 +417,30 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
     rows: list[list[Any]] = []
     numbers: list[int] = []
     semicolons = None
-    for number, line in lines_of(text):
-        fields = form.cut(line)
-        if not fields:
-            continue
-        has_semicolon = ";" in line and "\t" not in line
-        if getattr(form.cut, "func", None) is fields_of and semicolons not in {None, has_semicolon}:
-            reason = f"expected {'semicolons' if semicolons else 'blanks'} between fields as above"
-            raise InputError(reason, source=source, line=number)
-        semicolons = has_semicolon
-        if len(fields) < form.n_required or (len(fields) > len(form.names) and not form.loose):
-            listed = " ".join(form.names[: form.n_required])
-            if not form.loose:
-                listed += "".join(f" [{name}]" for name in form.names[form.n_required :])
-            raise InputError(
-                f"expected {form.n_required} columns ({listed}) in a line of {things},"
-                f" got {len(fields)}",
-                source=source,
-                line=number,
-            )
-        if rows and not form.loose and len(fields) != len(rows[0]):
-            raise InputError(
-                f"expected {len(rows[0])} columns as above, got {len(fields)}",
-                source=source,
-                line=number,
-            )
-        rows.append(fields)
-        numbers.append(number)
+    required = " ".join(form.names[: form.n_required])
+    optional = "" if form.loose else "".join(f" [{n}]" for n in form.names[form.n_required :])
+    with in_source(source):
+        for number, line in lines_of(text):
+            fields = form.cut(line)
+            if not fields:
+                continue
+            has_semicolon = ";" in line and "\t" not in line
+            if getattr(form.cut, "func", None) is fields_of and semicolons not in {
+                None,
+                has_semicolon,
+            }:
+                separators = "semicolons" if semicolons else "blanks"
+                raise InputError(f"expected {separators} between fields as above", line=number)
+            semicolons = has_semicolon
+            if len(fields) < form.n_required or (len(fields) > len(form.names) and not form.loose):
+                expected = f"{form.n_required} columns ({required}{optional})"
+                reason = f"expected {expected} in a line of {things}, got {len(fields)}"
+                raise InputError(reason, line=number)
+            if rows and not form.loose and len(fields) != len(rows[0]):
+                reason = f"expected {len(rows[0])} columns as above, got {len(fields)}"
+                raise InputError(reason, line=number)
+            rows.append(fields)
+            numbers.append(number)
     names = form.names[: max(map(len, rows), default=form.n_required)]
     filled = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
     return Columns.of_rows(names, filled, source, numbers)
@@ -573,9 +469,8 @@ def columns_of_mapping(kind: str) -> Callable[[Mapping[Any, Any], str], dict[str
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         for values in data.values():
             if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                raise InputError(
-                    f"a mapping is a {kind} when its values are columns", source=source
-                )
+                reason = f"a mapping is a {kind} when its values are columns"
+                raise InputError(reason, source=source)
         listed = {
             str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in data.items()
@@ -593,10 +488,8 @@ def pairs_of(
     """Yield the items of a mapping of mappings; refuse other values."""
     for name, mapping in data.items():
         if not isinstance(mapping, Mapping):
-            raise InputError(
-                f"expected {{{inside}}} for {outer} {quoted(name)}, got {type(mapping).__name__}",
-                source=source,
-            )
+            got = f"{outer} {quoted(name)}, got {type(mapping).__name__}"
+            raise InputError(f"expected {{{inside}}} for {got}", source=source)
         yield name, mapping
 
 
@@ -616,17 +509,12 @@ class Table:
 
     def refuse(self, bad: pl.Series, reason: Callable[[dict[str, Any]], str]) -> None:
         """Refuse the first of some bad rows; `reason` gets its cells."""
-        rows = bad.arg_true()
-        if len(rows):
-            row = int(rows[0])
+        if bad.any():
+            row = int(bad.arg_true()[0])
             cells = self.frame.row(row, named=True)
-            raise InputError(
-                reason(cells),
-                source=self.source,
-                line=None if self.lines is None else int(self.lines[row]),
-                topic=cells.get("topic"),
-                doc=cells.get("doc"),
-            )
+            line = None if self.lines is None else int(self.lines[row])
+            place = {"topic": cells.get("topic"), "doc": cells.get("doc")}
+            raise InputError(reason(cells), source=self.source, line=line, **place)
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
         return wrong_row(row, reason, self.source, self.lines, topic)
@@ -655,24 +543,8 @@ def read_table(data: Any, schema: Schema) -> Table:
     return read_columns(data, schema).table(schema)
 
 
-def _cell(cells: Cells, row: int) -> Any:
-    try:
-        return cells[row]
-    except (ValueError, OverflowError) as error:
-        # A time outside the years of Python dates.
-        return str(error)
-
-
 _WRITTEN_GAPS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
-
-
-def _warn_of_written_gaps(cells: pl.Series, name: str, source: str) -> None:
-    """Warn of missing values that are written out as text, and read as text."""
-    if cells.dtype == pl.String and (rows := cells.is_in(_WRITTEN_GAPS)).any():
-        texts = some_of(map(quoted, cells.filter(rows).unique(maintain_order=True)), 3)
-        number = counted(int(rows.sum()), "row")
-        warn(f"{source}: {name} is {texts} in {number}, read as text, not as missing", stacklevel=5)
 
 
 def fitted(
@@ -689,26 +561,34 @@ def fitted(
     """
     series_by_name = {}
     for column in schema.columns:
-        if column.name in cells:
-            column_cells = cells[column.name]
-            series_by_name[column.name], bad = column.kind.column(column.name, column_cells)
-            if bad is not None:
-                topic = cells.get("topic") if schema.numbered and column.name != "topic" else None
-                raise wrong_row(
-                    bad,
-                    column.kind.reason(column.called or column.name, _cell(column_cells, bad)),
-                    source,
-                    lines,
-                    None if topic is None else str(topic[bad]),
-                )
-            _warn_of_written_gaps(series_by_name[column.name], column.called or column.name, source)
+        if column.name not in cells:
+            continue
+        noun, column_cells = column.called or column.name, cells[column.name]
+        series, bad = column.kind.column(column.name, column_cells)
+        if bad is not None:
+            topics = cells.get("topic") if column.name != "topic" else None
+            topic = None if topics is None else str(topics[bad])
+            try:
+                cell = column_cells[bad]
+            except (ValueError, OverflowError) as error:
+                # A time outside the years of Python dates.
+                cell = str(error)
+            reason = column.kind.reason(noun, cell)
+            raise wrong_row(bad, reason, source, lines, topic)
+        if series.dtype == pl.String and (is_gap := series.is_in(_WRITTEN_GAPS)).any():
+            texts = some_of(map(quoted, series.filter(is_gap).unique(maintain_order=True)), 3)
+            number = counted(int(is_gap.sum()), "row")
+            note = f"{noun} is {texts} in {number}, read as text, not as missing"
+            warn(f"{source}: {note}", stacklevel=4)
+        series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not empty:
         raise schema.empty(source)
-    missing = {
-        column.name: pl.Series([None], dtype=column.kind.dtype).new_from_index(0, height)
+    missing = [
+        pl.lit(None, column.kind.dtype).alias(column.name)
         for column in schema.columns
         if column.name not in series_by_name
-    }
-    frame = pl.DataFrame(series_by_name | missing).select(column.name for column in schema.columns)
+    ]
+    frame = pl.DataFrame(series_by_name).with_columns(missing)
+    frame = frame.select(column.name for column in schema.columns)
     return Table(frame, source, tuple(series_by_name), lines)

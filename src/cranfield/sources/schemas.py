@@ -76,6 +76,14 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "shard": _SHARD,
         "shard of scores": (f"{_SHARD[0]} shard_no", *_SHARD[1:]),
         "judge": ("judge", "name", _SYSTEM),
+        # A column `query` beside an `id` is a text.
+        "id of a topic": (_TOPIC[0], "id number", "topic", "query"),
+        "id of a document": (*_DOC[:2], "id", "doc document"),
+        "id of a prompt": ("id custom_id prompt_id",),
+        "text of an answer": (
+            "text",
+            "answer output content completion response",
+        ),
         "tag": ("tag run_tag run_id",),
         "type of run": ("type run_type",),
         "priority": ("priority precedence",),
@@ -86,8 +94,9 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "mark": ("mark own",),
         "family": ("family", "team group participant", "system"),
         "team": ("team", "group participant"),
-        "first": ("first left system_1",),
-        "second": ("second right system_2",),
+        "first": ("first left system_1 system_a model_a",),
+        "second": ("second right system_2 system_b model_b",),
+        "place of a system": ("order", "position shown_first"),
         "preferred": ("preferred preference winner",),
         "user": ("user user_id visitor visitor_id client client_id",),
         "session": ("session session_id sid",),
@@ -216,11 +225,6 @@ _PLAIN = frozenset(map(spelt, PLAIN.split()))
 _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
 
 
-def _kind(name: str) -> str:
-    """Return the kind of decisive column that has a (spelt) name; empty if there is none."""
-    return _DECISIVE.get(name, "status" if name.endswith("status") else "")
-
-
 @dataclass(frozen=True)
 class Column:
     """A column: its name, the kind of its values, and its meaning.
@@ -290,7 +294,6 @@ class Schema:
     mapping: converts a mapping or a JSON object to columns; also takes the name of the source.
     nested: converts JSON whose records hold lists to columns, with the record of each row;
         returns None for other JSON.
-    numbered: whether errors name the line of CSV, which takes longer, and the topic.
     """
 
     kind: str
@@ -303,7 +306,6 @@ class Schema:
     lines_as_rows: tuple[str, ...] = ()
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
     nested: Callable[[Any, str], tuple[Mapping[str, Cells], list[int]] | None] | None = None
-    numbered: bool = False
     hint: str = ""
     decisive: tuple[str, ...] = ("status",)
     is_selected: bool = False
@@ -342,9 +344,9 @@ class Schema:
             if matches:
                 places[column.name] = matches[0]
             elif column.required:
-                if any(isinstance(name, str) and is_number(name) for name in names):
-                    raise InputError(self._headless_reason(names), source=source)
-                raise InputError(self._missing_reason(column, names), source=source)
+                is_headless = any(isinstance(name, str) and is_number(name) for name in names)
+                reason = self._headless_reason if is_headless else self._missing_reason
+                raise InputError(reason(column, names), source=source)
         return places
 
     def column_of(self, name: object) -> str | None:
@@ -385,7 +387,11 @@ class Schema:
         `DECISIVE`. If the user selected the columns, only the third are returned.
         """
         unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
-        decisive = {k: kind for k, name in unused.items() if (kind := _kind(name)) in self.decisive}
+        kinds = {
+            k: _DECISIVE.get(name, "status" if name.endswith("status") else "")
+            for k, name in unused.items()
+        }
+        decisive = {k: kind for k, kind in kinds.items() if kind in self.decisive}
         if self.is_selected:
             return [], {}, decisive
         others: dict[int, tuple[int, Column]] = {}
@@ -412,14 +418,14 @@ class Schema:
             hint = did_you_mean(column.name, map(str, names), show=quoted) + hint
         return f"has no {column.name} column{usual}; columns: {columns}{hint}"
 
-    def _headless_reason(self, names: Sequence[object]) -> str:
+    def _headless_reason(self, _: Column, names: Sequence[object]) -> str:
         """Describe a table without column names, with names that may be expected."""
         usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
-        example = f" such as {','.join(usual or self.required)}"
+        example = ",".join(usual or self.required)
         # The CSV reader renames repeated names.
         first_line = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
         reason = f"does not name its columns: the first line is {first_line}"
-        return f"{reason}; write a line{example} above it"
+        return f"{reason}; write a line such as {example} above it"
 
     def _header_hint(self, names: Sequence[object]) -> str:
         """Describe a likely mistake in the header of a file."""
@@ -429,24 +435,20 @@ class Schema:
             return "; expected commas or tabs between columns, got semicolons"
         if name.count(",") > 1:
             return "; a file with commas between columns needs the suffix .csv"
-        if len(self.lines_as_rows) == len(name.split()):
-            return (
-                f"; this looks like TREC text ({' '.join(self.lines_as_rows)}): use another"
-                " suffix, or format='trec'"
-            )
-        return ""
+        if len(self.lines_as_rows) != len(name.split()):
+            return ""
+        fields = " ".join(self.lines_as_rows)
+        return f"; this looks like TREC text ({fields}): use another suffix, or format='trec'"
 
 
 def place_of(name: str, names: Sequence[object], source: str, role: str) -> int:
     """Find a column by its requested name: exactly, else in any spelling."""
     for spelling in (str, spelt):
-        for k, other in enumerate(names):
-            if spelling(other) == spelling(name):
-                return k
+        if (sought := spelling(name)) in (spellings := [*map(spelling, names)]):
+            return spellings.index(sought)
     columns = ", ".join(quoted(other) for other in names[:12])
-    raise InputError(
-        f"has no column {quoted(name)}, requested as {role}; columns: {columns}", source=source
-    )
+    reason = f"has no column {quoted(name)}, requested as {role}; columns: {columns}"
+    raise InputError(reason, source=source)
 
 
 def between_tabs(line: str, widths: Collection[int]) -> list[str]:

@@ -9,8 +9,8 @@ import re
 from typing import Any
 from xml.parsers import expat
 
-from cranfield.base.errors import InputError, quoted
-from cranfield.sources.archives import BeyondLimitError, check_parts
+from cranfield.base.errors import InputError, in_source, quoted
+from cranfield.sources.archives import check_parts
 from cranfield.sources.chunks import Source
 
 
@@ -30,10 +30,9 @@ class XmlReader:
     def parse(self) -> None:
         try:
             raw = self.source.read()
-            check_parts(raw, b"<")
+            with in_source(self.source.name):
+                check_parts(raw, b"<")
             self.parser.Parse(raw, True)
-        except BeyondLimitError as error:
-            raise InputError(str(error), source=self.source.name) from None
         except expat.ExpatError as error:
             raise InputError(
                 f"is not well-formed XML: {expat.ErrorString(error.code)}",
@@ -80,36 +79,42 @@ def lines_of(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line.strip()]
 
 
-def separated(
-    text: str,
-    source: str,
-    separator: str,
-    message: str = "expected {1} cells as in the header, got {0}",
-) -> tuple[list[list[str]], list[int]]:
-    """Split text into rows, the head first, each as long as the head; with the line of each."""
+def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
+    """Split text into rows, the head first, each as long as the head; with the line of each.
+
+    Rows may have further cells without a value, as where lines end with a separator.
+    """
     # If CR ends the lines, it also ends those in cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows: list[list[str]] = []
+    rows: list[tuple[str, ...]] = []
     lines: list[int] = []
     start = 1
     try:
         for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append(row)
+            if any(map(str.strip, row)):
+                width = len(rows[0]) if rows else len(row)
+                if len(row) < width or any(map(str.strip, row[width:])):
+                    got = f"{len(row)} separated by {SEPARATORS[separator]}"
+                    reason = f"expected {width} cells as in the header, got {got}"
+                    raise InputError(reason, source=source, line=start)
+                # Tuples of text cost the garbage collector little.
+                rows.append(tuple(row[:width]))
                 lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
         raise InputError(f"is not a valid table: {error}", source=source, line=start) from None
-    for row, line in zip(rows, lines, strict=True):
-        if len(row) != len(rows[0]):
-            raise InputError(message.format(len(row), len(rows[0])), source=source, line=line)
+    if not rows:
+        raise InputError("is empty", source=source)
     return rows, lines
 
 
 def parsed_json(text: str, source: str, line: int | None = None) -> Any:
-    """Parse JSON; refuse invalid JSON and duplicate keys."""
-    _check_parts(text, source)
+    """Parse JSON; refuse invalid JSON, duplicate keys, and too many objects or arrays."""
+    with in_source(source):
+        # Numbers in arrays do not count.
+        check_parts(text, "{")
+        check_parts(text, "[")
     try:
         return _DECODER.decode(text)
     except _DuplicateKeyError as error:
@@ -122,15 +127,6 @@ def parsed_json(text: str, source: str, line: int | None = None) -> Any:
     except ValueError as error:
         reason, at = str(error).split(";")[0], line
     raise InputError(f"is not valid JSON: {reason}", source=source, line=at)
-
-
-def _check_parts(text: str, source: str) -> None:
-    """Refuse JSON of too many objects or arrays; numbers in arrays do not count."""
-    try:
-        check_parts(text, "{")
-        check_parts(text, "[")
-    except BeyondLimitError as error:
-        raise InputError(str(error), source=source) from None
 
 
 class _DuplicateKeyError(ValueError):
@@ -150,6 +146,8 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 def json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
     """Read JSON lines: the value of each line that is not empty, and its number."""
-    _check_parts(text, source)
+    with in_source(source):
+        check_parts(text, "{")
+        check_parts(text, "[")
     numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     return [parsed_json(line, source, k) for k, line in numbered], [k for k, _ in numbered]

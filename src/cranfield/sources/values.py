@@ -162,10 +162,10 @@ class Kind:
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         """Convert a column; also return the first row with an invalid value."""
         cells = cells if self.prepare is None else self.prepare(cells)
-        series = self._whole(cells) if isinstance(cells, pl.Series) else None
+        series = self._whole(cells)
         if series is None:
-            listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
-            series = self._listed(listed)
+            listed = cells.to_list() if isinstance(cells, pl.Series) else cells
+            series = pl.Series([self.read(cell) for cell in listed], dtype=self.dtype)
         rows = series.is_null().arg_true()
         bad = next((int(row) for row in rows if not self.missing(cells[int(row)])), None)
         return series.alias(name), bad
@@ -175,12 +175,26 @@ class Kind:
         if absent(cell) and not (self.dtype == pl.Float64 and isinstance(cell, float)):
             return f"has no {name}"
         problem = self.problem(cell) if callable(self.problem) else self.problem
-        return f"{name} {_cell_text(cell)} is {problem}" if problem else f"has no {name}"
+        try:
+            text = quoted(cell)
+        except ValueError:
+            text = f"of type {type(cell).__name__}, too long to show,"
+        return f"{name} {text} is {problem}" if problem else f"has no {name}"
 
-    def _whole(self, series: pl.Series) -> pl.Series | None:
+    def _whole(self, cells: Cells) -> pl.Series | None:
         """Convert a column of a plain type as a whole; None for any other type."""
         if self.exact is None:
             return None
+        if isinstance(cells, pl.Series):
+            series = cells
+        else:
+            python, exact = self.exact
+            if not set(map(type, cells)) <= ({float, int} if python is float else {python}):
+                return None
+            try:
+                series = pl.Series(cells, dtype=exact, strict=True)
+            except (OverflowError, UnicodeError, TypeError, pl.exceptions.PolarsError):
+                return None
         if series.dtype in {pl.Categorical, pl.Enum}:
             series = series.cast(pl.String)
         dtype = series.dtype
@@ -204,26 +218,6 @@ class Kind:
         if self.dtype == pl.Float64:
             return number.set(~number.is_finite().fill_null(False), None)
         return number.set((number != series).fill_null(True), None) if dtype.is_float() else number
-
-    def _listed(self, cells: list[Any]) -> pl.Series:
-        """Convert values of any types, as a whole if all have the usual one."""
-        if self.exact is not None:
-            python, dtype = self.exact
-            if set(map(type, cells)) <= ({float, int} if python is float else {python}):
-                try:
-                    series = self._whole(pl.Series(cells, dtype=dtype, strict=True))
-                except (OverflowError, UnicodeError, TypeError, pl.exceptions.PolarsError):
-                    series = None
-                if series is not None:
-                    return series
-        return pl.Series([self.read(cell) for cell in cells], dtype=self.dtype)
-
-
-def _cell_text(cell: Any) -> str:
-    try:
-        return quoted(cell)
-    except ValueError:
-        return f"of type {type(cell).__name__}, too long to show,"
 
 
 def _grade(cell: Any) -> int | None:

@@ -63,7 +63,6 @@ ANSWERS = Schema(
     decisive=("status", "support"),
     lines=Lines(_NTCIR, 2, loose=True),
     tuples=_NTCIR,
-    numbered=True,
 )
 
 
@@ -331,7 +330,6 @@ ASSIGNMENTS = Schema(
     formats=frozenset({"json", "jsonl"}),
     otherwise="jsonl",
     decisive=(),
-    numbered=True,
 )
 
 

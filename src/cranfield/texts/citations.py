@@ -84,7 +84,6 @@ _CITATIONS = Schema(
     ),
     called="citations",
     otherwise="csv",
-    numbered=True,
     nested=_read_answers,
 )
 

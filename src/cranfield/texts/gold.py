@@ -143,7 +143,6 @@ NUGGETS = Schema(
     called="nuggets",
     lines=Lines(_NTCIR, 4, loose=True),
     tuples=_NTCIR,
-    numbered=True,
 )
 
 

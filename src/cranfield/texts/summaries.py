@@ -55,7 +55,6 @@ _TEXTS = Schema(
     called="summaries",
     otherwise="csv",
     mapping=_by_system,
-    numbered=True,
 )
 _REFERENCES = replace(_TEXTS, called="references", mapping=_by_topic)
 

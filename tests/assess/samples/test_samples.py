@@ -125,7 +125,7 @@ def test_chances_are_those_of_all_samples(design: str, wanted: dict[str, Any]) -
         for d in range(len(POOL))
     ]
     np.testing.assert_allclose(drawn.cells.covariance[drawn.cells.of_doc], covariance, atol=1e-12)
-    assert all(tuple(np.flatnonzero(drawn.again(seed).drawn)) in found for seed in range(40))
+    assert all(tuple(np.flatnonzero(drawn.redraw(seed).drawn)) in found for seed in range(40))
 
 
 def estimate(drawn: Sample, docs: tuple[int, ...], relevant: Bools, variance: str) -> Any:

@@ -78,6 +78,6 @@ def test_changes_are_shares_of_what_was_significant_and_of_all() -> None:
     assert sig and lost + won
     assert of_sig == pytest.approx(100 * (lost + won) / sig)
     assert of_all == pytest.approx(100 * (lost + won) / (8 * 7 / 2))
-    table = found.tables()[-1]
+    table = found.tables()[-2]
     assert table.head[-2:] == ["changed %", "changed % of all"]
     assert table.rows[0][-2:] == [f"{of_sig:.2f}", f"{of_all:.2f}"]

@@ -196,7 +196,7 @@ def test_columns_of_types_that_hold_no_such_value(tmp_path: Path) -> None:
 
 def test_cells_that_a_reader_shows_stay_short_and_plain(tmp_path: Path) -> None:
     path = text(tmp_path / "pages.tsv", 'page\tquery\n1\t"' + "\x1b\t" * 10_000 + "\n")
-    with pytest.raises(InputError, match="is not readable TSV") as caught:
+    with pytest.raises(InputError, match="is not a valid table") as caught:
         cf.online.read_log(path, RESULTS)
     said = str(caught.value).replace(str(tmp_path), "")
     assert said.isprintable() and len(said) < 300

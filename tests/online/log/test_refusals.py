@@ -51,8 +51,8 @@ BAD_FILES = {
         ("page,time\n1,3\n", "clicks.csv: has neither a rank nor a doc column"),
         ("rank\n1\n", "clicks.csv: has no page column"),
         ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
-        ('page,rank, "x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv: expected 2 rows, got 0"),
-        ("page,rank,x\n1,1\n2,1,2,\n", "clicks.csv:2: expected 3 cells as in the head, got 2"),
+        ('page,rank,"x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv:1: is not a valid table"),
+        ("page,rank,x\n1,1\n2,1,2,\n", "clicks.csv:2: expected 3 cells as in the header, got 2"),
     ],
 }
 

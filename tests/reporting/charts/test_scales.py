@@ -22,7 +22,7 @@ from cranfield.reporting.charts.of_scales import (
     spaced_runs,
     spacing_chart,
 )
-from cranfield.reporting.charts.theme import apart
+from cranfield.reporting.charts.theme import space_out
 
 DCG = "DCG(discount='max(1,log2(rank))')"
 FIGURE_2 = {"P": "P", "AP": "AP", "RR": "RR", "RBP": "RBP(p=0.3)", "DCG": DCG}
@@ -205,14 +205,14 @@ def test_an_interval_scale_is_a_straight_line() -> None:
 def test_apart_moves_no_more_than_needed(things: list[tuple[float, float]]) -> None:
     things.sort()
     wanted, sizes = (np.array(one) for one in zip(*things, strict=True))
-    found = apart(wanted, sizes)
+    found = space_out(wanted, sizes)
     room = (sizes[1:] + sizes[:-1]) / 2
     assert (np.diff(found) >= room - 1e-9).all()
     if (np.diff(wanted) >= room).all():
         np.testing.assert_allclose(found, wanted, atol=1e-9)
     # Things that touch move as one, and together they stay where they want to be.
     assert found.mean() == pytest.approx(wanted.mean(), abs=1e-7)
-    inside = apart(wanted, sizes, 0, 200)
+    inside = space_out(wanted, sizes, 0, 200)
     assert inside[0] >= sizes[0] / 2 - 1e-9
     assert inside[-1] <= 200 - sizes[-1] / 2 + 1e-9
 

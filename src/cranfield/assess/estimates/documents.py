@@ -21,9 +21,10 @@ from cranfield.assess.judges.reading import Panel
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import InputError, MeasureError, PolicyError
 from cranfield.base.streams import stream
-from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import ratio
 from cranfield.collection.qrels import Qrels
+from cranfield.evaluation.relevance_moments import contributions
 from cranfield.measures.base import Measure
 
 
@@ -34,34 +35,6 @@ def check_sum(measure: Measure) -> None:
             f"{measure} is not a sum over documents, so a sample of them would bias it:"
             " use unit='topic'"
         )
-
-
-def contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
-    """Return what each document adds to the score of its ranking, by its rank and grade."""
-    # Each pair of rank and grade is scored as a ranking of its own, with nothing else judged in it.
-    deepest = int(rank.max(initial=1))
-    pairs, pair = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
-    count = pairs.size
-    grades, ranks = np.divmod(pairs, deepest + 1)
-    shape = (1, count)
-    alone = replace(
-        judged,
-        topics=("alone",),
-        systems=tuple(map(str, range(count))),
-        documents=Rows(np.arange(count), ranks, grades, shape),
-        retrieved=np.full(shape, deepest),
-        judgments=replace(
-            judged.judgments,
-            topics=1,
-            topic=np.zeros(count, dtype=np.int64),
-            grade=np.sort(grades)[::-1],
-            columns={},
-        ),
-        scored=np.ones(shape, dtype=bool),
-        annotations=Annotations(),
-        views={},
-    )
-    return np.asarray(measure.score(alone)[0][pair])
 
 
 @dataclass(frozen=True, eq=False)

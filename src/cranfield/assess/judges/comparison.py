@@ -17,6 +17,7 @@ from cranfield.assess.agreement.coefficients import (
     jackknife,
     observed,
 )
+from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
 from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
 from cranfield.assess.judges.reading import Scale, combinations, matched, panel_of, sampled_only
 from cranfield.base.arrays import Floats, Ints
@@ -117,6 +118,19 @@ def _mean_of(what: Callable[[Floats], Any], tables: Tables) -> Floats:
     return np.asarray(total / np.where(size > 0, size, np.nan))
 
 
+def _divergence_of(law: Callable[[Floats, Floats], Floats], joint: Floats) -> Floats:
+    """Compare the distributions of grades in tables of people (first) and a judge."""
+    proportions = joint / joint.sum(axis=(-2, -1), keepdims=True)
+    return law(proportions.sum(axis=-2), proportions.sum(axis=-1))
+
+
+ORDINAL: dict[str, Callable[[Floats], Floats]] = {
+    **{name: partial(_divergence_of, law) for name, law in DIVERGENCES.items()},
+    "CEM-ORD": closeness,
+}
+"""Ordinal quantification and classification, as functions of tables of people and a judge."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeComparison(Result):
     """Agreement of judges with people; made by :func:`compare_judges`.
@@ -170,6 +184,18 @@ class JudgeComparison(Result):
             "low": Column("Lower bound of its Wilson interval, by the design effect of topics.", 3),
             "high": Column("Upper bound of the interval.", 3),
         },
+        "distributions": {
+            "judge": Column("Judge.", key=True),
+            "measure": Column(
+                "`NMD`, `RNOD`, `RSNOD` or `JSD`: divergence of the judge's distribution of grades"
+                " from that of people, 0 if equal; `CEM-ORD`: closeness of its grades, 1 if equal.",
+                key=True,
+            ),
+            "value": Column("Value of all pairs, from 0 to 1.", 4),
+            "low": Column("Lower bound of its confidence interval over topics, or null.", 4),
+            "high": Column("Upper bound of the interval.", 4),
+            "mean": Column("Mean of the values of the topics, each with its own distributions.", 4),
+        },
     }
 
     judges: tuple[str, ...]
@@ -186,13 +212,14 @@ class JudgeComparison(Result):
     notes: tuple[str, ...] = ()
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `agreement`, `intervals` and `calibration`."""
+        """Return the tables `agreement`, `intervals`, `calibration` and `distributions`."""
         statistics = dict(zip(self.statistics, self.values.T, strict=True))
         agreement = pl.DataFrame({"judge": self.judges, **self.counts, **statistics})
         return {
             "agreement": agreement.with_columns(pl.selectors.float().fill_nan(None)),
             "intervals": self.intervals(),
             "calibration": self.calibration(),
+            "distributions": self.distributions(),
         }
 
     def intervals(self) -> pl.DataFrame:
@@ -210,6 +237,23 @@ class JudgeComparison(Result):
         numbers = pl.DataFrame({"pairs": pairs, "share": share, "low": low, "high": high})
         names = combinations(judge=self.judges, label=self.scale, grade=self.scale)
         return names.hstack(numbers.fill_nan(None))
+
+    def distributions(self) -> pl.DataFrame:
+        """Return the table `distributions`: grades by judges as estimates of those by people."""
+        by_topic = np.swapaxes(self.joint, 0, 1).astype(np.float64)
+        values, low, high, means = np.empty((4, len(ORDINAL), len(self.judges)))
+        has_pairs = by_topic.sum(axis=(-2, -1)) > 0
+        total = by_topic.sum(axis=0)
+        without = total - by_topic
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for k, law in enumerate(ORDINAL.values()):
+                values[k], each = law(total), law(by_topic)
+                bounds = jackknife(values[k], law(without), has_pairs, self.confidence)
+                low[k], high[k] = np.clip(bounds, 0.0, 1.0)
+                means[k] = np.where(has_pairs, each, 0.0).sum(axis=0) / has_pairs.sum(axis=0)
+        numbers = {"value": values, "low": low, "high": high, "mean": means}
+        frame = pl.DataFrame({name: table.T.ravel() for name, table in numbers.items()})
+        return combinations(judge=self.judges, measure=tuple(ORDINAL)).hstack(frame.fill_nan(None))
 
     def confusion(self, judge: str) -> pl.DataFrame:
         """Return the number of pairs by grade of people (rows) and grade of a judge (columns)."""

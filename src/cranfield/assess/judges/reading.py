@@ -33,7 +33,6 @@ _LABELS = replace(
     kind="label set",
     called="labels",
     columns=(*QRELS.columns[:3], optional("result_status", GRADE_OR_NONE)),
-    numbered=True,
     decisive=("status", "judge"),
 )
 _IDS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}

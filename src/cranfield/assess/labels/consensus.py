@@ -17,6 +17,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, che
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
+from cranfield.collection.probabilities import Probabilities
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
@@ -156,6 +157,14 @@ class Consensus(Result):
             If all pairs tie and are dropped.
         """
         return self._judgments(self.level >= 0, self.labels.grades[self.level])
+
+    @property
+    def probabilities(self) -> Probabilities:
+        """The probabilities of `posterior`, for :func:`cranfield.evaluate_probabilities`."""
+        labels, origin = self.labels, Origin(f"{self.method} of {self.labels.origin.name}")
+        values = self.posterior.clip(0.0, 1.0)
+        pairs = labels.topics, labels.topic_of.astype(np.int64), labels.docs
+        return Probabilities(*pairs, labels.grades.astype(np.int64), values, origin)
 
     def expected(self) -> Floats:
         """Return the expected grade of each pair; shape (pairs,)."""

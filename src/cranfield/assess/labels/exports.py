@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, GRADED
-from cranfield.sources.schemas import Column, spelt
+from cranfield.sources.schemas import spelt
 from cranfield.sources.values import Cells
 
 WORKER = "worker"
@@ -17,8 +16,7 @@ _VALUES = ("choices", "rating", "number", "text")
 """Kinds of answers of Label Studio that can be grades."""
 
 
-@dataclass(frozen=True)
-class _Label:
+class _Label(NamedTuple):
     """One label: the row of its task, its columns, and the answer by question."""
 
     row: int
@@ -38,11 +36,12 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
     if reader is None:
         return None
     skipped: list[int] = []
-    labels = [
-        label
-        for row, task in enumerate(data)
-        for label in reader(_task(task, row, source), row, source, skipped)
-    ]
+    labels: list[_Label] = []
+    with in_source(source):
+        for row, task in enumerate(data):
+            if not isinstance(task, Mapping):
+                raise InputError(f"task {row + 1} is not a record")
+            labels += reader(task, row, skipped)
     if skipped:
         warn(f"{source}: {counted(len(skipped), 'skipped task')} excluded", stacklevel=5)
     questions = [*dict.fromkeys(name for label in labels for name in label.answers)] or ["grade"]
@@ -69,42 +68,33 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
     return None
 
 
-def _task(task: Any, row: int, source: str) -> Mapping[Any, Any]:
-    if not isinstance(task, Mapping):
-        raise InputError(f"task {row + 1} is not a record", source=source)
-    return task
+def _with_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
+    """Return columns that have a document, by default another id."""
+    return columns if DOC.named_in([*columns]) else {**columns, "doc": doc}
 
 
-def _has_column(record: Mapping[Any, Any], column: Column) -> bool:
-    """Return True if a record has a column under one of its usual names."""
-    return bool(column.named_in([*record]))
+def _plain(record: Any) -> dict[str, Any]:
+    """Return the values of a record that are neither lists nor records; none of other data."""
+    items = record.items() if isinstance(record, Mapping) else ()
+    return {str(k): v for k, v in items if not isinstance(v, list | Mapping)}
 
 
-def _plain(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the values of a record that are neither lists nor records."""
-    return {str(k): v for k, v in record.items() if not isinstance(v, list | Mapping)}
-
-
-def _only(values: Any, position: str, source: str) -> Any:
+def _only(values: Any, position: str) -> Any:
     """Return the only value of a list, None for an empty one; several are refused."""
     if not isinstance(values, list):
         return values
     if len(values) > 1:
         shown_values = ", ".join(map(quoted, values[:3]))
-        raise InputError(f"{position}: expected one label, got {shown_values}", source=source)
+        raise InputError(f"{position}: expected one label, got {shown_values}")
     return values[0] if values else None
 
 
-def _label_studio(
-    task: Mapping[Any, Any], row: int, source: str, skipped: list[int]
-) -> Iterator[_Label]:
+def _label_studio(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
     """Yield the labels of a task of Label Studio: one for each annotation."""
     position = f"task {quoted(task.get('id', row + 1))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
-        raise InputError(f"{position}: expected data and annotations", source=source)
-    columns = _plain(task["data"])
-    if not _has_column(columns, DOC):
-        columns["doc"] = task.get("id")
+        raise InputError(f"{position}: expected data and annotations")
+    columns = _with_doc(_plain(task["data"]), task.get("id"))
     for annotation in task["annotations"]:
         if annotation.get("was_cancelled"):
             skipped.append(row)
@@ -119,18 +109,15 @@ def _label_studio(
             if question is None or kind is None:
                 continue
             if question in answers:
-                raise InputError(f"{position}: {quoted(question)} is answered twice", source=source)
-            answers[question] = _only(value[kind], position, source)
+                raise InputError(f"{position}: {quoted(question)} is answered twice")
+            answers[question] = _only(value[kind], position)
         yield _Label(row, {**columns, WORKER: worker}, answers)
 
 
-def _kili(task: Mapping[Any, Any], row: int, source: str, skipped: list[int]) -> Iterator[_Label]:
+def _kili(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
     """Yield the labels of an asset of Kili: the last one of each person for each job."""
     position = f"asset {quoted(task.get('externalId'))}"
-    metadata_value = task.get("jsonMetadata")
-    metadata = _plain(metadata_value if isinstance(metadata_value, Mapping) else {})
-    if not _has_column(metadata, DOC):
-        metadata["doc"] = task.get("externalId")
+    columns = _with_doc(_plain(task.get("jsonMetadata")), task.get("externalId"))
     for label in task.get("labels") or ():
         if label.get("isLatestLabelForUser") is False:
             continue
@@ -141,49 +128,35 @@ def _kili(task: Mapping[Any, Any], row: int, source: str, skipped: list[int]) ->
         answers = {}
         for job, answer in (label.get("jsonResponse") or {}).items():
             categories = answer.get("categories")
-            names = (
-                [category.get("name") for category in categories]
-                if categories is not None
-                else None
-            )
-            answers[job] = answer.get("text") if names is None else _only(names, position, source)
+            if categories is None:
+                answers[job] = answer.get("text")
+            else:
+                answers[job] = _only([category.get("name") for category in categories], position)
         author = label.get("author") or {}
-        yield _Label(row, {**metadata, WORKER: author.get("email") or author.get("id")}, answers)
+        yield _Label(row, {**columns, WORKER: author.get("email") or author.get("id")}, answers)
 
 
-def _prodigy(
-    task: Mapping[Any, Any], row: int, source: str, skipped: list[int]
-) -> Iterator[_Label]:
+def _prodigy(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
     """Yield the label of a task of Prodigy: the accepted option, or 1 (accept) and 0 (reject)."""
-    if task.get("answer") == "ignore":
+    answer = task.get("answer")
+    if answer == "ignore" or ("accept" in task and answer != "accept"):
         skipped.append(row)
         return
-    position = f"task {row + 1}"
-    inside = task.get("meta")
-    columns = {**_plain(inside if isinstance(inside, Mapping) else {}), **_plain(task)}
+    columns = {**_plain(task.get("meta")), **_plain(task)}
     of_tool = {name for name in columns if name.startswith("_")} | {"answer", "label"}
-    worker = task.get("_annotator_id") or task.get("_session_id")
     columns = {name: value for name, value in columns.items() if name not in of_tool}
-    if not _has_column(columns, DOC):
-        columns["doc"] = task.get("_input_hash")
-    if "accept" in task:
-        if task.get("answer") != "accept":
-            skipped.append(row)
-            return
-        grade = _only(task["accept"], position, source)
-    else:
-        grade = int(task.get("answer") == "accept")
+    columns = _with_doc(columns, task.get("_input_hash"))
+    worker = task.get("_annotator_id") or task.get("_session_id")
+    is_choice = "accept" in task
+    grade = _only(task["accept"], f"task {row + 1}") if is_choice else int(answer == "accept")
     yield _Label(row, {**columns, WORKER: worker}, {"grade": grade})
 
 
-def _doccano(
-    task: Mapping[Any, Any], row: int, source: str, skipped: list[int]
-) -> Iterator[_Label]:
+def _doccano(task: Mapping[Any, Any], row: int, _: list[int]) -> Iterator[_Label]:
     """Yield the label of a document of doccano, whose export is a file for each annotator."""
-    meta = task.get("meta")
-    columns = {**_plain(meta if isinstance(meta, Mapping) else {}), **_plain(task)}
+    columns = {**_plain(task.get("meta")), **_plain(task)}
     columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
-    if not _has_column(columns, DOC):
+    if not DOC.named_in([*columns]):
         columns["doc"] = columns.pop("id", None)
     position = f"document {quoted(task.get('id', row + 1))}"
-    yield _Label(row, columns, {"grade": _only(task.get("label"), position, source)})
+    yield _Label(row, columns, {"grade": _only(task.get("label"), position)})

@@ -68,7 +68,6 @@ LABELS = Schema(
     called="labels",
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
-    numbered=True,
     hint="; worker_columns=[...] names a column for each worker, columns={{'{name}': ...}} this"
     " one; a file of one worker is given as NAME=FILE; number the votes of unknown workers in a"
     " column worker",
@@ -124,11 +123,12 @@ def of_lines(source: Source, columns: str | Sequence[str] | None, encoding: str)
             f" or, if these are labels, use columns='{fields}'",
             source=name,
         )
-    absent = [column.name for column in LABELS.columns if column.name not in frame.columns]
     frame = frame.with_columns(
-        pl.lit(None, _TYPES.get(name, pl.String)).alias(name) for name in absent
+        pl.lit(None, _TYPES.get(column.name, pl.String)).alias(column.name)
+        for column in LABELS.columns
+        if column.name not in frame.columns
     )
-    return Table(frame, source.name, (), lines.numbers())
+    return Table(frame, source.name, (), lines)
 
 
 REPEATS = ("error", "last", "keep")
@@ -253,24 +253,24 @@ def _unpivoted(read: Columns, schema: Schema, workers: Sequence[str]) -> Columns
         )
     if len({*workers}) < len(workers) or not workers:
         raise PolicyError("worker_columns must name different columns, at least one")
-    other_columns = [k for k, name in enumerate(names) if name not in workers]
     grades = [list(read.cells(names.index(worker))) for worker in workers]
-    n_rows = len(grades[0])
     labelled = [
         (row, worker)
-        for row in range(n_rows)
+        for row in range(len(grades[0]))
         for worker in range(len(workers))
         if not absent(grades[worker][row], NO_GRADE)
     ]
-    columns: dict[str, Any] = {}
-    for k in other_columns:
-        cells = read.cells(k)
-        columns[names[k]] = [cells[row] for row, _ in labelled]
-    columns["worker"] = [workers[worker] for _, worker in labelled]
-    columns["grade"] = [grades[worker][row] for row, worker in labelled]
     if not labelled:
         raise schema.empty(read.source)
-    lines = None if read.lines is None else [read.lines[row] for row, _ in labelled]
+    rows = [row for row, _ in labelled]
+    columns: dict[str, Any] = {}
+    for k, name in enumerate(names):
+        if name not in workers:
+            cells = read.cells(k)
+            columns[name] = [cells[row] for row in rows]
+    columns["worker"] = [workers[worker] for _, worker in labelled]
+    columns["grade"] = [grades[worker][row] for row, worker in labelled]
+    lines = None if read.lines is None else [read.lines[row] for row in rows]
     return Columns.of(columns, read.source, lines)
 
 
@@ -324,21 +324,25 @@ def _of_worker(
     mapped: GradeMap | None,
 ) -> Table:
     """Read the judgments of one worker."""
-    if not _is_judgments(judgments):
+    source = Source(fspath(judgments)) if isinstance(judgments, (str, PathLike)) else None
+    is_judgments = isinstance(judgments, (Qrels, Mapping))
+    if source is not None:
+        # Lines of TREC text, and ids of ir_datasets.
+        form = FORMAT_OF_SUFFIX.get(source.suffix)
+        is_judgments = source.path.startswith("irds:") or form is None
+        if form == "tsv" and not is_judgments:
+            is_judgments = layout_of(source, form, "qrels")[1] is not None
+    if not is_judgments:
         return _read(judgments, OF_WORKER, columns, encoding, mapped)
     if columns is not None:
-        raise PolicyError(
-            f"columns applies to tables and lines of labels; {Source(fspath(judgments)).name} has"
-            " lines of judgments"
-            if isinstance(judgments, (str, PathLike))
-            else "columns applies to tables and lines of labels, got judgments"
-        )
-    if repeats == "keep" and isinstance(judgments, (str, PathLike)):
+        got = "judgments" if source is None else f"lines of judgments in {source.name}"
+        raise PolicyError(f"columns applies to tables and lines of labels, got {got}")
+    if repeats == "keep" and source is not None:
         raise PolicyError(
             "repeats='keep' applies to tables, got judgments with one grade per document"
         )
+    values: Any = mapped
     try:
-        values: Any = mapped
         qrels = read_qrels(
             judgments,
             encoding=encoding,
@@ -352,19 +356,7 @@ def _of_worker(
     if qrels.subtopics is not None:
         raise InputError("expected labels, got judgments by subtopic", source=qrels.origin.name)
     frame = qrels.to_polars().select("topic", "doc", "grade", order=pl.lit(None, pl.Float64))
-    lines = None if qrels.origin.lines is None else qrels.origin.lines.numbers()
-    return Table(frame, qrels.origin.name, (), lines)
-
-
-def _is_judgments(data: Any) -> bool:
-    """Return True for lines of TREC text, a mapping, and an id of ir_datasets."""
-    if not isinstance(data, (str, PathLike)):
-        return isinstance(data, (Qrels, Mapping))
-    source = Source(fspath(data))
-    form = FORMAT_OF_SUFFIX.get(source.suffix)
-    if source.path.startswith("irds:") or form is None:
-        return True
-    return form == "tsv" and layout_of(source, form, "qrels")[1] is not None
+    return Table(frame, qrels.origin.name, (), qrels.origin.lines)
 
 
 def _cleaned(
@@ -418,32 +410,34 @@ def _cleaned(
 def _labels(
     frame: pl.DataFrame, source: str, notes: Sequence[str], scale: NDArray[np.int32] | None
 ) -> Labels:
-    topics = frame.select("topic").unique(maintain_order=True)
-    workers = frame.select("worker").unique(maintain_order=True)
-    pairs = frame.select("topic", "doc").unique(maintain_order=True)
+    def numbered(*names: str) -> tuple[pl.DataFrame, Any]:
+        """Return the distinct values in order of appearance, and the place of each row there."""
+        values = frame.select(names).unique(maintain_order=True)
+        places = frame.select(names).join(
+            values.with_row_index("code"), on=names, how="left", maintain_order="left"
+        )
+        return values, places["code"].cast(pl.Int64).to_numpy().copy()
+
+    topics, topic = numbered("topic")
+    workers, worker = numbered("worker")
+    pairs, pair = numbered("topic", "doc")
+    topic_of = np.empty(pairs.height, dtype=np.int32)
+    topic_of[pair] = topic
     grades = np.unique(frame["grade"].to_numpy()) if scale is None else scale
     order = frame["order"]
     return Labels(
         topics=tuple(topics["topic"]),
-        topic_of=_codes(pairs, topics).astype(np.int32),
+        topic_of=topic_of,
         docs=pairs["doc"],
         workers=tuple(workers["worker"]),
         grades=grades.astype(np.int32),
-        pair=_codes(frame, pairs),
-        worker=_codes(frame, workers),
+        pair=pair,
+        worker=worker,
         level=np.searchsorted(grades, frame["grade"].to_numpy()).astype(np.int64),
         order=None if order.null_count() else order.to_numpy().copy(),
         origin=Origin(source),
         notes=tuple(notes),
     )
-
-
-def _codes(frame: pl.DataFrame, names: pl.DataFrame) -> Any:
-    """Return the place of each row among names."""
-    places = frame.select(names.columns).join(
-        names.with_row_index("code"), on=names.columns, how="left", maintain_order="left"
-    )
-    return places["code"].cast(pl.Int64).to_numpy().copy()
 
 
 _ITEMS = schema_of_lines(
@@ -456,24 +450,20 @@ _ITEMS = schema_of_lines(
 
 def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
     """Read judgments; of items without topics also `{item: grade}`, or lines of item and grade."""
-    if labels.topics == (NO_TOPIC,) and _of_items(data):
+    is_of_items = False
+    if labels.topics == (NO_TOPIC,) and isinstance(data, Mapping):
+        is_of_items = not any(isinstance(value, Mapping) for value in data.values())
+    elif labels.topics == (NO_TOPIC,) and isinstance(data, (str, PathLike)):
+        source = Source(fspath(data))
+        is_file = source.path != "-" and not source.path.startswith("irds:")
+        if is_file and source.suffix not in FORMAT_OF_SUFFIX:
+            first = next((line for line in source.read().splitlines() if line.strip()), b"")
+            is_of_items = len(first.split()) == 2
+    if is_of_items:
         if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":
             raise PolicyError("columns and encoding apply to judgments, got items and grades")
         data, options = read_table(data, _ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
     return read_qrels(data, **options)
-
-
-def _of_items(data: Any) -> bool:
-    """Return True for `{item: grade}`, and for a file of lines of item and grade."""
-    if isinstance(data, Mapping):
-        return not any(isinstance(value, Mapping) for value in data.values())
-    if not isinstance(data, (str, PathLike)) or str(data).startswith("irds:"):
-        return False
-    source = Source(fspath(data))
-    if source.suffix in FORMAT_OF_SUFFIX or source.path == "-":
-        return False
-    first = next((line for line in source.read().splitlines() if line.strip()), b"")
-    return len(first.split()) == 2
 
 
 def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:

@@ -43,7 +43,6 @@ _BOARD = Schema(
         optional("team", TAG, "team of entry"),
         optional("mark", TAG),
     ),
-    numbered=True,
     hint="; set columns={{'{name}': ...}}",
 )
 

@@ -48,7 +48,6 @@ _TABLE = Schema(
     "table of runs",
     _COLUMNS,
     formats=frozenset({"csv", "tsv", "json"}),
-    numbered=True,
 )
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}

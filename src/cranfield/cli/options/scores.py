@@ -20,7 +20,7 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.judging import WORK, evaluate_runs
 from cranfield.cli.options.output import gather_options
 from cranfield.cli.options.signatures import options_of
-from cranfield.significance.registry import BOUNDS, CORRECTIONS, TESTS, find_test
+from cranfield.significance.registry import CORRECTIONS, STUDIED, TESTS, find_test
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs
@@ -120,7 +120,7 @@ def score_input(measures: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return gather_options(ScoreInput, "source", options)
 
 
-_NAMES = [name for name in TESTS if name not in BOUNDS]
+_NAMES = [name for name in TESTS if name not in STUDIED]
 # The usual name of the default precedes its numbered variants.
 _NAMES.insert(_NAMES.index("anova-1"), "anova")
 

@@ -40,6 +40,9 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
 def _convert(param: click.Parameter, value: Any, place: str, ctx: click.Context) -> Any:
     """Convert a value of YAML for an option; a mapping becomes NAME=VALUE pairs."""
     if isinstance(value, dict):
+        for name, item in value.items():
+            if item is None or isinstance(item, (dict, list)):
+                raise PolicyError(f"{place}: {name} must be one value, got {quoted(item)}")
         pairs = [f"{name}={item}" for name, item in value.items()]
         value = pairs if param.multiple else ",".join(pairs)
     if param.multiple and not isinstance(value, list):

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,9 +118,12 @@ def read_chunk(
         frame = None if text.startswith(_UNSUPPORTED) else _read_csv(text, layout, separator or " ")
         separators = 0 if frame is None else (expected - 1) * frame.height
         # The CSV reader sees further columns only if it reads all; the line reader checks them.
-        is_partly_read = len(layout.read) < expected
-        if is_partly_read and _count(text, separator or " ") != separators:
-            frame = None
+        if len(layout.read) < expected:
+            data, sign = np.frombuffer(text, np.uint8), ord(separator or " ")
+            # NumPy is faster than `bytes.count` where a separator occurs often.
+            blocks = (data[start : start + _BLOCK] for start in range(0, data.size, _BLOCK))
+            n_separators = sum(int(np.count_nonzero(block == sign)) for block in blocks)
+            frame = frame if n_separators == separators else None
     if frame is None:
         frame, numbers, expected = read_lines(
             chunk, layout, source=source, first_line=first_line, width=width
@@ -134,13 +136,6 @@ def read_chunk(
         numbers = (np.arange(rows) if numbers is None else numbers)[graded.to_numpy()]
         frame = frame.filter(graded)
     return Chunk(frame, numbers, lines, expected, rows - frame.height)
-
-
-def _count(text: bytes, separator: str) -> int:
-    """Count a separator; NumPy is faster than `bytes.count` where it occurs often."""
-    data = np.frombuffer(text, np.uint8)
-    blocks = (data[start : start + _BLOCK] for start in range(0, data.size, _BLOCK))
-    return sum(int(np.count_nonzero(block == ord(separator))) for block in blocks)
 
 
 def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:
@@ -161,24 +156,21 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
     if not text:
         return pl.DataFrame(schema=layout.schema)
     names = list(layout.columns)
-    # Most files have no value in doubt, and to look for errors takes longer than to trust it.
-    frame = None
-    for ignore_errors in (False, True):
+    options: dict[str, Any] = {
+        "has_header": False,
+        "separator": separator,
+        "quote_char": None,
+        "schema": layout.columns,
+        "columns": [names.index(name) for name in layout.read],
+        "truncate_ragged_lines": layout.more_allowed,
+    }
+    try:
+        # Most files have no value in doubt, and to look for errors takes longer than to trust it.
         try:
-            frame = pl.read_csv(
-                text,
-                has_header=False,
-                separator=separator,
-                quote_char=None,
-                schema=layout.columns,
-                columns=[names.index(name) for name in layout.read],
-                truncate_ragged_lines=layout.more_allowed,
-                ignore_errors=ignore_errors,
-            )
-            break
+            frame = pl.read_csv(text, **options)
         except pl.exceptions.PolarsError:
-            continue
-    if frame is None:
+            frame = pl.read_csv(text, **options, ignore_errors=True)
+    except pl.exceptions.PolarsError:
         return None
     if any(frame[name].null_count() for name in layout.read if name not in layout.optional):
         return None
@@ -202,14 +194,20 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
         for size, result in results:
             error = None
             if isinstance(result, bytes):
-                text, error = _before_error(result, source, first_line)
+                try:
+                    text = source.as_utf8(result, first_line)
+                except InputError as undecodable:
+                    # The lines above it may have an error, too.
+                    error = undecodable
+                    above = result.split(b"\n")[: (error.line or 0) - first_line]
+                    text = source.as_utf8(b"\n".join([*above, b""]))
                 result = read_chunk(  # noqa: PLW2901
                     text, layout, source=source.name, first_line=first_line, width=width
                 )
             rows = result.frame.height
             lines.add(rows, first_line, result.numbers)
             if rows and width not in {0, result.width}:
-                raise _ragged(width, result.width, source.name, lines.line(lines.rows - rows))
+                raise _ragged(width, result.width, source.name, lines[len(lines) - rows])
             if error is not None:
                 raise error
             first_line += result.lines
@@ -219,19 +217,10 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
             if rows:
                 width = result.width
                 yield result.frame
-    if layout.gaps and lines.rows + dropped:
-        warn_of_ungraded(source.name, dropped, lines.rows + dropped)
+    if layout.gaps and len(lines) + dropped:
+        warn_of_ungraded(source.name, dropped, len(lines) + dropped)
     elif not width:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
-
-
-def _before_error(chunk: bytes, source: Source, first_line: int) -> tuple[bytes, InputError | None]:
-    """Return the lines in UTF-8 before the first undecodable one, and its error."""
-    try:
-        return source.as_utf8(chunk, first_line), None
-    except InputError as error:
-        before = chunk.split(b"\n")[: (error.line or 0) - first_line]
-        return source.as_utf8(b"\n".join([*before, b""])), error
 
 
 def read_lines(
@@ -241,29 +230,32 @@ def read_lines(
     values: dict[str, list[object]] = {name: [] for name in layout.read}
     numbers: list[int] = []
     for number, line in lines_with_text(chunk, first_line):
-        error_at = partial(InputError, source=source, line=number)
-        fields = _fields(line.decode().strip(" \v\f\r"), layout, error_at)
-        if layout.gaps and _lacks_grade(fields, layout):
-            fields.append("")
-        _check_width(fields, layout, error_at)
-        if len(fields) > len(layout.columns) and b"\r" in line.strip():
-            raise error_at(
-                f"a carriage return within a line of {len(fields)} columns; convert the"
-                " ends of lines to LF"
-            )
-        if width not in {0, len(fields)}:
-            raise _ragged(width, len(fields), source, number)
-        width = len(fields)
-        if width > len(layout.columns) and layout.separator == "auto":
-            _check_further(fields, layout, error_at)
-        row = dict(zip(layout.columns, fields, strict=False))
-        for name in layout.read:
-            values[name].append(_value(row, name, layout, error_at))
+        try:
+            fields = _fields(line.decode().strip(" \v\f\r"), layout)
+            if layout.gaps and _lacks_grade(fields, layout):
+                fields.append("")
+            _check_width(fields, layout)
+            if len(fields) > len(layout.columns) and b"\r" in line.strip():
+                raise InputError(
+                    f"a carriage return within a line of {len(fields)} columns; convert the"
+                    " ends of lines to LF"
+                )
+            if width not in {0, len(fields)}:
+                raise _ragged(width, len(fields), source, number)
+            width = len(fields)
+            if width > len(layout.columns) and layout.separator == "auto":
+                _check_further(fields, layout)
+            row = dict(zip(layout.columns, fields, strict=False))
+            for name in layout.read:
+                values[name].append(_value(row, name, layout))
+        except InputError as error:
+            place = {"source": source, "topic": error.topic, "doc": error.doc}
+            raise InputError(error.reason, line=number, **place) from None
         numbers.append(number)
     return pl.DataFrame(values, schema=layout.schema), np.array(numbers, dtype=np.int64), width
 
 
-def _fields(line: str, layout: Layout, error_at: Callable[[str], InputError]) -> list[str]:
+def _fields(line: str, layout: Layout) -> list[str]:
     """Split a line at tabs if these are its only possible separators, else at any blanks."""
     if layout.separator == ";":
         return line.rstrip(BLANKS).split(";")
@@ -273,46 +265,39 @@ def _fields(line: str, layout: Layout, error_at: Callable[[str], InputError]) ->
         # A tag ends at its first blank, as in trec_eval.
         tabs[width - 1] = tabs[width - 1].partition(" ")[0]
     if layout.separator == "tab":
-        if len(tabs) < width:
-            raise error_at(f"expected {width} columns separated by tabs, got {len(tabs)}")
-        if "" in tabs[:width]:
-            name = list(layout.columns)[tabs.index("")]
-            raise error_at(
-                f"expected {width} columns separated by tabs, got no {name} between tabs"
-            )
-        return tabs
+        if len(tabs) >= width and "" not in tabs[:width]:
+            return tabs
+        got = f"{len(tabs)}"
+        if len(tabs) >= width:
+            got = f"no {list(layout.columns)[tabs.index('')]} between tabs"
+        raise InputError(f"expected {width} columns separated by tabs, got {got}")
     fits = len(tabs) == width or (layout.more_allowed and len(tabs) > width)
     if layout.separator == "blank" or not fits:
         return blanks
     if "" not in tabs[:width]:
         return tabs
-    numeric_columns = (k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64)
-    if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numeric_columns):
-        raise error_at(
+    numbers = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
+    if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numbers):
+        raise InputError(
             f"expected {width} columns, got {width} both by tabs (one of them empty) and by blanks:"
             " set separator='tab' or separator='blank'"
         )
     return blanks
 
 
-def _check_further(
-    fields: list[str], layout: Layout, error_at: Callable[[str], InputError]
-) -> None:
+def _check_further(fields: list[str], layout: Layout) -> None:
     """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
-    expected = f"expected {len(layout.columns)} columns ({' '.join(layout.columns)})"
-    got = f"got {len(fields)} separated by blanks"
-    advice = (
-        "ids with blanks need tabs between columns (separator='tab');"
-        " separator='blank' ignores the further columns"
-    )
     if integer_in(fields[3]) is None:
-        raise error_at(
-            f"{expected}, {got}, of which the 4th, {quoted(fields[3])}, is not a rank: {advice}"
-        )
-    if integer_in(fields[-3]) is not None and is_number(fields[-2]):
-        raise error_at(
-            f"{expected}, {got}: an id or tag with blanks, or two lines in one: {advice}"
-        )
+        cause = f", of which the 4th, {quoted(fields[3])}, is not a rank"
+    elif integer_in(fields[-3]) is not None and is_number(fields[-2]):
+        cause = ": an id or tag with blanks, or two lines in one"
+    else:
+        return
+    raise InputError(
+        f"expected {len(layout.columns)} columns ({' '.join(layout.columns)}), got {len(fields)}"
+        f" separated by blanks{cause}: ids with blanks need tabs between columns"
+        " (separator='tab'); separator='blank' ignores the further columns"
+    )
 
 
 def _ragged(expected: int, width: int, source: str, line: int) -> InputError:
@@ -329,7 +314,7 @@ def _lacks_grade(fields: list[str], layout: Layout) -> bool:
     return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in Q0
 
 
-def _check_width(fields: list[str], layout: Layout, error_at: Callable[..., InputError]) -> None:
+def _check_width(fields: list[str], layout: Layout) -> None:
     width, expected = len(fields), len(layout.columns)
     if width < expected or (width > expected and not layout.more_allowed):
         reason = f"expected {expected} columns"
@@ -339,18 +324,16 @@ def _check_width(fields: list[str], layout: Layout, error_at: Callable[..., Inpu
             reason += "; if other lines have it, ungraded='drop' treats this document as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
-        raise error_at(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
+        raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
 
 
-def _value(
-    row: dict[str, str], name: str, layout: Layout, error_at: Callable[..., InputError]
-) -> Any:
+def _value(row: dict[str, str], name: str, layout: Layout) -> Any:
     text, dtype = row[name], layout.columns[name]
     if layout.separator == ";":
         # Documents are compared character by character; blanks belong to them.
         text = text if name == "doc" else text.strip(BLANKS)
         if not text:
-            raise error_at(f"{name} is empty", topic=row["topic"], doc=row["doc"])
+            raise InputError(f"{name} is empty", topic=row["topic"], doc=row["doc"])
     if dtype == pl.String:
         return text
     if name in layout.optional:
@@ -367,5 +350,5 @@ def _value(
 
         reason = f"{name} {quoted(text)} is {not_a_grade(text)}"
     if number is None and not (layout.gaps and absent(text, NO_GRADE)):
-        raise error_at(reason, topic=row.get("topic"), doc=row["doc"])
+        raise InputError(reason, topic=row.get("topic"), doc=row["doc"])
     return number

@@ -20,8 +20,13 @@ from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer,
 def not_a_grade(cell: Any) -> str:
     """Describe why a cell is not a grade, and how to read it."""
     reason, advice, _ = no_integer(cell).partition("; ")
-    if advice and finite(cell) is not None:
-        return f"{reason}; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
+    number = finite(cell)
+    if advice and number is not None:
+        reason += "; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
+        advice = (
+            "; `cranfield evaluate --as expected`, cf.evaluate_probabilities take probabilities"
+        )
+        return reason + (advice if 0 < number < 1 else "")
     if advice and re.search(r"\d", str(cell)):
         return f"{reason}; grades='score: (\\d)' takes the number of a text by a pattern"
     return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if advice else "")
@@ -38,17 +43,6 @@ VALUE = Kind(_text, missing=lambda cell: absent(cell, NO_GRADE))
 def is_pattern(grades: Any) -> bool:
     """Return True for a pattern of texts, which has a group."""
     return isinstance(grades, str) and "(" in grades
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        pattern = re.compile(text)
-    except re.error as error:
-        raise PolicyError(f"grades: {quoted(text)} is not a regular expression: {error}") from None
-    if pattern.groups != 1:
-        reason = f"grades must have one group (...) in the pattern {quoted(text)}"
-        raise PolicyError(f"{reason}, got {pattern.groups}")
-    return pattern
 
 
 @dataclass(frozen=True)
@@ -78,7 +72,15 @@ class GradeMap:
         if isinstance(data, cls):
             return data
         if is_pattern(data):
-            return cls({}, pattern=_pattern(data))
+            try:
+                pattern = re.compile(data)
+            except re.error as error:
+                reason = f"grades: {quoted(data)} is not a regular expression: {error}"
+                raise PolicyError(reason) from None
+            if pattern.groups != 1:
+                reason = f"grades must have one group (...) in the pattern {quoted(data)}"
+                raise PolicyError(f"{reason}, got {pattern.groups}")
+            return cls({}, pattern=pattern)
         check_several("grades", data)
         if isinstance(data, Mapping) and data:
             values = {str(plain(value)).strip(): grade for value, grade in data.items()}

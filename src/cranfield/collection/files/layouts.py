@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import polars as pl
@@ -80,17 +80,12 @@ SHORT_QRELS = Layout(
 PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
 """The relevant documents, as in the reference files of MS MARCO."""
 
-_TYPES: dict[type | None, type[pl.DataType]] = {
-    str: _TEXT,
-    None: _TEXT,
-    int: _WHOLE,
-    float: _NUMBER,
-}
+_TYPES: dict[type | None, type[pl.DataType]] = {int: _WHOLE, float: _NUMBER}
 
 QRELS_FORMATS = {
     name: Layout(
         name,
-        {column: _TYPES[kind] for column, kind in columns.items()},
+        {column: _TYPES.get(kind, _TEXT) for column, kind in columns.items()},
         read=tuple(column for column, kind in columns.items() if kind is not None),
     )
     for name, columns in OF_QRELS.items()
@@ -197,13 +192,10 @@ def layout_of(
         if form == "text" and (layout := recognised(text, kind)):
             return source, layout
         if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
-            source, layout = _of_letor(source), SHORT_QRELS
-            separator = "tab"
+            source, layout, separator = _of_letor(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        recognized = layout or _layout_of_line(text, kind, separator, grade or whole_in)
-        if recognized is None and kind == "qrels" and grade is None and separator != "blank":
-            recognized = PAIRS if _is_pair(text) else None
-        layout = recognized or (default if form == "text" else None)
+        layout = layout or _layout_of_line(text, kind, separator, grade)
+        layout = layout or (default if form == "text" else None)
     if layout is None:
         return source, None
     gaps = ungraded == "drop" and layout is QRELS and grade is None
@@ -222,13 +214,13 @@ def _of_letor(source: Source) -> Source:
             reason = "expected a grade, qid:TOPIC, and # with the document, in a line of LETOR text"
             raise InputError(reason, source=source.name, line=number)
         lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
-    return _resumed(source, b"\n".join(lines), iter(()))
+    return replace(source, remaining=iter([b"\n".join(lines)]))
 
 
 def _layout_of_line(
-    line: str, kind: str, separator: str, grade: Callable[[str], int | None]
+    line: str, kind: str, separator: str, grade: Callable[[str], int | None] | None
 ) -> Layout | None:
-    """Recognise a line of topic, document and number, or a complete line of TREC text."""
+    """Recognise a line of topic, document and perhaps number, or a complete line of TREC text."""
     by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
     cells = by_tabs
     if separator == "blank" or (separator == "auto" and (len(by_tabs) != 3 or "" in by_tabs)):
@@ -236,40 +228,22 @@ def _layout_of_line(
 
     def has_value(place: int) -> bool:
         text = cells[place]
-        return is_number(text) if kind == "run" else grade(text) is not None
+        return is_number(text) if kind == "run" else (grade or whole_in)(text) is not None
 
     if kind == "run":
         is_short, is_whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)
         return SHORT_RUN if is_short else RUN if is_whole else None
     # In a line of four columns between tabs, the document may be empty.
     lacks_document = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
-    is_short = len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks_document
-    return SHORT_QRELS if is_short else QRELS if len(cells) == 4 and has_value(3) else None
-
-
-def _is_pair(line: str) -> bool:
-    """Return True for a topic and a document separated by a tab, but not for column names."""
-    fields = [field.strip(BLANKS) for field in line.split("\t")]
+    if len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks_document:
+        return SHORT_QRELS
+    if len(cells) == 4 and has_value(3):
+        return QRELS
     names = {spelt(name) for column in ("topic", "doc") for name in Column(column, ID).names}
-    return (
-        len(fields) == 2
-        and "" not in fields
-        and fields[1] not in Q0
-        and not names & {*map(spelt, fields)}
-    )
-
-
-@dataclass(frozen=True)
-class _PeekedSource(Source):
-    """A file whose first chunk has been read."""
-
-    remaining: Iterator[bytes] = field(default_factory=lambda: iter(()))
-
-    def chunks(self, size: int | None = None) -> Iterator[bytes]:
-        return self.remaining
-
-    def read(self) -> bytes:
-        return self.as_utf8(b"".join(self.remaining))
+    is_pair = len(by_tabs) == 2 and "" not in by_tabs and by_tabs[1] not in Q0
+    # A line of a table without grades may hold the names of its columns.
+    is_pair &= grade is None and separator != "blank" and not names & {*map(spelt, by_tabs)}
+    return PAIRS if is_pair else None
 
 
 def peeked(source: Source) -> tuple[Source, bytes]:
@@ -280,14 +254,7 @@ def peeked(source: Source) -> tuple[Source, bytes]:
         len(head) < _HEAD_BYTES and not any(lines_with_text(head)) and (chunk := next(chunks, b""))
     ):
         head += chunk
-    return _resumed(source, head, chunks), head
-
-
-def _resumed(source: Source, head: bytes, chunks: Iterator[bytes]) -> Source:
-    all_chunks = chain([head] if head else [], chunks)
-    return _PeekedSource(
-        source.path, all_chunks, folder=source.folder, encoding=source.encoding, label=source.label
-    )
+    return replace(source, remaining=chain([head] if head else [], chunks)), head
 
 
 def without_header(source: Source) -> tuple[Source, MetadataPlace]:
@@ -299,4 +266,4 @@ def without_header(source: Source) -> tuple[Source, MetadataPlace]:
         return peeked_source, place
     chunks = peeked_source.chunks()
     next(chunks)
-    return _resumed(source, header.blanked(head), chunks), place
+    return replace(source, remaining=chain([header.blanked(head)], chunks)), place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -155,16 +155,14 @@ class Runs(Sequence[Run]):
     @property
     def settings(self) -> dict[str, Any]:
         """Options of reading other than the defaults, and skipped runs; for the record."""
-        settings: dict[str, Any] = {}
-        if self._options.get("lower_is_better"):
-            settings["lower scores rank first"] = True
-        if (on_duplicate := self._options.get("on_duplicate", "error")) != "error":
-            settings["on_duplicate"] = on_duplicate
-        if (separator := self._options.get("chunk_separator")) is not None:
-            settings["chunk separator"] = separator
-        if self.skipped:
-            settings["skipped runs"] = list(self.skipped.values())
-        return settings
+        on_duplicate = self._options.get("on_duplicate", "error")
+        settings = {
+            "lower scores rank first": self._options.get("lower_is_better", False),
+            "on_duplicate": None if on_duplicate == "error" else on_duplicate,
+            "chunk separator": self._options.get("chunk_separator"),
+            "skipped runs": [*self.skipped.values()],
+        }
+        return {name: value for name, value in settings.items() if value}
 
     def stem(self, index: int) -> str | None:
         """Return the file name without suffixes, or the folder if several files share the name."""
@@ -277,30 +275,17 @@ def read_runs(
     """
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("on_bad_run", on_bad_run, BAD_RUNS)
-    options: dict[str, Any] = {
-        "format": format,
-        "encoding": encoding,
-        "system": system,
-        "columns": columns,
-        "lower_is_better": lower_is_better,
-        "separator": separator,
-        "numbers": numbers,
-        "on_duplicate": on_duplicate,
-        "chunk_separator": chunk_separator,
-    }
+    arguments = locals()
+    options = {name: arguments[name] for name in _USUAL if name != "on_bad_run"}
     if isinstance(data, Runs):
         return data.read_as(on_bad_run=on_bad_run, **options)
     parts = [*_items(data)]
     if columns is not None:
         options["columns"] = names = called(columns, "run", system)
-        names.beside_tables = any(_is_table(part) for _, part in parts)
+        paths = (fspath(part) for _, part in parts if isinstance(part, (str, PathLike)))
+        names.beside_tables = any(Source(path).suffix in FORMAT_OF_SUFFIX for path in paths)
     items = [item for name, part in parts for item in _systems(name, part, options)]
     return Runs(items, on_bad_run=on_bad_run, **options)
-
-
-def _is_table(data: Any) -> bool:
-    """Return True if the suffix of a path is that of a table."""
-    return isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX
 
 
 def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:
@@ -317,7 +302,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
     except InputError:
         if path == "-":
             raise
-        return list(_systems_of_json(path, options)) or [(None, data)]
+        return list(_systems_of_json(path, options["format"])) or [(None, data)]
     if table is None:
         return [(None, data)]
     systems = table.systems()
@@ -328,12 +313,10 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
     return [(None, table if path is None or path == "-" or is_url(path) else data)]
 
 
-def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[Item]:
+def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
     """Yield the runs of a JSON file that is an object of systems; none of other files."""
-    if path is None or options["format"] not in {"auto", "json"}:
-        return
-    source = Source(path)
-    if options["format"] == "auto" and source.suffix != ".json":
+    source = Source(path or "")
+    if path is None or not (form == "json" or (form == "auto" and source.suffix == ".json")):
         return
     from cranfield.sources.text import decoded, parsed_json
 
@@ -344,11 +327,8 @@ def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[I
     if isinstance(content, Mapping) and all(isinstance(r, dict | list) for r in content.values()):
         runs = [(name, run) for name, run in runs_of_mapping(content) if name is not None]
         if not all(is_run(run) for _, run in runs):
-            raise InputError(
-                f"expected {{topic: {{document: score}}}}, got {shape(content)}"
-                + FLAT.format(value="score"),
-                source=source.name,
-            )
+            expected = f"expected {{topic: {{document: score}}}}, got {shape(content)}"
+            raise InputError(expected + FLAT.format(value="score"), source=source.name)
         yield from runs
 
 
@@ -368,16 +348,13 @@ def _items(data: Any) -> Iterator[Item]:
             yield from named_files([*map(fspath, items)])
         else:
             for item in items:
-                yield from [(str(item[0]), item[1])] if _is_named(item) else _items(item)
+                is_pair = isinstance(item, tuple) and len(item) == 2
+                if is_pair and (isinstance(item[1], Mapping) or is_frame(item[1])):
+                    yield str(item[0]), item[1]
+                else:
+                    yield from _items(item)
     else:
         yield None, data
-
-
-def _is_named(item: Any) -> bool:
-    """Return True for a pair of the name of a system and its run, if this is not a path."""
-    if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], Hashable):
-        return False
-    return isinstance(item[1], Mapping) or is_frame(item[1])
 
 
 def _is_row(item: Any) -> bool:
@@ -400,27 +377,21 @@ _NO_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE
 def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
     """Skip metadata of runs and READMEs, unless there are no other files."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
-    runs = {
+    documents = [
+        name for name in names.values() if _NO_RUN.fullmatch(name) and not _METADATA.fullmatch(name)
+    ]
+    runs = [
         file
-        for file, name in names.items()
-        if not (_METADATA.fullmatch(name) or _NO_RUN.fullmatch(name))
-    }
+        for file in files
+        if names[file] not in documents and not _METADATA.fullmatch(names[file])
+    ]
     if not runs and explicit:
         return list(files)
-    skipped = [
-        name
-        for name in names.values()
-        if _NO_RUN.fullmatch(name)
-        and not _METADATA.fullmatch(name)
-        and (explicit or not name.lower().startswith("readme"))
-    ]
+    skipped = [name for name in documents if explicit or not name.lower().startswith("readme")]
     if runs and skipped:
         examples = some_of(map(quoted, skipped), 3)
-        warn(
-            f"passed over {examples}, whose name does not look like that of a run",
-            stacklevel=3,
-        )
-    return [file for file in files if file in runs]
+        warn(f"passed over {examples}, whose name does not look like that of a run", stacklevel=3)
+    return runs
 
 
 def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
@@ -472,14 +443,21 @@ def files_of(path: str) -> Iterator[str]:
     if path == "-" or path.startswith("irds:"):
         yield path
     elif is_url(path):
-        yield from _files_elsewhere(path)
+        is_pattern = has_magic(path)
+        # A path with a suffix is not a folder, and a request would take time.
+        is_file = not is_pattern and Source(path).suffix != ""
+        names = None if is_file else list_files(path, pattern=is_pattern)
+        if names == []:
+            reason = "no file matches the pattern" if is_pattern else "the folder holds no file"
+            raise InputError(reason, source=safe_path(path))
+        yield from [path] if names is None else _runs_among(names) or names
     elif test_path(Path.is_dir, path):
         try:
             files = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
-            files = _runs_among(files)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise InputError(f"cannot be read: {reason}", source=path) from error
+        files = _runs_among(files)
         if not files:
             below = min((file for file in Path(path).rglob("*") if file.is_file()), default=None)
             levels = 0 if below is None else len(below.relative_to(path).parts)
@@ -497,18 +475,6 @@ def files_of(path: str) -> Iterator[str]:
         yield path
 
 
-def _files_elsewhere(url: str) -> list[str]:
-    pattern = has_magic(url)
-    if not pattern and Source(url).suffix:
-        # A path with a suffix is not a folder, and a request would take time.
-        return [url]
-    files = list_files(url, pattern=pattern)
-    if files == []:
-        reason = "no file matches the pattern" if pattern else "the folder holds no file"
-        raise InputError(reason, source=safe_path(url))
-    return [url] if files is None else _runs_among(files) or files
-
-
 def distinct_names(
     names: Sequence[str], stems: Sequence[str | None], *, stacklevel: int = 4
 ) -> list[str]:
@@ -521,9 +487,9 @@ def distinct_names(
     ]
     repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if repeated is not None:
-        same_name = {stem for stem, name in zip(stems, renamed, strict=True) if name == repeated}
+        is_in_memory = (repeated, None) in zip(renamed, stems, strict=True)
         advice = "name each file: NAME=FILE"
-        if None in same_name:
+        if is_in_memory:
             advice = "name each run, as in {'bm25': one, 'dense': other}"
         raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
     tag = min(name for name, number in counts.items() if number > 1)

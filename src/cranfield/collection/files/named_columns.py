@@ -10,6 +10,7 @@ import marshal
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -20,9 +21,8 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
-from cranfield.collection.files.grade_maps import VALUE, not_a_grade
+from cranfield.collection.files.grade_maps import not_a_grade
 from cranfield.collection.files.nested_json import NO_DOCUMENT, columns_of_nested
-from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Listed
 from cranfield.collection.qrels import Qrels
@@ -50,16 +50,10 @@ def is_listed(inside: Any) -> bool:
 
 
 def _is_list(inside: Any) -> bool:
-    if isinstance(inside, (str, bytes, bytearray, Mapping)):
-        return False
     # An array of NumPy without dimensions has the method __len__, but no length: it is a number.
     is_array = hasattr(inside, "dtype") and hasattr(inside, "__len__")
-    return isinstance(inside, Sequence) or (is_array and getattr(inside, "ndim", 1) > 0)
-
-
-def _holds_runs(inside: Any) -> bool:
-    """Return True if documents are one level deeper than in a run."""
-    return isinstance(inside, Mapping) and isinstance(next(iter(inside.values()), None), Mapping)
+    is_list = isinstance(inside, Sequence) or (is_array and getattr(inside, "ndim", 1) > 0)
+    return is_list and not isinstance(inside, (str, bytes, bytearray))
 
 
 def _is_hit(value: Any) -> bool:
@@ -81,7 +75,7 @@ FLAT = "; write a table or JSON lines with a row for each document: topic, doc a
 def shape(value: Any, depth: int = 3) -> str:
     """Describe the structure of JSON: its keys, and the first nested value."""
     if isinstance(value, Mapping):
-        nested = (k for k, inner in value.items() if depth and _is_nested(inner))
+        nested = (k for k, inner in value.items() if depth and isinstance(inner, dict | list))
         first = next(nested, None)
         inside = "" if first is None else f", where {quoted(first)} is "
         inside += "" if first is None else shape(value[first], depth - 1)
@@ -100,10 +94,6 @@ def is_run(data: Any) -> bool:
     return not all(isinstance(row, Mapping) and _key(row, DOC) is None for row in data)
 
 
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, (dict, list))
-
-
 def _is_pair(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and len(value) == 2
 
@@ -112,7 +102,9 @@ def _documents(
     value: str, topic: Any, inside: Any, source: str
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return the documents of a topic and their scores or grades, of a mapping, list or set."""
-    if isinstance(inside, Mapping) and not any(map(_is_nested, inside.values())):
+    if isinstance(inside, Mapping) and not any(
+        isinstance(inner, dict | list) for inner in inside.values()
+    ):
         return list(inside), list(inside.values())
     if value == "grade" and isinstance(inside, AbstractSet):
         inside = sorted(inside, key=str)
@@ -138,8 +130,10 @@ def _documents(
 def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Return the columns of a run by topic: {document: value}, or lists of documents."""
     is_nested = all(isinstance(inside, Mapping) for inside in data.values())
-    if value == "score" and is_nested and any(map(_holds_runs, data.values())):
-        raise InputError("expected one run, got a mapping of systems to runs", source=source)
+    if value == "score" and is_nested:
+        firsts = (next(iter(inside.values()), None) for inside in data.values())
+        if any(isinstance(first, Mapping) for first in firsts):
+            raise InputError("expected one run, got a mapping of systems to runs", source=source)
     names = [str(topic).strip() for topic in data]
     if len({*names}) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
@@ -205,26 +199,9 @@ QRELS = Schema(
     nested=partial(columns_of_nested, "qrels"),
 )
 
-SCHEMAS = {
-    "run": RUN,
-    "qrels": QRELS,
-    # Judgments whose grades are words or real numbers, which are mapped.
-    "valued": replace(
-        QRELS,
-        columns=tuple(replace(c, kind=VALUE) if c.name == "grade" else c for c in QRELS.columns),
-    ),
-}
+SCHEMAS = {"run": RUN, "qrels": QRELS}
 
 _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": ("qrels",)}
-
-
-def schema_for(kind: str, names: Sequence[object], called: Mapping[str, str]) -> Schema:
-    """Choose the schema of a table: runs may have ranks and no scores."""
-    has_score, has_rank = (
-        column.name in called or bool(column.named_in(names))
-        for column in (SCORE, RANKS.columns[2])
-    )
-    return RANKS if kind == "run" and has_rank and not has_score else SCHEMAS[kind]
 
 
 @dataclass
@@ -267,24 +244,23 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
     """Read the names of columns: `{"doc": "product_id", "qrels.doc": "pid"}`."""
     if isinstance(columns, Called):
         return columns
-    names_of = Called(kind)
     if columns is not None and not isinstance(columns, Mapping):
         raise PolicyError(
             "columns must be a mapping such as {'doc': 'product_id'},"
             f" got {type(columns).__name__}"
         )
-    for key, name in (columns or {}).items():
-        for kind_of_column, column in _columns_named(key):
-            if kind_of_column == kind:
-                names_of.names[column] = str(name)
-    if system is not None and kind == "run":
-        if names_of.names.get("tag", system) != system:
-            raise PolicyError(
-                f"system and columns must name one column, got {quoted(system)} and"
-                f" {quoted(names_of.names['tag'])}"
-            )
-        names_of.names["tag"] = system
-    return names_of
+    names = {
+        column: str(name)
+        for key, name in (columns or {}).items()
+        for kind_of_column, column in _columns_named(key)
+        if kind_of_column == kind
+    }
+    if system is not None and kind == "run" and names.setdefault("tag", system) != system:
+        raise PolicyError(
+            f"system and columns must name one column, got {quoted(system)} and"
+            f" {quoted(names['tag'])}"
+        )
+    return Called(kind, names)
 
 
 def shared(columns: Mapping[str, str] | None, system: str | None) -> tuple[Called, Called]:
@@ -340,66 +316,43 @@ class ListedQrels(Listed, Qrels):
 ListedRun.__name__, ListedQrels.__name__ = Run.__name__, Qrels.__name__
 
 
-class _NumberKind(NamedTuple):
-    """A kind of numbers: the dtype, the tag of `marshal`, NumPy kinds, and allowed types."""
+class _Numbers(NamedTuple):
+    """A column of numbers: its name, dtype, tag of `marshal`, NumPy kinds, and allowed types."""
 
+    name: str
     dtype: np.dtype[Any]
     tag: bytes
     kinds: str
     types: frozenset[Any] | None = None
 
 
-_SCORES = _NumberKind(np.dtype("<f8"), b"g", "fiu")
-_GRADES = _NumberKind(np.dtype("<i4"), b"i", "i", _INTEGERS)
-
-
-class _Rows(NamedTuple):
-    topics: tuple[str, ...]
-    codes: Codes
-    inside: tuple[Mapping[str, Any], ...]
-    values: NDArray[Any]
+_SCORES = _Numbers("scores", np.dtype("<f8"), b"g", "fiu")
+_GRADES = _Numbers("grades", np.dtype("<i4"), b"i", "i", _INTEGERS)
 
 
 def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | None:
     """Create a run that refers to a dict of dicts; None if the dicts have unusual data."""
-    rows = _rows(data, _SCORES)
-    if rows is None or not np.isfinite(rows.values).all():
+    fields = _fields(data, _SCORES)
+    if fields is None or not np.isfinite(fields["scores"]).all():
         return None
     run = object.__new__(ListedRun)
     # A dict has no repeated documents, so there is no check for these.
-    run.__dict__.update(
-        name=name,
-        topics=rows.topics,
-        codes=rows.codes,
-        inside=rows.inside,
-        scores=rows.values,
-        ranks=None,
-        origin=Origin("a run"),
-        described=place,
-    )
+    run.__dict__.update(fields, name=name, ranks=None, origin=Origin("a run"), described=place)
     return run
 
 
 def qrels_of_dicts(data: Any) -> Qrels | None:
     """Create judgments that refer to a dict of dicts; None if the dicts have unusual data."""
-    rows = _rows(data, _GRADES)
-    if rows is None:
+    fields = _fields(data, _GRADES)
+    if fields is None:
         return None
     qrels = object.__new__(ListedQrels)
-    qrels.__dict__.update(
-        topics=rows.topics,
-        codes=rows.codes,
-        inside=rows.inside,
-        grades=rows.values,
-        subtopics=None,
-        origin=Origin("judgments"),
-        columns={},
-    )
+    qrels.__dict__.update(fields, subtopics=None, origin=Origin("judgments"), columns={})
     return qrels
 
 
-def _rows(data: Any, kind: _NumberKind) -> _Rows | None:
-    """Convert dicts of text ids and numbers of a kind to rows."""
+def _fields(data: Any, kind: _Numbers) -> dict[str, Any] | None:
+    """Convert dicts of text ids and numbers of a kind to columns."""
     if type(data) not in _DICTS or not {*map(type, data.values())} <= _DICTS:
         return None
     rankings = {topic: inside for topic, inside in data.items() if inside}
@@ -412,32 +365,25 @@ def _rows(data: Any, kind: _NumberKind) -> _Rows | None:
     values = np.empty(sum(sizes), kind.dtype)
     start = 0
     for inside in filter(None, rankings.values()):
-        entries = [*inside.values()]
-        numbers = _numbers_by_marshal(entries, kind)
-        if numbers is None:
-            numbers = _numbers_by_numpy(entries, kind)
+        numbers = _numbers([*inside.values()], kind)
         if numbers is None or not _all_ids(inside):
             return None
-        values[start : start + len(entries)] = numbers
-        start += len(entries)
+        values[start : start + len(inside)] = numbers
+        start += len(inside)
     codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    return _Rows(tuple(rankings), codes, tuple(rankings.values()), values)
+    inside_dicts = tuple(rankings.values())
+    return {"topics": tuple(rankings), "codes": codes, "inside": inside_dicts, kind.name: values}
 
 
-def _numbers_by_marshal(values: list[Any], kind: _NumberKind) -> NDArray[Any] | None:
-    """Convert floats or 32-bit integers by `marshal`, which writes a tag and a number for each."""
-    try:
+def _numbers(values: list[Any], kind: _Numbers) -> NDArray[Any] | None:
+    """Convert numbers of at most 64 bits to an array; None for other values."""
+    with suppress(Exception):
+        # `marshal` writes a tag and a number for each float, and each integer of 32 bits.
         dumped = marshal.dumps(values, 2)
-    except Exception:
-        return None
-    step = kind.dtype.itemsize + 1
-    if len(dumped) != 5 + step * len(values) or dumped[5::step].count(kind.tag) != len(values):
-        return None
-    return np.ndarray(len(values), kind.dtype, dumped, 6, step)
-
-
-def _numbers_by_numpy(values: list[Any], kind: _NumberKind) -> NDArray[Any] | None:
-    """Convert numbers of at most 64 bits by NumPy; None for other kinds."""
+        step = kind.dtype.itemsize + 1
+        size = len(values)
+        if len(dumped) == 5 + step * size and dumped[5::step].count(kind.tag) == size:
+            return np.ndarray(size, kind.dtype, dumped, 6, step)
     try:
         numbers = np.array(values)
     except Exception:
@@ -475,24 +421,19 @@ _MTEB = "mteb_model_meta"
 def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
     """Yield the runs of a mapping of systems; a single run by topic has no name."""
     if isinstance(data.get(_MTEB), Mapping):
-        yield from _of_mteb(data)
+        model = str(data[_MTEB].get("model_name") or "mteb")
+        subsets = {name: splits for name, splits in data.items() if name != _MTEB}
+        runs = [
+            (f"{model} {subset} {split}", run)
+            for subset, splits in subsets.items()
+            if isinstance(splits, Mapping)
+            for split, run in splits.items()
+        ]
+        yield from runs if len(runs) > 1 else [(model, run) for _, run in runs]
     elif _is_single_run(data):
         yield None, data
     else:
         yield from ((str(name), run) for name, run in data.items())
-
-
-def _of_mteb(data: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the runs of MTEB's predictions, one for each subset and split."""
-    model = str(data[_MTEB].get("model_name") or "mteb")
-    runs = [
-        (subset, split, run)
-        for subset, splits in data.items()
-        if subset != _MTEB and isinstance(splits, Mapping)
-        for split, run in splits.items()
-    ]
-    for subset, split, run in runs:
-        yield (f"{model} {subset} {split}" if len(runs) > 1 else model), run
 
 
 def _is_single_run(data: Mapping[Any, Any]) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.sources.schemas import Column, optional, spelt
@@ -41,8 +40,7 @@ _NO_TOPIC = (
 )
 
 
-@dataclass(frozen=True)
-class _Ranking:
+class _Ranking(NamedTuple):
     """The documents of a topic, the record that they come from, and their system if any.
 
     relevant: whether documents without a grade are the relevant ones, as in BioASQ.
@@ -67,26 +65,27 @@ def columns_of_nested(
     """
     if not is_nested(data):
         return None
-    data = _workbench_judgments(data, source)
     value = "score" if kind == "run" else "grade"
-    columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
-    ranks: list[int] = []
-    systems: list[Any] = []
-    rows: list[int] = []
-    for ranking in _rankings(data, kind, source):
-        docs, values = _documents(ranking, kind, source)
-        if kind == "run" and not docs:
-            docs, values = [NO_DOCUMENT], [0.0]
-        columns["topic"] += [ranking.topic] * len(docs)
-        columns["doc"] += docs
-        columns[value] += values
-        ranks += range(1, len(docs) + 1)
-        rows += [ranking.row] * len(docs)
-        systems += [ranking.system] * len(docs)
-    if kind == "run":
-        columns["rank"] = ranks
-        if any(system is not None for system in systems):
-            columns["tag"] = systems
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("topic", "doc", value, "rank", "tag", "row")
+    }
+    with in_source(source):
+        for ranking in _rankings(_workbench_judgments(data), kind, source):
+            docs, values = _documents(ranking, kind)
+            if kind == "run" and not docs:
+                docs, values = [NO_DOCUMENT], [0.0]
+            size = len(docs)
+            columns["topic"] += [ranking.topic] * size
+            columns["doc"] += docs
+            columns[value] += values
+            columns["rank"] += range(1, size + 1)
+            columns["tag"] += [ranking.system] * size
+            columns["row"] += [ranking.row] * size
+    rows = columns.pop("row")
+    if kind != "run":
+        del columns["rank"]
+    if kind != "run" or all(system is None for system in columns["tag"]):
+        del columns["tag"]
     return dict(columns), rows
 
 
@@ -98,48 +97,44 @@ def is_nested(data: Any) -> bool:
         return False
     has_responses = isinstance(data.get("responses"), list) or _is_response(data)
     has_topics = bool(data) and all(map(_has_list, data.values()))
-    return has_responses or has_topics or bool(_keys_of(data))
+    return has_responses or has_topics or _key_of(data) != ""
 
 
-def _keys_of(data: Mapping[Any, Any]) -> list[str]:
+def _key_of(data: Mapping[Any, Any]) -> str:
     """Return the key that holds the topics of rank_eval, BioASQ or a Search Relevance Workbench."""
     kinds = {"details": Mapping, "requests": list, "questions": list, _RATINGS: list}
-    others = {"details": "metric_score"}
-    return [
-        key
-        for key, kind in kinds.items()
-        if isinstance(data.get(key), kind) and others.get(key, key) in data
-    ]
+    keys = (key for key, kind in kinds.items() if isinstance(data.get(key), kind))
+    return next((key for key in keys if key != "details" or "metric_score" in data), "")
 
 
-def _rankings(data: Any, kind: str, source: str) -> list[_Ranking]:
+def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
     """Find the rankings of topics."""
-    key = "" if isinstance(data, list) else next(iter(_keys_of(data)), "")
+    key = "" if isinstance(data, list) else _key_of(data)
     records = data if isinstance(data, list) else data.get(_RATINGS)
     if isinstance(records, list):
         if kind == "run" and any("ratings" in record for record in records):
-            raise InputError("is a list of judgments, and not a run", source=source)
-        return [*_of_records(records, source)]
+            raise InputError("is a list of judgments, and not a run")
+        return _of_records(records)
     if key == "details":
-        return [*_of_rank_eval(data[key], kind, source)]
+        return _of_rank_eval(data[key], kind, source)
     if key == "requests":
-        return [*_of_requests(data[key], kind, source)]
+        return _of_requests(data[key], kind)
     if key == "questions":
-        return [replace(ranking, relevant=True) for ranking in _of_records(data[key], source)]
+        return (ranking._replace(relevant=True) for ranking in _of_records(data[key]))
     if isinstance(data.get("responses"), list) or _is_response(data):
-        raise InputError(_NO_TOPIC.format("a response without one"), source=source)
-    return [_ranking(topic, record, source, 0) for topic, record in data.items()]
+        raise InputError(_NO_TOPIC.format("a response without one"))
+    return (_ranking(topic, record, 0) for topic, record in data.items())
 
 
-def _workbench_judgments(data: Any, source: str) -> Any:
+def _workbench_judgments(data: Any) -> Any:
     """Return the judgments inside a response of the Search Relevance Workbench, else the data."""
     if not (isinstance(data, Mapping) and _is_response(data)):
         return data
     sources = [hit.get("_source") for hit in data["hits"]["hits"] if isinstance(hit, Mapping)]
     judgments = [record for record in sources if isinstance(record, Mapping) and _RATINGS in record]
     if len(judgments) > 1:
-        reason = f"has {len(judgments)} judgment lists of the Search Relevance Workbench; keep one"
-        raise InputError(reason, source=source)
+        number = f"{len(judgments)} judgment lists"
+        raise InputError(f"has {number} of the Search Relevance Workbench; keep one")
     return judgments[0] if judgments else data
 
 
@@ -161,62 +156,61 @@ def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
     """
     if isinstance(record.get("answer"), list) and isinstance(record.get("references"), list):
         return ["references"]
-    return [name for name, value in record.items() if spelt(name) in _LISTS and _is_list(value)]
+    return [
+        name
+        for name, value in record.items()
+        if spelt(name) in _LISTS
+        and isinstance(value, list)
+        and (not value or isinstance(value[0], Mapping | str | int))
+    ]
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list) and (not value or isinstance(value[0], Mapping | str | int))
-
-
-def _of_records(records: Sequence[Any], source: str) -> Iterator[_Ranking]:
+def _of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
     for row, record in enumerate(records):
         if not _has_list(record):
-            raise InputError(
-                f"record {row + 1}: expected a list of documents as in other records", source=source
-            )
+            raise InputError(f"record {row + 1}: expected a list of documents as in other records")
         metadata = record.get("metadata")
         merged = {**metadata, **record} if isinstance(metadata, Mapping) else record
-        yield _ranking(_topic(merged, row, source), merged, source, row)
+        yield _ranking(_topic(merged, f"record {row + 1}"), merged, row)
 
 
-def _topic(record: Mapping[Any, Any], row: int, source: str) -> Any:
+def _topic(record: Mapping[Any, Any], place: str) -> Any:
     """Find the topic of a record: its id, that of its query, or else the text of its query."""
-    name = _name_of(_TOPIC, record, f"record {row + 1}", source)
+    name = _name_of(_TOPIC, record, place)
     topic = record.get(name)
     if isinstance(topic, Mapping):
-        inner = _name_of(_TOPIC, topic, f"record {row + 1}", source)
+        inner = _name_of(_TOPIC, topic, place)
         return topic.get("id") if inner is None else topic[inner]
     # An identifier wins over a text.
     by_text = name is None or spelt(name) in {"query", "question"}
     topic = record.get("id", topic) if by_text else topic
     if topic is None:
-        raise InputError(f"record {row + 1}: {_NO_TOPIC.format('none')}", source=source)
+        raise InputError(f"{place}: {_NO_TOPIC.format('none')}")
     return topic
 
 
-def _name_of(column: Column, record: Mapping[Any, Any], where: str, source: str) -> Any:
+def _name_of(column: Column, record: Mapping[Any, Any], place: str) -> Any:
     """Return the name of a column in a record, or None; refuse two names for it."""
     names = [*record]
     places = column.named_in(names)
     if len(places) > 1:
-        two = " and ".join(quoted(names[k]) for k in places[:2])
-        reason = f"{where} has two keys for the {column.name}: {two}; remove one"
-        raise InputError(reason, source=source)
+        pair = " and ".join(quoted(names[k]) for k in places[:2])
+        raise InputError(f"{place} has two keys for the {column.name}: {pair}; remove one")
     return names[places[0]] if places else None
 
 
-def _ranking(topic: Any, record: Mapping[Any, Any], source: str, row: int) -> _Ranking:
+def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     list_names = _lists_in(record)
     if len(list_names) > 1:
         names = " and ".join(map(quoted, list_names[:2]))
-        reason = f"topic {quoted(topic)} has two lists of documents: {names}; remove one"
-        raise InputError(reason, source=source)
+        raise InputError(f"topic {quoted(topic)} has two lists of documents: {names}; remove one")
     hits = record["hits"]["hits"] if _is_response(record) else record[list_names[0]]
     scores = record.get("scores")
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
-        reason = f"expected {len(hits)} scores for topic {quoted(topic)}, got another number"
-        raise InputError(reason, source=source)
-    system = record.get(_name_of(_SYSTEM, record, f"topic {quoted(topic)}", source))
+        raise InputError(
+            f"expected {len(hits)} scores for topic {quoted(topic)}, got another number"
+        )
+    system = record.get(_name_of(_SYSTEM, record, f"topic {quoted(topic)}"))
     return _Ranking(topic, hits, scores, row, None if isinstance(system, Mapping) else system)
 
 
@@ -234,8 +228,7 @@ def _of_rank_eval(details: Mapping[Any, Any], kind: str, source: str) -> Iterato
         if not isinstance(hits, list) or not all(
             isinstance(hit, Mapping) and isinstance(hit.get("hit"), Mapping) for hit in hits
         ):
-            reason = f"expected hits in the details of topic {quoted(topic)}"
-            raise InputError(reason, source=source)
+            raise InputError(f"expected hits in the details of topic {quoted(topic)}")
         rated = [hit for hit in hits if hit.get("rating") is not None or kind == "run"]
         n_hits += len(hits)
         n_unrated += len(hits) - len(rated)
@@ -244,64 +237,53 @@ def _of_rank_eval(details: Mapping[Any, Any], kind: str, source: str) -> Iterato
         warn_of_ungraded(source, n_unrated, n_hits)
 
 
-def _of_requests(requests: Sequence[Any], kind: str, source: str) -> Iterator[_Ranking]:
+def _of_requests(requests: Sequence[Any], kind: str) -> Iterator[_Ranking]:
     if kind == "run":
-        raise InputError("is a rank_eval request: judgments, and not a run", source=source)
+        raise InputError("is a rank_eval request: judgments, and not a run")
     for request in requests:
         if not isinstance(request, Mapping) or not isinstance(request.get("ratings"), list):
-            raise InputError("expected ratings in each of the requests", source=source)
+            raise InputError("expected ratings in each of the requests")
         yield _Ranking(request.get("id"), request["ratings"])
 
 
-def _documents(ranking: _Ranking, kind: str, source: str) -> tuple[list[Any], list[Any]]:
+def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any]]:
     """Return the documents of a topic, and their scores or grades."""
-    hits = ranking.hits
-    topic = quoted(ranking.topic)
+    hits, scores, topic = ranking.hits, ranking.scores, quoted(ranking.topic)
+    no_grades = f"expected grades of the documents of topic {topic}, got none: is it a run?"
+    by_rank = range(-1, -len(hits) - 1, -1)
     if not all(isinstance(hit, Mapping) for hit in hits):
         if any(isinstance(hit, Mapping | list) for hit in hits):
-            reason = f"topic {topic} has documents of different kinds"
-            raise InputError(reason, source=source)
-        docs = [_without_url(hit) for hit in hits]
-        if kind == "qrels":
-            if not ranking.relevant:
-                raise _no_grades(topic, source)
-            return docs, [1] * len(docs)
-        return docs, [*ranking.scores] if ranking.scores else [*range(-1, -len(docs) - 1, -1)]
-    docs = [_without_url(_id_of(hit, topic, source)) for hit in hits]
+            raise InputError(f"topic {topic} has documents of different kinds")
+        if kind == "qrels" and not ranking.relevant:
+            raise InputError(no_grades)
+        values = [1] * len(hits) if kind == "qrels" else scores or by_rank
+        return [_without_url(hit) for hit in hits], values
+    docs = [_without_url(_id_of(hit, topic)) for hit in hits]
     column = _SCORE if kind == "run" else _GRADE
-    names = [_name_of(column, hit, f"a document of topic {topic}", source) for hit in hits]
+    names = [_name_of(column, hit, f"a document of topic {topic}") for hit in hits]
     values = [hit.get(name) for hit, name in zip(hits, names, strict=True)]
     if kind == "qrels":
         if hits and not any(names):
-            raise _no_grades(topic, source)
+            raise InputError(no_grades)
         return docs, values
-    if ranking.scores is not None:
-        values = [*ranking.scores]
+    values = values if scores is None else scores
     n_missing = sum(value is None for value in values)
-    if n_missing == len(values):
-        # Elasticsearch gives no scores if hits are sorted by another field.
-        return docs, [*range(-1, -len(docs) - 1, -1)]
-    if n_missing:
-        reason = f"{n_missing} of {counted(len(values), 'document')} of topic {topic} have no score"
-        raise InputError(reason, source=source)
-    return docs, values
+    if 0 < n_missing < len(values):
+        number = f"{n_missing} of {counted(len(values), 'document')}"
+        raise InputError(f"{number} of topic {topic} have no score")
+    # Elasticsearch gives no scores if hits are sorted by another field.
+    return docs, by_rank if n_missing else values
 
 
-def _no_grades(topic: str, source: str) -> InputError:
-    reason = f"expected grades of the documents of topic {topic}, got none: is it a run?"
-    return InputError(reason, source=source)
-
-
-def _id_of(hit: Mapping[Any, Any], topic: str, source: str) -> Any:
+def _id_of(hit: Mapping[Any, Any], topic: str) -> Any:
     """Find the id of a document: `_id` of search engines, a usual name, or `id`."""
     ids = {name: value for name, value in hit.items() if isinstance(value, str | int)}
-    name = "_id" if "_id" in ids else _name_of(_DOC, ids, f"a document of topic {topic}", source)
+    name = "_id" if "_id" in ids else _name_of(_DOC, ids, f"a document of topic {topic}")
     if name is None and "id" not in ids:
         keys = ", ".join(quoted(name) for name in [*hit][:6]) or "nothing"
         raise InputError(
             f"expected the id of each document of topic {topic} (usual names: docid, _id),"
-            f" got {keys}",
-            source=source,
+            f" got {keys}"
         )
     return ids["id" if name is None else name]
 

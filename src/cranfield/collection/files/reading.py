@@ -6,19 +6,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass, replace
 from io import IOBase
 from os import PathLike, fspath
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, warn
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
+from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.collection.files.layouts import Layout, layout_of, without_header
+from cranfield.collection.files.named_columns import (
+    Called,
+    called,
+    qrels_of_dicts,
+    run_of_dicts,
+)
+from cranfield.collection.files.system_tables import (
+    SystemTable,
+    read_system_table,
+    table_of_lines,
+)
+from cranfield.collection.judged.rows import places
 from cranfield.collection.keys import Codes, TopicCoder, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import warn_of_pairs
@@ -33,7 +45,6 @@ from cranfield.collection.policies import (
 )
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.sources.archives import test_path
 from cranfield.sources.chunks import (
     FORMAT_OF_SUFFIX,
     LineMap,
@@ -43,18 +54,10 @@ from cranfield.sources.chunks import (
     is_utf8,
 )
 
-if TYPE_CHECKING:
-    from cranfield.collection.files.grade_maps import GradeMap
-    from cranfield.collection.files.named_columns import Called
-    from cranfield.collection.files.system_tables import SystemTable
-
 NO_INTENT = "0"
 """In judgments of NTCIR by intent: documents that are relevant to none."""
 
 _FIRST = "on_duplicate='first' keeps the first one"
-
-_COLUMNS = ("class", "stratum", "inclusion")
-"""Columns of judgments besides the grade."""
 
 
 def read_qrels(
@@ -137,45 +140,36 @@ def read_qrels(
         return data
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("ungraded", ungraded, UNGRADED)
-    grade_map = None
-    if grades is not None:
-        from cranfield.collection.files.grade_maps import GradeMap
-
-        grade_map = GradeMap.of(grades)
+    grade_map = None if grades is None else GradeMap.of(grades)
     has_defaults = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
-    if isinstance(data, dict) and has_defaults:
-        from cranfield.collection.files.named_columns import qrels_of_dicts
-
-        if (qrels := qrels_of_dicts(data)) is not None:
-            _warn_of_unjudged(data)
-            return qrels.kept()
-    rows = _read(
-        data, "qrels", format, encoding, separator, columns, ungraded=ungraded, grades=grade_map
-    )
+    if isinstance(data, dict) and has_defaults and (qrels := qrels_of_dicts(data)) is not None:
+        _warn_of_unjudged(data)
+        return qrels.kept()
+    names = called(columns, "qrels", None)
+    rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
     if rows.has("inclusion"):
         probabilities = rows.numbers("inclusion")
         rows.refuse(
             ~((probabilities >= 0) & (probabilities <= 1)),
             lambda row: f"inclusion probability must be from 0 to 1, got {probabilities[row]:g}",
         )
-    iterations: list[str] = []
-    if rows.has("intent"):
-        column = _intents(rows, subtopics)
-    else:
-        column, iterations = _subtopics(rows, subtopics)
-    if on_duplicate != "error":
-        first_rows = rows.without_repeats(on_duplicate, rows.numbers("grade"), column)
-        rows = rows if first_rows is None else rows.restricted(first_rows)
+    column, iterations = _subtopics(rows, subtopics)
+    first_rows = rows.without_repeats(on_duplicate, rows.numbers("grade"), column)
+    rows = rows if first_rows is None else rows.restricted(first_rows)
     _warn_of_unjudged(data)
     try:
         return Qrels(
             rows.topics,
             rows.codes,
-            rows.docs,
+            rows.frame["doc"],
             rows.numbers("grade"),
             None if column is None else rows.frame[column],
             rows.origin,
-            {name: rows.labels(name) for name in _COLUMNS if rows.has(name)},
+            {
+                name: rows.labels(name)
+                for name in ("class", "stratum", "inclusion")
+                if rows.has(name)
+            },
         )
     except InputError as error:
         raise rows.about_repeats(error, iterations) from None
@@ -286,29 +280,28 @@ def read_run(
         return _merged(data if name is None else data.renamed(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
+    place = None if isinstance(metadata, bool) else MetadataPlace(file=fspath(metadata))
     has_defaults = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and has_defaults and not lower_is_better:
-        from cranfield.collection.files.named_columns import run_of_dicts
-
-        place = MetadataPlace(file=fspath(metadata)) if not isinstance(metadata, bool) else None
         run = run_of_dicts(data, "run" if name is None else name, place)
         if run is not None:
             return _merged(run.kept(), chunk_separator)
-    rows = _read(data, "run", format, encoding, separator, columns, system=system)
+    names = called(columns, "run", system)
+    rows = _read(data, names, format, encoding, separator)
     scores, ranks = _scores(rows, numbers)
-    unranked = None if ranks is None else rows.without_number("rank")
-    if lower_is_better and not _is_without_named_score(rows, columns):
+    # Files of lines beside tables: the named score is that of the tables.
+    is_of_tables = rows.table is None and names.beside_tables and "score" in names.names
+    if lower_is_better and not is_of_tables:
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
             reason = "expected scores, as lower is better, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
-    if (
-        on_duplicate != "error"
-        and (first_rows := rows.without_repeats(on_duplicate, scores)) is not None
-    ):
+    if (first_rows := rows.without_repeats(on_duplicate, scores)) is not None:
         rows, scores = rows.restricted(first_rows), scores[first_rows]
         ranks = None if ranks is None else ranks[first_rows]
-        unranked = None if unranked is None else unranked[first_rows]
+    unranked = None
+    if ranks is not None and "rank" in rows.frame and rows.frame["rank"].null_count():
+        unranked = rows.frame["rank"].is_null().to_numpy()
     tags, source = rows.tags, rows.origin.name
     tag_names = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and rows.table is not None:
@@ -316,13 +309,11 @@ def read_run(
         raise InputError(reason, source=source)
     tag = tags[0] if len(tags) == 1 else None
     name = (tag or rows.stem) if name is None else name
-    if not isinstance(metadata, bool):
-        place = MetadataPlace(file=fspath(metadata))
-    else:
-        place = replace(rows.place, tag=tag) if metadata and rows.place else None
+    if metadata is True and rows.place is not None:
+        place = replace(rows.place, tag=tag)
     try:
         run = Run(
-            *(name, rows.topics, rows.codes, rows.docs, scores, ranks, rows.origin, place),
+            *(name, rows.topics, rows.codes, rows.frame["doc"], scores, ranks, rows.origin, place),
             unranked=unranked,
         )
     except InputError as error:
@@ -345,13 +336,6 @@ def _merged(run: Run, separator: str | None) -> Run:
     return run.merged(separator)
 
 
-def _is_without_named_score(rows: _Rows, columns: Mapping[str, str] | Called | None) -> bool:
-    """Return True if a file lacks the score column that tables beside it have."""
-    if columns is None or isinstance(columns, Mapping) or rows.table is not None:
-        return False
-    return columns.beside_tables and "score" in columns.names
-
-
 def systems_table(
     data: Any,
     *,
@@ -364,13 +348,13 @@ def systems_table(
     """Read a table of one or several systems; None for other data, which hold one."""
     if isinstance(data, (str, PathLike)):
         source = Source.of(data)
-        form = _form_of(source, format)
+        form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
         if source.path.startswith("irds:") or (form in OF_LINES and system is None):
             return None
         may_lack_header = form == "tsv" and source.path != "-"
         if may_lack_header and layout_of(source, form, "run", separator)[1] is not None:
             return None
-    return _read(data, "run", format, encoding, separator, columns, system=system).table
+    return _read(data, called(columns, "run", system), format, encoding, separator).table
 
 
 @dataclass(frozen=True)
@@ -382,7 +366,6 @@ class _Rows:
     table: the table of the input, if columns have names.
     """
 
-    kind: str
     topics: tuple[str, ...]
     codes: Codes
     frame: pl.DataFrame
@@ -393,7 +376,7 @@ class _Rows:
     table: SystemTable | None = None
 
     @classmethod
-    def of(cls, kind: str, frames: Iterable[pl.DataFrame], **fields: Any) -> _Rows:
+    def of(cls, frames: Iterable[pl.DataFrame], **fields: Any) -> _Rows:
         """Number the topics of frames, and put the frames one below the other."""
         coder, codes, tags, other_columns = TopicCoder(), [], dict[str, None](), []
         for frame in frames:
@@ -406,11 +389,7 @@ class _Rows:
         # Topics with an empty ranking come last.
         empty = () if (table := fields.get("table")) is None else table.empty
         ids = tuple(dict.fromkeys((*coder.names, *empty)))
-        return cls(kind, ids, np.concatenate(codes), pl.concat(other_columns), [*tags], **fields)
-
-    @property
-    def docs(self) -> pl.Series:
-        return self.frame["doc"]
+        return cls(ids, np.concatenate(codes), pl.concat(other_columns), [*tags], **fields)
 
     def has(self, column: str) -> bool:
         """Return True if a column has any value."""
@@ -420,11 +399,6 @@ class _Rows:
         """Return a column of numbers; missing values are 0."""
         values = self.frame[column]
         return (values.fill_null(0) if values.null_count() else values).to_numpy(writable=True)
-
-    def without_number(self, column: str) -> Bools | None:
-        """Return a mask of the rows without a number in a column; None if each has one."""
-        values = self.frame[column] if column in self.frame.columns else None
-        return values.is_null().to_numpy() if values is not None and values.null_count() else None
 
     def labels(self, column: str) -> NDArray[Any]:
         """Return a column of numbers or of text; missing text is empty."""
@@ -442,12 +416,14 @@ class _Rows:
         if is_invalid.any():
             row = int(is_invalid.argmax())
             topic = self.topics[int(self.codes[row])]
-            raise self.origin.wrong(reason(row), row, topic, self.docs[row])
+            raise self.origin.wrong(reason(row), row, topic, self.frame["doc"][row])
 
     def without_repeats(
         self, on_duplicate: str, values: NDArray[Any], column: str | None = None
     ) -> Indices | None:
         """Find the rows to keep of each topic or subtopic, and warn of others; None for all."""
+        if on_duplicate == "error":
+            return None
         frame = self.frame.select("doc", *([] if column is None else [column]), code=self.codes)
         order = np.arange(frame.height)
         if on_duplicate == "last":
@@ -465,17 +441,16 @@ class _Rows:
         warn(
             f"{self.origin.name}: {counted(dropped.size, 'repeated document')} excluded (such as"
             f" {location} {quoted(self.topics[self.codes[row]])}, document"
-            f" {quoted(self.docs[row])}); the {on_duplicate} one is kept",
+            f" {quoted(self.frame['doc'][row])}); the {on_duplicate} one is kept",
             stacklevel=3,
         )
         return first_rows
 
     def about_repeats(self, error: InputError, iterations: Sequence[str] = ()) -> InputError:
         """Add to the error of a document twice in a topic which column differs between the two."""
-        tags = self.tags
         distinction = None if self.table is None else self.table.distinguishing_column()
-        if self.table is None and len(tags) > 1:
-            distinction = "tag", tags, "tells them apart"
+        if self.table is None and len(self.tags) > 1:
+            distinction = "tag", self.tags, "tells them apart"
         advice = f"; {_FIRST}"
         if len(iterations) > 1:
             advice = (
@@ -486,7 +461,7 @@ class _Rows:
         elif distinction is not None:
             name, values, tells = distinction
             way_out = f"system={name!r} reads a system of each"
-            if self.kind == "qrels":
+            if "grade" in self.frame:
                 way_out = f"keep the rows of one, or {_FIRST}"
             advice = (
                 f"; column {quoted(name)} {tells} ({len(values)} values:"
@@ -496,24 +471,17 @@ class _Rows:
         return InputError(error.reason + advice, line=error.line, **location)
 
 
-def _form_of(source: Source, format: str) -> str:
-    """Return the format of a file: the requested one, or that of its suffix."""
-    return FORMAT_OF_SUFFIX.get(source.suffix, "text") if format == "auto" else format
-
-
 def _read(
     data: Any,
-    kind: str,
+    names: Called,
     format: str,
     encoding: str,
     separator: str,
-    columns: Mapping[str, str] | Called | None,
-    *,
-    system: str | None = None,
     ungraded: str = "error",
     grades: GradeMap | None = None,
 ) -> _Rows:
     """Read a file of lines, or a table."""
+    kind = names.kind
     check_encoding(encoding)
     check_choice("separator", separator, SEPARATORS)
     check_choice("format", format, FORMATS)
@@ -523,40 +491,40 @@ def _read(
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
-    names = None
-    if columns is not None or system is not None:
-        from cranfield.collection.files.named_columns import called
-
-        names = called(columns, kind, system)
-    if not is_path or str(data).startswith("irds:"):
-        return _of_table(data, kind, format, names, ungraded, grades=grades)
-    source = Source.of(data)
-    form = _form_of(source, format)
-    source = source.in_encoding(encoding, form)
-    place = MetadataPlace(path=source.path)
-    if kind == "run" and form in OF_LINES:
-        source, place = without_header(source)
-    grade_of_text = None if grades is None else grades.grade
-    source, layout = layout_of(source, form, kind, separator, ungraded, grade_of_text)
-    if layout is None:
-        return _of_table(source, kind, form, names, ungraded, place, grades=grades)
-    if names is not None and "tag" in names.names and "tag" in layout.columns:
-        from cranfield.collection.files.system_tables import table_of_lines
-
-        return _of_table(table_of_lines(source, layout, names), kind, form, names, ungraded, place)
-    if names is not None and not names.beside_tables:
-        names.refuse(source.name, "text without names of columns")
-    if grades is not None and ungraded == "drop":
-        raise PolicyError(
-            "ungraded='drop' cannot be combined with grades= in a text file without a"
-            " header: every line of it has a grade"
-        )
-    lines = LineMap()
-    origin = Origin(source.name, lines)
-    frames = read_frames(source, layout, lines)
-    if kind == "qrels":
-        frames = _with_grades(frames, layout, grades, origin)
-    return _Rows.of(kind, frames, origin=origin, stem=source.stem, place=place)
+    place = layout = None
+    form = format
+    if is_path and not str(data).startswith("irds:"):
+        source = Source.of(data)
+        form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
+        source = source.in_encoding(encoding, form)
+        place = MetadataPlace(path=source.path)
+        if kind == "run" and form in OF_LINES:
+            source, place = without_header(source)
+        grade_of_text = None if grades is None else grades.grade
+        source, layout = layout_of(source, form, kind, separator, ungraded, grade_of_text)
+        data = source
+    if layout is not None and not ("tag" in names.names and "tag" in layout.columns):
+        if not names.beside_tables:
+            names.refuse(source.name, "text without names of columns")
+        if grades is not None and ungraded == "drop":
+            raise PolicyError(
+                "ungraded='drop' cannot be combined with grades= in a text file without a"
+                " header: every line of it has a grade"
+            )
+        lines = LineMap()
+        origin = Origin(source.name, lines)
+        frames = read_frames(source, layout, lines)
+        if kind == "qrels":
+            frames = _with_grades(frames, layout, grades, origin)
+        return _Rows.of(frames, origin=origin, stem=source.stem, place=place)
+    if layout is not None:
+        data = table_of_lines(source, layout, names)
+    table = read_system_table(data, form=form, called=names, ungraded=ungraded, grades=grades)
+    if place is None and table.path is not None:
+        place = MetadataPlace(path=table.path)
+    origin = Origin(table.table.source, table.table.lines)
+    frames = iter([table.table.frame])
+    return _Rows.of(frames, origin=origin, stem=table.stem, place=place, table=table)
 
 
 def _with_grades(
@@ -584,51 +552,6 @@ def _with_grades(
         yield frame.with_columns(values)
 
 
-def _of_table(
-    data: Any,
-    kind: str,
-    form: str,
-    names: Called | None,
-    ungraded: str,
-    place: MetadataPlace | None = None,
-    *,
-    grades: GradeMap | None = None,
-) -> _Rows:
-    # Imported here because loading them would take most of the time of reading text.
-    from cranfield.collection.files.named_columns import Called
-    from cranfield.collection.files.system_tables import read_system_table
-
-    options: dict[str, Any] = {
-        "kind": kind,
-        "form": form,
-        "called": names or Called(kind),
-        "ungraded": ungraded,
-        "grades": grades,
-    }
-    try:
-        table = read_system_table(data, **options)
-    except InputError as error:
-        if error.reason.startswith("row ") and form in {"csv", "tsv"} and place is not None:
-            reopened = Source(data.path, folder=data.folder, encoding=data.encoding)
-            if test_path(Path.is_file, Path(reopened.folder, reopened.path)):
-                # Read again, so that the error has the number of its line.
-                read_system_table(reopened, numbered=True, **options)
-        raise
-    if place is None and table.path is not None:
-        place = MetadataPlace(path=table.path)
-    origin = Origin(table.table.source, LineMap.of(table.table.lines))
-    frames = [table.table.frame]
-    return _Rows.of(kind, frames, origin=origin, stem=table.stem, place=place, table=table)
-
-
-def _count_from_1(values: Floats, codes: NDArray[np.int32]) -> bool:
-    """Return True if values are 1, 2, ... in each topic, in the order of the rows."""
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    positions = np.arange(1, codes.size + 1) - np.repeat(starts, np.diff(starts, append=codes.size))
-    return bool((values[order] == positions).all() and (values > 1).any())
-
-
 def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
@@ -639,11 +562,13 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
     scores = rows.numbers("score")
     if rows.has("rank"):
         return scores, rows.numbers("rank")
-    if rows.table is None and "rank" in rows.frame.columns and _count_from_1(scores, rows.codes):
-        reason = (
-            "expected rank and score, got scores that count from 1 and ranks that are not whole"
-        )
-        raise InputError(f"{reason}: the two columns seem to be swapped", source=rows.origin.name)
+    if rows.table is None and "rank" in rows.frame.columns and (scores > 1).any():
+        order = np.argsort(rows.codes, kind="stable")
+        if (scores[order] == places(rows.codes[order])).all():
+            reason = "expected rank and score, got scores that count from 1 and ranks that are not"
+            raise InputError(
+                f"{reason} whole: the two columns seem to be swapped", source=rows.origin.name
+            )
     return scores, None
 
 
@@ -685,16 +610,27 @@ def _scores_or_ranks(
     if not rises or (falls and (not few_shared or (lowest.min() > longest and not dense))):
         return values, None
     raise InputError(
-        (
-            "the third column may be ranks or scores (whole numbers that neither count from 1"
-            " nor fall in each topic): set numbers='ranks' or numbers='scores'"
-        ),
+        "the third column may be ranks or scores (whole numbers that neither count from 1"
+        " nor fall in each topic): set numbers='ranks' or numbers='scores'",
         source=source,
     )
 
 
 def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:
     """Return the name of the column of subtopics, or else the values of another iteration."""
+    if rows.has("intent"):
+        column, grades = rows.frame["intent"], rows.numbers("grade")
+        # A column of one value is ignored unless requested.
+        if subtopics is False or (subtopics is None and column.n_unique() == 1):
+            return None, []
+        rows.refuse(
+            (column == NO_INTENT).to_numpy() & (grades > 0),
+            lambda row: (
+                f"intent {NO_INTENT} is for documents that are relevant to no intent, and the"
+                f" grade is {grades[row]}"
+            ),
+        )
+        return "intent", []
     if not rows.has("subtopic"):
         return None, []
     values = rows.frame["subtopic"].unique(maintain_order=True)
@@ -704,18 +640,3 @@ def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[st
         has_repeats = pairs.n_unique() > pairs.select("code", "doc").n_unique()
         return ("subtopic" if has_repeats else None), []
     return ("subtopic", []) if subtopics else (None, values.to_list())
-
-
-def _intents(rows: _Rows, subtopics: bool | None) -> str | None:
-    """Return the name of the intents; a column of one value is ignored unless requested."""
-    column, grades = rows.frame["intent"], rows.numbers("grade")
-    if subtopics is False or (subtopics is None and column.n_unique() == 1):
-        return None
-    rows.refuse(
-        (column == NO_INTENT).to_numpy() & (grades > 0),
-        lambda row: (
-            f"intent {NO_INTENT} is for documents that are relevant to no intent, and the"
-            f" grade is {grades[row]}"
-        ),
-    )
-    return "intent"

@@ -16,15 +16,17 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import GradeMap, graded
+from cranfield.collection.files.grade_maps import GradeMap, graded, valued
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
     FLAT,
+    RANKS,
+    SCHEMAS,
+    SCORE,
     SYSTEM,
     TOPIC,
     Called,
-    schema_for,
     shape,
 )
 from cranfield.collection.files.nested_json import NO_DOCUMENT
@@ -101,28 +103,22 @@ class SystemTable:
         name, values = next(columns, ("", []))
         # A repeated document is an error, whose message mentions the column.
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
-            examples = some_of(map(quoted, values), 3)
-            warn(
-                f"{self.table.source}: column {quoted(name)} ({examples}) is not read;"
-                f" system={name!r} makes a system of each value",
-                stacklevel=5,
-            )
+            column = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
+            advice = f"is not read; system={name!r} makes a system of each value"
+            warn(f"{self.table.source}: {column} {advice}", stacklevel=5)
 
     def distinguishing_column(self) -> tuple[str, list[str], str] | None:
         """Find the column with the fewest values that distinguishes repeated documents, or a column
         with a name for systems."""
-        distinguishing: tuple[str, list[str]] | None = None
-        system_like: tuple[str, list[str]] | None = None
-        for name, column, values in self._few_valued():
-            if distinguishing is None or len(values) < len(distinguishing[1]):
-                if system_like is None and is_like_system(name):
-                    system_like = name, values
-                rows = self.table.frame.select("topic", "doc").with_columns(of=column)
-                if not rows.is_duplicated().any():
-                    distinguishing = name, values
-        if distinguishing is not None:
-            return *distinguishing, "tells them apart"
-        return None if system_like is None else (*system_like, "may name the system")
+        columns = list(self._few_valued())
+        pairs = self.table.frame.select("topic", "doc")
+        for name, column, values in sorted(columns, key=lambda column: len(column[2])):
+            if not pairs.with_columns(of=column).is_duplicated().any():
+                return name, values, "tells them apart"
+        for name, _, values in columns:
+            if is_like_system(name):
+                return name, values, "may name the system"
+        return None
 
 
 def _text(cells: Cells) -> pl.Series:
@@ -140,19 +136,16 @@ _IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
 def read_system_table(
     data: Any,
     *,
-    kind: str,
     form: str,
     called: Called,
     ungraded: str = "error",
     grades: GradeMap | None = None,
-    numbered: bool = False,
 ) -> SystemTable:
-    """Read judgments or runs from anything with named columns; `numbered` keeps lines of CSV."""
+    """Read judgments or runs from anything with named columns."""
     if isinstance(data, SystemTable):
         return data
-    stem, path = "run", None
-    schema_kind = kind if grades is None else "valued"
-    schema = replace(schema_for(schema_kind, (), {}), numbered=numbered)
+    stem, path, kind = "run", None, called.kind
+    schema = valued(SCHEMAS[kind], grades)
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
@@ -161,16 +154,29 @@ def read_system_table(
     else:
         columns = read_columns(data, schema)
     names = called.of(columns.names)
-    if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
-        names["tag"] = system
-    schema = replace(schema_for(schema_kind, columns.names, names), numbered=numbered)
+    if kind == "run":
+        if "tag" not in names and (system := _system_column(columns)) is not None:
+            names["tag"] = system
+        has_score, has_rank = (
+            column.name in names or bool(column.named_in(columns.names))
+            for column in (SCORE, RANKS.columns[2])
+        )
+        schema = RANKS if has_rank and not has_score else schema
     ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
+    readable = schema
     if ids_only and grades is None:
         warn_of_pairs(columns.source)
         other_columns = tuple(column for column in schema.columns if column.name != "grade")
-        places = _places(columns, replace(schema, columns=other_columns), names, kind)
-    else:
-        places = _places(columns, schema, names, kind)
+        readable = replace(schema, columns=other_columns)
+    try:
+        places = readable.places(columns.names, columns.source, names)
+    except InputError as error:
+        every_cell = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
+        _refuse_nested(every_cell, columns.source, kind)
+        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
+            hint = ", and lower_is_better=True ranks small distances first"
+            raise InputError(error.reason + hint, source=error.source) from None
+        raise
     # Columns that may name systems are reported by `warn_of_systems` or in errors.
     like_systems = [
         k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)
@@ -193,6 +199,19 @@ def read_system_table(
     table, empty = _filled(cells, schema, columns)
     result = SystemTable(table, others, stem, path, has_subtopics=has_subtopics, empty=empty)
     return result if kind == "run" else _graded(result, ungraded, grades)
+
+
+def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
+    """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
+    table = graded(judgments.table, grades)
+    is_empty = table.frame["grade"].is_null()
+    if is_empty.any() and ungraded == "error":
+        row = int(is_empty.arg_true()[0])
+        reason = "has no grade; ungraded='drop' treats the document as unjudged"
+        raise table.wrong(row, reason, table.frame["topic"][row])
+    warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
+    judgments = replace(judgments, table=table)
+    return judgments._rows((~is_empty).arg_true().to_numpy()) if is_empty.any() else judgments
 
 
 def _filled(
@@ -220,36 +239,6 @@ def _filled(
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
     return table, empty
-
-
-def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
-    """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
-    table = graded(judgments.table, grades)
-    judgments = replace(judgments, table=table)
-    is_empty = table.frame["grade"].is_null()
-    if not is_empty.any():
-        return judgments
-    if ungraded == "error":
-        row = int(is_empty.arg_true()[0])
-        reason = "has no grade; ungraded='drop' treats the document as unjudged"
-        raise table.wrong(row, reason, table.frame["topic"][row])
-    warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
-    return judgments._rows((~is_empty).arg_true().to_numpy())
-
-
-def _places(
-    columns: Columns, schema: Schema, names: Mapping[str, str], kind: str
-) -> dict[str, int]:
-    """Find the columns, or report what a table lacks to be a run or judgments."""
-    try:
-        return schema.places(columns.names, columns.source, names)
-    except InputError as error:
-        cells = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
-        _refuse_nested(cells, columns.source, kind)
-        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
-            hint = ", and lower_is_better=True ranks small distances first"
-            raise InputError(error.reason + hint, source=error.source) from None
-        raise
 
 
 def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None:
@@ -285,18 +274,15 @@ def _system_column(columns: Columns) -> str | None:
         return None
     values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in places}
     candidates = [k for k in places if values[k].drop_nulls().n_unique() > 1]
-    if not candidates:
-        return str(columns.names[places[0]])
-    first, *others = candidates
+    first, *others = candidates or places[:1]
     for k in others:
         n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
         if not n_pairs == values[first].n_unique() == values[k].n_unique():
             names = [str(columns.names[k]) for k in candidates]
-            raise InputError(
-                f"has {len(names)} columns that may name the system"
-                f" ({', '.join(map(quoted, names))}); set system={names[0]!r}",
-                source=columns.source,
-            )
+            reason = f"has {len(names)} columns that may name the system"
+            listing = ", ".join(map(quoted, names))
+            reason = f"{reason} ({listing}); set system={names[0]!r}"
+            raise InputError(reason, source=columns.source)
     return str(columns.names[first])
 
 
@@ -306,7 +292,7 @@ def table_of_lines(source: Source, layout: Layout, called: Called) -> SystemTabl
         called.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     lines = LineMap()
     frame = pl.concat(list(read_frames(source, layout, lines)))
-    return SystemTable(Table(frame, source.name, (), lines.numbers()), {}, source.stem, source.path)
+    return SystemTable(Table(frame, source.name, (), lines), {}, source.stem, source.path)
 
 
 def records(name: str, kind: str) -> Iterable[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from os import PathLike, fspath
@@ -150,7 +150,15 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     frame = (qrels if isinstance(qrels, Qrels) else read_qrels(qrels)).to_polars()
     form = format
     if form == "auto":
-        form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix) or _lines_for(frame.columns)
+        form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "")
+    if not form:
+        forms = [name for name, column in OF_SAMPLES.items() if column in frame.columns]
+        if len(forms) > 1:
+            raise CranfieldError(
+                f"no format of lines has both {' and '.join(OF_SAMPLES.values())}; use one of:"
+                f" {', '.join(WRITERS)}"
+            )
+        form = forms[0] if forms else "trec"
     if form not in _LINES:
         write_table(frame, path, form)
         return
@@ -166,17 +174,6 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     # Columns that judgments lack: the iteration, or the sampling.
     columns = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
     write_lines(frame.select(**columns), path)
-
-
-def _lines_for(columns: Sequence[str]) -> str:
-    """Choose the format of lines that is for the columns of judgments."""
-    forms = [form for form in OF_SAMPLES if OF_SAMPLES[form] in columns]
-    if len(forms) > 1:
-        raise CranfieldError(
-            f"no format of lines has both {' and '.join(OF_SAMPLES.values())}; use one of:"
-            f" {', '.join(WRITERS)}"
-        )
-    return forms[0] if forms else "trec"
 
 
 def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> None:

@@ -131,16 +131,16 @@ def assembled(
     shape = (len(labels), len(parts))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
-    cells, ranks, grades, sources, tied = [], [], [], [], []
+    rows, tied = [], []
     for system, part in enumerate(parts):
         # Judgments on another aspect may have topics that are not evaluated.
-        is_included = is_used[part.topic]
-        cells.append(system * shape[0] + target[part.topic[is_included]])
-        ranks.append(part.rank[is_included])
-        grades.append(part.grade[is_included])
-        sources.append(part.source[is_included])
-        tie_topics, *columns = part.ties[:, is_used[part.ties[0]]]
-        tied.append(np.stack([system * shape[0] + target[tie_topics], *columns]))
+        columns = np.stack([part.topic, part.rank, part.grade, part.source])
+        columns = columns[:, is_used[part.topic]]
+        columns[0] = system * shape[0] + target[columns[0]]
+        rows.append(columns)
+        ties = part.ties[:, is_used[part.ties[0]]]
+        ties[0] = system * shape[0] + target[ties[0]]
+        tied.append(ties)
         retrieved[target[is_used], system] = part.retrieved[is_used]
         scored[target[is_used], system] = part.has_topic[is_used]
         for name, count in part.extra.items():
@@ -157,14 +157,12 @@ def assembled(
     row = np.flatnonzero(is_included_judgment)
     row = row[np.argsort((topic[row] << 32) - grade[row], kind="stable")]
     lowest_judged = 0 if policies.negative == "unjudged" else -(2**31)
-    cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
-    source = _numbers(row, len(qrels))[np.concatenate(sources)]
+    cell, rank, graded, source = np.concatenate(rows, axis=1)
     if (cell[1:] < cell[:-1]).any():
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
-        cell, rank, graded = cell[by_cell], rank[by_cell], graded[by_cell]
-        source = source[by_cell]
-    documents = Rows(cell, rank, graded, shape, source=source)
+        cell, rank, graded, source = (column[by_cell] for column in (cell, rank, graded, source))
+    documents = Rows(cell, rank, graded, shape, source=_numbers(row, len(qrels))[source])
     return JudgedRuns(
         topics=tuple(labels),
         systems=tuple(names),

@@ -26,6 +26,7 @@ from cranfield.collection.judged.rows import (
     Rows,
     condensed_ties,
     places,
+    places_in,
     ranges,
 )
 from cranfield.collection.policies import Policies
@@ -346,12 +347,7 @@ def _moved(rows: Rows, judged: Rows) -> Rows:
     """Move rows to the ranks that documents have among the judged ones."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
     keys, judged_keys = (table.cell << 32 | table.rank for table in (rows, judged))
-    positions = np.searchsorted(judged_keys, keys)
-    is_judged = (
-        judged_keys[np.minimum(positions, max(judged_keys.size - 1, 0))] == keys
-        if judged_keys.size
-        else positions < 0
-    )
+    positions, is_judged = places_in(judged_keys, keys)
     ranks = judged.seen[positions[is_judged]]
     gains = rows.gains[is_judged] if rows.gains.size else rows.gains
     return Rows(rows.cell[is_judged], ranks, rows.grade[is_judged], rows.shape, gains)
@@ -368,18 +364,14 @@ def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
     As in NTCIREVAL (option -ec), any judged document counts as the first of its class, relevant or
     not; so leave documents that are not relevant without a class, or give each its own.
     """
-    return judged.view("by class", lambda: _by_class(judged, _codes(judged, name)))
+    return judged.view("by class", lambda: _by_class(judged, name))
 
 
-def _codes(judged: JudgedRuns, name: str) -> Ints:
-    """Number the classes; those of different topics may share a number."""
+def _by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
     labels = np.asarray(judged.column("class", name)).astype(str)
-    _, codes = np.unique(labels, return_inverse=True)
-    is_unclassified = labels == ""
-    return np.where(is_unclassified, codes.size + np.arange(codes.size), codes)
-
-
-def _by_class(judged: JudgedRuns, code: Ints) -> JudgedRuns:
+    # Classes of different topics may share a number.
+    _, code = np.unique(labels, return_inverse=True)
+    code = np.where(labels == "", code.size + np.arange(code.size), code)
     judgments, documents = judged.judgments, judged.documents
     pairs = judgments.topic * (2 * code.size + 1) + code
     # Judgments stand in order of topic and falling grade: the first of a class is its best.
@@ -499,11 +491,7 @@ def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -
     judgment_rows = graded_rows[judgment_rows]
     intent = number[judgments.topic[judgment_rows], intents.place[entry]]
     has_intent = intent >= 0
-    judgment_rows, entry, intent = (
-        judgment_rows[has_intent],
-        entry[has_intent],
-        intent[has_intent],
-    )
+    judgment_rows, entry, intent = np.stack([judgment_rows, entry, intent])[:, has_intent]
     graded = intents.grade[entry]
     grade[begins[intent] + judgment_rows - first[intent]] = np.where(graded < low, 0, graded)
     if judgments.grade.min(initial=0) < low:
@@ -522,16 +510,9 @@ def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -
     annotations = Annotations()
     lengths = judged.annotations.lengths
     if lengths is not None:
-        length_cells, length_rows = spread(lengths)
-        annotations = Annotations(
-            Rows(
-                length_cells,
-                lengths.rank[length_rows],
-                lengths.grade[length_rows],
-                shape,
-                lengths.gains[length_rows],
-            )
-        )
+        length_cells, row = spread(lengths)
+        rank, grades, gains = lengths.rank[row], lengths.grade[row], lengths.gains[row]
+        annotations = Annotations(Rows(length_cells, rank, grades, shape, gains))
     labels = [
         f"{judged.topics[t]}/{intents.names[t][p]}" for t, p in zip(topic, place, strict=True)
     ]

@@ -63,7 +63,13 @@ def read_inputs(
     grades: Mapping[Any, int] | Sequence[float] | None = None,
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and prepare runs to be read, with names of columns for both."""
-    runs, qrels = _in_order(runs, qrels)
+    if isinstance(runs, Qrels) and isinstance(qrels, Qrels):
+        raise InputError(f"both are judgments; {ORDER}")
+    if _is_read(runs) and _is_read(qrels):
+        raise InputError(f"both are runs; {ORDER}")
+    if isinstance(runs, Qrels) or _is_read(qrels):
+        # Data that were read before are known by their types.
+        runs, qrels = qrels, runs
     qrels_columns: Any = None
     run_columns: Any = columns
     if columns is not None:
@@ -82,17 +88,6 @@ def read_inputs(
         runs, system=system, columns=run_columns, on_bad_run=on_bad_run, on_duplicate=on_duplicate
     )
     return many, judgments
-
-
-def _in_order(runs: Any, qrels: Any) -> tuple[Any, Any]:
-    """Swap runs and judgments if they were read before and are in each other's place."""
-    if isinstance(runs, Qrels) and isinstance(qrels, Qrels):
-        raise InputError(f"both are judgments; {ORDER}")
-    if _is_read(runs) and _is_read(qrels):
-        raise InputError(f"both are runs; {ORDER}")
-    if isinstance(runs, Qrels) or _is_read(qrels):
-        return qrels, runs
-    return runs, qrels
 
 
 def _types(data: Any) -> set[type]:
@@ -364,17 +359,11 @@ def judge(
         policy = replace(policy, max_grade=None, topics_with_grade=None)
         aspect_runs = {
             name: _beside_relevance(
-                judged,
-                assembled(
-                    names,
-                    [more[i] for _, more in results],
-                    other,
-                    policy,
-                    extra_tables,
-                    judged.topics,
-                ),
+                judged, assembled(names, parts, other, policy, extra_tables, judged.topics)
             )
-            for i, (name, other) in enumerate(aspect_qrels.items())
+            for (name, other), *parts in zip(
+                aspect_qrels.items(), *(more for _, more in results), strict=True
+            )
         }
         judged = replace(judged, annotations=replace(judged.annotations, aspects=aspect_runs))
     _warn_of_unmatched(judged, {"groups": groups, **(aspects or {})})
@@ -484,34 +473,26 @@ def judge_one(
         rows, *group = order.tied_rows(code_of[topic], rank, grade)
         ties = np.stack([topic[rows], rank[rows], grade[rows], *group])
     counts = order.counts
+    # Sort by cell and rank here, while other runs are still being read.
+    by_cell = np.argsort((qrels.place[topic] << 32) | rank)
     if policy.depth is not None:
         counts = np.minimum(counts, policy.depth)
-        is_above = rank <= policy.depth
-        rank, topic, grade, source = (
-            rank[is_above],
-            topic[is_above],
-            grade[is_above],
-            source[is_above],
-        )
-    # Sort by cell and rank here, while other runs are still being read.
-    order_in_table = np.argsort((qrels.place[topic] << 32) | rank)
-    topic, rank, grade = topic[order_in_table], rank[order_in_table], grade[order_in_table]
-    source = source[order_in_table]
+        by_cell = by_cell[rank[by_cell] <= policy.depth]
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
     retrieved[to_qrels[is_judged_topic]] = counts[is_judged_topic]
     return JudgedRun(
         name=run.name,
         stem=stem,
-        topic=topic,
-        rank=rank,
-        grade=grade,
+        topic=topic[by_cell],
+        rank=rank[by_cell],
+        grade=grade[by_cell],
         retrieved=retrieved,
         has_topic=np.isin(np.arange(len(qrels.topics)), to_qrels),
         extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~is_judged_topic)},
         tied=order.tied,
         contradictions=order.contradictions,
         chunks=run.chunks,
-        source=source,
+        source=source[by_cell],
         table_rows={
             name: _rows_in_table(run, order, to_qrels, table, policy.depth)
             for name, table in (tables or {}).items()
@@ -525,10 +506,6 @@ def _rows_in_table(
 ) -> TableRows:
     rows, table_rows = table.rows_of(run.docs)
     topic, rank = to_qrels[run.codes[rows]], order.ranks_of(rows)
-    is_kept = topic >= 0
-    if depth is not None:
-        is_kept &= rank <= depth
-    table_rows = table_rows[is_kept]
-    return TableRows(
-        topic[is_kept], rank[is_kept], table.codes[table_rows], table.values[table_rows]
-    )
+    is_kept = (topic >= 0) & (depth is None or rank <= depth)
+    row = table_rows[is_kept]
+    return TableRows(topic[is_kept], rank[is_kept], table.codes[row], table.values[row])

@@ -65,43 +65,36 @@ class Header:
 
 def header_of(chunk: bytes, source: str) -> Header | None:
     """Return the header in the first lines of a run (at least 1 MiB); None without a header."""
-    if start := _START.match(chunk, 0, _HEAD):
-        return _of_marks(chunk, source, start)
-    if start := _SYSDESC.match(chunk, 0, _HEAD):
-        line = start.group(1).count(b"\n") + 1
-        end = _SYSDESC_END.match(chunk, start.end(), start.end() + LARGEST)
+    start, form = _START.match(chunk, 0, _HEAD), "ir_metadata"
+    if start is None:
+        start, form = _SYSDESC.match(chunk, 0, _HEAD), "sysdesc"
+    if start is None:
+        return None
+    line, before, limit = start.group(1).count(b"\n") + 1, start.end(1), start.end() + LARGEST
+    if form == "sysdesc":
+        end = _SYSDESC_END.match(chunk, start.end(), limit)
         if end is None:
             raise HeaderError("<SYSDESC> has no </SYSDESC> in its line", source=source, line=line)
-        before = start.end(1)
         raw, text = chunk[before : end.end()], end.group(1)
-        return Header(raw, text, "sysdesc", source, line, before, commented=False)
-    return None
-
-
-def _of_marks(chunk: bytes, source: str, start: re.Match[bytes]) -> Header:
-    line = start.group(1).count(b"\n") + 1
-    end = _END.search(chunk, start.end(), start.end() + LARGEST)
+        return Header(raw, text, form, source, line, before, commented=False)
+    end = _END.search(chunk, start.end(), limit)
     if end is None:
-        more = " within 1 MiB" if len(chunk) > start.end() + LARGEST else ""
-        raise HeaderError(
-            f"ir_metadata.start is not ended by ir_metadata.end{more}", source=source, line=line
-        )
-    before = start.end(1)
+        more = " within 1 MiB" if len(chunk) > limit else ""
+        reason = f"ir_metadata.start is not ended by ir_metadata.end{more}"
+        raise HeaderError(reason, source=source, line=line)
     raw, text = chunk[before : end.end()], chunk[start.end() : end.start()]
     commented = bool(start.group(2))
     if commented:
         if bare := _BARE.search(text):
             raise HeaderError(
-                (
-                    f"the header that begins in line {line} has lines without '#' before its"
-                    " end, '# ir_metadata.end'"
-                ),
+                f"the header that begins in line {line} has lines without '#' before its end,"
+                " '# ir_metadata.end'",
                 source=source,
                 line=line + 1 + text.count(b"\n", 0, bare.start()),
             )
         text = _COMMENT.sub(b"", text)
         commented = end.group().lstrip().startswith(b"#")
-    return Header(raw, text.replace(b"\r\n", b"\n"), "ir_metadata", source, line, before, commented)
+    return Header(raw, text.replace(b"\r\n", b"\n"), form, source, line, before, commented)
 
 
 BESIDE = "ir-metadata.yml"
@@ -142,11 +135,12 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
         return _of_header(data)
     if isinstance(data, bytes):
         return _of_yaml(data, "metadata", 1)
-    path = fspath(data)
-    if Path(path).suffix.lower() in (".yml", ".yaml"):
-        return _of_yaml(_bytes_of(Path(path)), path, 1)
     from cranfield.sources.chunks import Source
 
+    path = fspath(data)
+    if Path(path).suffix.lower() in (".yml", ".yaml"):
+        with Source(path).open_raw() as file:
+            return _of_yaml(file.read(LARGEST + 1), path, 1)
     head = next(Source(path).chunks(2 * LARGEST), b"")
     header = header_of(head, path)
     return None if header is None else _of_header(header)
@@ -197,13 +191,8 @@ def header_lines(place: MetadataPlace | None) -> bytes:
     text = "".join(f"# {line}\n" for line in ("ir_metadata.start", *lines, "ir_metadata.end"))
     header = header_of(text.encode(), metadata.source)
     if header is None or len(header.raw) < len(text.encode()):
-        raise InputError(
-            (
-                "the metadata contain the line 'ir_metadata.end', which would end their header in"
-                " a run"
-            ),
-            source=metadata.source,
-        )
+        reason = "the metadata contain the line 'ir_metadata.end', which would end their header"
+        raise InputError(reason, source=metadata.source)
     return header.raw
 
 
@@ -215,15 +204,6 @@ def _of_header(header: Header) -> Metadata:
         description = decoded(header.text, header.source, header.line).strip()
         return Metadata({"description": description}, header.source, header.line)
     return _of_yaml(header.text, header.source, header.line + 1)
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be read: {reason}", source=str(path)) from None
 
 
 def _of_yaml(data: bytes, source: str, line: int) -> Metadata:

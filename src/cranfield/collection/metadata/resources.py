@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_several, quoted
 from cranfield.base.text import plain
@@ -72,7 +71,9 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
         metadata = run.metadata
         costs[run.name] = {} if metadata is None else _amounts(metadata)
         if metadata is not None and costs[run.name]:
-            machines.setdefault(_machine(metadata), run.name)
+            values = (metadata.get(path) for path in MACHINE)
+            texts = (plain(str(value)) for value in values if value is not None)
+            machines.setdefault(", ".join(texts) or "unknown", run.name)
     if len(machines) > 1:
         (first, first_run), (second, second_run) = list(machines.items())[:2]
         raise CranfieldError(
@@ -88,23 +89,14 @@ def _amounts(metadata: Metadata) -> dict[str, float]:
     for name, (paths, unit, number) in RESOURCES.items():
         values = [metadata.get(path) for path in paths]
         # The tracker writes `null J` on machines without a counter.
-        if not any(value in (None, f"null {unit}") for value in values):
-            pairs = zip(paths, values, strict=True)
-            amounts[name] = sum(_number(metadata, *pair, unit) for pair in pairs) / number
+        if any(value in (None, f"null {unit}") for value in values):
+            continue
+        total = 0
+        for path, value in zip(paths, values, strict=True):
+            match = re.fullmatch(rf"(\d{{1,18}}) ?{unit}", str(value))
+            if match is None:
+                reason = f"{path} must be a whole number of {unit}, such as '120 {unit}'"
+                raise InputError(f"{reason}, got {quoted(value)}", source=metadata.source)
+            total += int(match[1])
+        amounts[name] = total / number
     return amounts
-
-
-def _number(metadata: Metadata, path: str, value: Any, unit: str) -> int:
-    match = re.fullmatch(rf"(\d{{1,18}}) ?{unit}", value) if isinstance(value, str) else None
-    if match is None:
-        raise InputError(
-            f"{path} must be a whole number of {unit}, such as '120 {unit}', got {quoted(value)}",
-            source=metadata.source,
-        )
-    return int(match[1])
-
-
-def _machine(metadata: Metadata) -> str:
-    """Describe the machine, for comparison and for messages."""
-    values = (metadata.get(path) for path in MACHINE)
-    return ", ".join(plain(str(value)) for value in values if value is not None) or "unknown"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from cranfield.base.errors import InputError, MeasureError, converted_error, quoted
+from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.base.text import some_of
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -47,17 +46,6 @@ def is_numeric(cell: Any) -> bool:
 def has_decimal_comma(cell: Any) -> bool:
     """Return True if a cell is a number with a decimal comma."""
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
-
-
-@contextmanager
-def name_source(source: str) -> Iterator[None]:
-    """Add the source to errors without one."""
-    try:
-        yield
-    except InputError as error:
-        if error.source:
-            raise
-        raise converted_error(error, InputError, source) from error
 
 
 def read_score(cell: Any, line: int | None = None, topic: str | None = None) -> float:

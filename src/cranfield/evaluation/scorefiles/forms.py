@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted, warn
@@ -131,28 +132,23 @@ def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[i
 
 def _assign_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list[tuple[Row, str]]:
     """Assign a system to each per-topic line, from the run tag before or after its block."""
-    runs = [cells[2] for cells, _ in rows if cells[kind] == RUNID]
-    if len(runs) <= 1:
-        system = runs[0] if runs else stem
-        return [(row, system) for row in rows if row[0][topic] != AGGREGATE]
-    step = 1 if rows[0][0][kind] == RUNID else -1
-    assignment: list[tuple[Row, str]] = []
-    sizes = [0]
-    for row in rows[::step]:
-        cells, _ = row
-        if cells[kind] == RUNID:
-            run = cells[2]
-            sizes.append(0)
-        elif cells[topic] != AGGREGATE:
-            assignment.append((row, run if len(sizes) > 1 else stem))
-            sizes[-1] += 1
-    # The first size is of lines without a run.
-    if assignment and (sizes[0] or not all(sizes[1:])):
+    is_tag = [cells[kind] == RUNID for cells, _ in rows]
+    tags = [cells[2] for (cells, _), tag in zip(rows, is_tag, strict=True) if tag]
+    if len(tags) <= 1:
+        return [(row, (tags or [stem])[0]) for row in rows if row[0][topic] != AGGREGATE]
+    # The number of tags above a line; one less if they begin their blocks.
+    blocks = (np.cumsum(is_tag) - is_tag[0]).tolist()
+    lines = [
+        (row, block)
+        for row, block, tag in zip(rows, blocks, is_tag, strict=True)
+        if not tag and row[0][topic] != AGGREGATE
+    ]
+    if lines and {block for _, block in lines} != {*range(len(tags))}:
         raise InputError(
             "the run of each line is ambiguous; pass one file for each run, or a"
             " table (cranfield evaluate --by-topic --format csv)"
         )
-    return assignment[::step]
+    return [(row, tags[block]) for row, block in lines]
 
 
 @dataclass(frozen=True)
@@ -202,7 +198,7 @@ def from_table(table: ScoreTable) -> ScorePart:
     place = find_roles(table.names, table.source.name)
     others = [k for k in range(len(table.names)) if k not in place.values()]
     if not {"system", "score"} <= place.keys():
-        others = _skip_unnamed(table, others, topic_is_first="topic" not in place)
+        others = [k for k in others if _is_named(table, k, may_be_topics="topic" not in place)]
     if "system" in place and "score" not in place:
         names = [table.names[k] for k in others if not _is_text(table, k)]
         if _holds_scores(table, place["system"]) and not are_measures(
@@ -253,16 +249,14 @@ def _third_axis(table: ScoreTable, place: Mapping[str, int]) -> str:
     return next(iter(axes), AXES[0])
 
 
-def _skip_unnamed(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
-    """Skip columns of row numbers and empty columns; other columns must have a name."""
-    named_columns = []
-    for k in others:
-        cells = table.column(k)
-        if not NO_NAME.fullmatch(spelt(table.names[k])) or (topic_is_first and k == 0):
-            named_columns.append(k)
-        elif not all(map(is_missing, cells)) and not _are_distinct(cells):
-            raise InputError(f"column {k + 1} has no name")
-    return named_columns
+def _is_named(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
+    """Return True if a column has a name; without one, it must be empty or number the rows."""
+    if not NO_NAME.fullmatch(spelt(table.names[k])) or (may_be_topics and k == 0):
+        return True
+    cells = table.column(k)
+    if not all(map(is_missing, cells)) and not _are_distinct(cells):
+        raise InputError(f"column {k + 1} has no name")
+    return False
 
 
 def _are_distinct(cells: Sequence[Any]) -> bool:
@@ -295,10 +289,10 @@ def _find_topics(
     """Return the topic of each row; None if there are none and rows are numbered."""
     if "topic" in place:
         return table.labels(place["topic"], "topic")
-    other_roles = [role for role in ("system", "measure", *AXES) if role in place]
-    if other_roles and not (others and others[0] == 0 and not table.names[0]):
+    role = next((role for role in ("system", "measure", *AXES) if role in place), None)
+    if role is not None and not (others and others[0] == 0 and not table.names[0]):
         raise InputError(
-            f"has a column of {other_roles[0]}s, {quoted(table.names[place[other_roles[0]]])},"
+            f"has a column of {role}s, {quoted(table.names[place[role]])},"
             " but no column of topics; scores by topic are required, as in write_csv"
             " of Scores or in cranfield evaluate --by-topic"
         )
@@ -385,10 +379,9 @@ def _entries(
     if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")
     names = [table.names[k] for k in columns]
-    nonempty_names = [name for name in table.names if name]
-    if len(set(nonempty_names)) < len(nonempty_names):
-        duplicate = next(name for name in nonempty_names if nonempty_names.count(name) > 1)
-        raise InputError(f"duplicate column {quoted(duplicate)}")
+    for name in filter(None, table.names):
+        if table.names.count(name) > 1:
+            raise InputError(f"duplicate column {quoted(name)}")
     # A table with a column for each measure describes a single run.
     by_measure = False
     if not by_score and "measure" not in place:
@@ -410,26 +403,24 @@ def _entries(
 
 def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     """Read JSON, or JSON lines: an object of systems, or rows of a table."""
+    parsed: Any
+    numbers = None
     if lines:
-        records, numbers = json_lines(text, source.name)
-        if len(records) == 1 and _holds_systems(records[0]):
-            return from_mapping(records[0], source)
-        columns = columns_of_records(records, SCORES, source.name, numbers)
-        if not columns.names:
-            raise InputError("expected columns of scores, got none", source=source.name)
-        return from_table(ScoreTable(source, columns))
-    parsed = parsed_json(text, source.name)
+        parsed, numbers = json_lines(text, source.name)
+        if len(parsed) == 1 and isinstance(row := parsed[0], Mapping):
+            # A complete object of scores on one line, rather than a row.
+            is_object = any(isinstance(value, (Mapping, list)) for value in row.values())
+            parsed = row if is_object else parsed
+    else:
+        parsed = parsed_json(text, source.name)
     if isinstance(parsed, Mapping):
         return from_mapping(parsed, source)
-    if isinstance(parsed, list) and any(isinstance(row, Mapping) for row in parsed):
-        columns = columns_of_records(parsed, SCORES, source.name)
-        return from_table(ScoreTable(source, columns))
-    raise InputError("expected an object or an array of objects")
-
-
-def _holds_systems(data: Any) -> bool:
-    """Return True if this is a complete object of scores on one line, rather than a row."""
-    return isinstance(data, Mapping) and any(isinstance(v, (Mapping, list)) for v in data.values())
+    if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
+        raise InputError("expected an object or an array of objects")
+    columns = columns_of_records(parsed, SCORES, source.name, numbers)
+    if not columns.names:
+        raise InputError("expected columns of scores, got none")
+    return from_table(ScoreTable(source, columns))
 
 
 def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
@@ -441,10 +432,13 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     """
     if not data:
         raise InputError("expected at least one system, got none")
-    if _is_cranfield_json(data):
+    results = data.get("systems") if "measures" in data else None
+    if isinstance(results, Mapping) and all(
+        isinstance(system, Mapping) and "overall" in system for system in results.values()
+    ):
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
-        topics = {name: system.get("topics", {}) for name, system in data["systems"].items()}
+        topics = {name: system.get("topics", {}) for name, system in results.items()}
         return make_part(_from_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         listed = columns_of_mapping(SCORES.kind)(data, source.name)
@@ -465,15 +459,6 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
 
 _TOPIC = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
 """Names that look like ids of topics rather than names of systems."""
-
-
-def _is_cranfield_json(data: Mapping[Any, Any]) -> bool:
-    systems = data.get("systems")
-    return (
-        "measures" in data
-        and isinstance(systems, Mapping)
-        and all(isinstance(system, Mapping) and "overall" in system for system in systems.values())
-    )
 
 
 def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
@@ -583,21 +568,16 @@ def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     frame = parquet_frame(raw, source.name)
     with reading_parquet(source.name):
         metadata = pl.read_parquet_metadata(io.BytesIO(raw))
-    index = _index_columns(metadata.get("pandas", ""))
-    index = [name for name in index if name in frame.columns]
+    try:
+        index = json.loads(metadata.get("pandas", ""))["index_columns"]
+        index = [name for name in index if name in frame.columns]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        index = []
     if not index or frame.is_empty():
         return from_frame(frame, source)
     levels = [None if name.startswith("__index_level_") else name for name in index]
     labels = [frame[name].to_list() for name in index]
     return _with_index(from_frame(frame.drop(index), source), levels, labels)
-
-
-def _index_columns(metadata: str) -> list[str]:
-    try:
-        names = json.loads(metadata)["index_columns"]
-        return [name for name in names if isinstance(name, str)]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return []
 
 
 def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:

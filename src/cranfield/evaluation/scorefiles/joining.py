@@ -8,13 +8,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
     choose_measure,
     is_missing,
     measure_of,
-    name_source,
     read_score,
     same_measure,
 )
@@ -101,7 +100,11 @@ def make_part(
 
 def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     """Join the systems of all parts; labels are in order of appearance."""
-    kinds = [_find_kind(part, measure) for part in parts]
+    kinds: list[str | None] = []
+    for part in parts:
+        with in_source(part.source):
+            # A part may not name its measure.
+            kinds.append(choose_measure(part.kinds, measure) if part.kinds else None)
     _check_alike(parts, kinds, measure)
     selection = [
         (part, kind, [entry for entry in part.entries if entry.measure == kind])
@@ -114,7 +117,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
     has_score = np.zeros(values.shape, dtype=bool)
     for part, _, entries in selection:
-        with name_source(part.source):
+        with in_source(part.source):
             for _, topic, system, shard, cell, line in entries:
                 cell_index = topics[topic], systems[system], shards[shard]
                 if has_score[cell_index]:
@@ -146,12 +149,6 @@ def _number_labels(labels: Iterable[Label]) -> dict[Label, int]:
     return {label: k for k, label in enumerate(dict.fromkeys(labels))}
 
 
-def _find_kind(part: ScorePart, measure: str | None) -> str | None:
-    """Return the name of the chosen measure in the part; None if the part has no names."""
-    with name_source(part.source):
-        return choose_measure(part.kinds, measure) if part.kinds else None
-
-
 def _check_alike(
     parts: Sequence[ScorePart], kinds: Sequence[str | None], measure: str | None
 ) -> None:
@@ -171,22 +168,15 @@ def _check_alike(
             continue
         if kind is None or kind_of_first is None:
             named, other = (first, part) if kind is None else (part, first)
-            raise InputError(
-                f"has scores of {kind or kind_of_first}, but {other.source} does not name its"
-                " measure; pass measure=",
-                source=named.source,
-            )
+            reason = f"has scores of {kind or kind_of_first}, but {other.source} does not name its"
+            raise InputError(f"{reason} measure; pass measure=", source=named.source)
         if not same_measure(kind, kind_of_first):
-            raise InputError(
-                f"expected scores of {kind_of_first}, as in {first.source}, got {kind}",
-                source=part.source,
-            )
+            reason = f"expected scores of {kind_of_first}, as in {first.source}, got {kind}"
+            raise InputError(reason, source=part.source)
     source_of: dict[str, str] = {}
     for part in parts:
         for system in dict.fromkeys(entry.system for entry in part.entries):
             if system in source_of:
-                raise InputError(
-                    f"duplicate system {quoted(system)}, also in {source_of[system]}",
-                    source=part.source,
-                )
+                reason = f"duplicate system {quoted(system)}, also in {source_of[system]}"
+                raise InputError(reason, source=part.source)
             source_of[system] = part.source

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
+from cranfield.base.errors import InputError, PolicyError, check_choice, in_source, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import named_file
-from cranfield.evaluation.scorefiles.cells import has_decimal_comma, name_source, same_measure
+from cranfield.evaluation.scorefiles.cells import has_decimal_comma, same_measure
 from cranfield.evaluation.scorefiles.forms import (
     ScoreTable,
     from_frame,
@@ -96,18 +96,15 @@ def read_scores(
     >>> read_scores(seconds, measure="latency", lower_is_better=True).lower_is_better
     True
     """
-    scores = _read(data, format, None if measure is None else str(measure))
+    name = None if measure is None else str(measure)
+    if isinstance(data, Scores) and (name is None or same_measure(name, data.measure)):
+        scores = data
+    elif isinstance(data, Scores) and not data.measure:
+        scores = replace(data, measure=name or "")
+    else:
+        scores = join_parts(_read_parts(data, format, () if name is None else (name,)), name)
     scores = scores if scale is None else scores.with_scale(scale)
     return scores if lower_is_better is None else scores.with_direction(lower_is_better)
-
-
-def _read(data: Any, layout: str, measure: str | None) -> Scores:
-    if isinstance(data, Scores):
-        if measure is None or same_measure(measure, data.measure):
-            return data
-        if not data.measure:
-            return replace(data, measure=measure)
-    return join_parts(_read_parts(data, layout, () if measure is None else (measure,)), measure)
 
 
 def read_scores_by_measure(
@@ -131,7 +128,22 @@ def read_scores_by_measure(
     >>> [scores.lower_is_better for scores in by_measure.values()]
     [False, True]
     """
-    return with_directions(_read_by_measure(data, measures, format), lower_is_better)
+    names = [str(measure) for measure in measures] if measures is not None else []
+    parts = _read_parts(data, format, names)
+    unnamed = next((part for part in parts if not part.kinds), None)
+    if unnamed is not None and len(set(names)) > 1:
+        raise InputError(
+            "does not name its measure, so it can be read as one measure only, not"
+            f" as {', '.join(dict.fromkeys(names))}",
+            source=unnamed.source,
+        )
+    kinds = [] if unnamed is not None else [kind for part in parts for kind in part.kinds]
+    if names or kinds:
+        scores = {name: join_parts(parts, name) for name in dict.fromkeys(names or kinds)}
+    else:
+        joined = join_parts(parts, None)
+        scores = {joined.measure: joined}
+    return with_directions(scores, lower_is_better)
 
 
 def with_directions(
@@ -157,34 +169,13 @@ def with_directions(
     return out
 
 
-def _read_by_measure(
-    data: Any, measures: Sequence[str | Measure] | None, format: str
-) -> dict[str, Scores]:
-    names = [str(measure) for measure in measures] if measures is not None else []
-    parts = _read_parts(data, format, names)
-    unnamed = next((part for part in parts if not part.kinds), None)
-    if unnamed is not None and len(set(names)) > 1:
-        raise InputError(
-            "does not name its measure, so it can be read as one measure only, not"
-            f" as {', '.join(dict.fromkeys(names))}",
-            source=unnamed.source,
-        )
-    if not names:
-        kinds = [kind for part in parts for kind in part.kinds]
-        if unnamed is not None or not kinds:
-            scores = join_parts(parts, None)
-            return {scores.measure: scores}
-        names = list(dict.fromkeys(kinds))
-    return {name: join_parts(parts, name) for name in names}
-
-
 def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
     check_choice("format", layout, FORMATS)
     if isinstance(data, (str, PathLike)):
         name, path = named_file(fspath(data))
         return [from_file(Source(path), layout, requested, name)]
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
-    with name_source(source.name):
+    with in_source(source.name):
         if isinstance(data, Scores):
             return [_from_scores({data.measure or None: data})]
         if isinstance(data, Mapping):
@@ -231,7 +222,7 @@ def from_file(
     `name` is that of the system, for a file that does not name it.
     """
     source = ScoreSource(file.name, name or file.stem, requested)
-    with name_source(source.name):
+    with in_source(source.name):
         part = _read_bytes(file.read(), source, layout, file.suffix)
         others = {entry.system for entry in part.entries} - {name}
         if name is not None and others:
@@ -248,20 +239,28 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     if layout == "parquet" and raw.strip():
         return from_table(from_parquet(raw, source))
     text = decoded(raw, source.name)
-    if not text.strip():
+    head = next((line for _, line in lines_of(text)), "")
+    if not head:
         raise InputError("is empty")
-    layout = layout or _layout_of(text)
+    layout = layout or _layout_of(head)
     if layout in {"json", "jsonl"}:
         return from_json(text, source, lines=layout == "jsonl")
     if layout == "trec":
         return from_lines(text, source)
     default = "\t" if layout == "tsv" else ","
-    separator = _separator_of(_head_of(text), default) or default
-    return from_table(_read_delimited(text, source, separator))
-
-
-def _head_of(text: str) -> str:
-    return next((line for _, line in lines_of(text)), "")
+    separator = _separator_of(head, default) or default
+    (names, *rows), lines = separated(text, source.name, separator)
+    if not rows:
+        raise InputError("has a header, but no scores", line=lines[0])
+    decimal = "."
+    if separator == ";":
+        cells = [cell.strip() for row in rows for cell in row]
+        # A decimal point makes commas ambiguous.
+        has_points = any("." in cell and is_number(cell) for cell in cells)
+        decimal = "," if not has_points and any(map(has_decimal_comma, cells)) else "."
+    names = tuple(name.strip() for name in names)
+    columns = Columns.of_rows(names, rows, source.name, lines[1:])
+    return from_table(ScoreTable(source, columns, decimal))
 
 
 def _separator_of(head: str, first: str) -> str | None:
@@ -269,37 +268,16 @@ def _separator_of(head: str, first: str) -> str | None:
     return next((mark for mark in (first, *SEPARATORS) if mark in head), None)
 
 
-def _layout_of(text: str) -> str:
+def _layout_of(head: str) -> str:
     """Detect the format of a text: JSON has brackets, a table a header; others are lines."""
-    head = _head_of(text)
     if head.lstrip().startswith(("{", "[")):
         is_object = head.strip().startswith("{") and head.strip().endswith("}")
         return "jsonl" if is_object else "json"
-    if looks_like_lines(head) and ("\t" in head or _separator_of(head, ",") is None):
-        return "trec"
     separator = _separator_of(head, "\t")
+    if looks_like_lines(head) and separator in {"\t", None}:
+        return "trec"
     if separator is None:
         raise InputError(
             "is not a table with columns separated by commas, tabs or semicolons", line=1
         )
     return "tsv" if separator == "\t" else "csv"
-
-
-def _read_delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
-    reason = f"{{}} columns where the header has {{}}, separated by {SEPARATORS[separator]}"
-    rows, lines = separated(text, source.name, separator, reason)
-    if not rows:
-        raise InputError("is empty")
-    head, *body = rows
-    if not body:
-        raise InputError("has a header, but no scores", line=lines[0])
-    decimal = "," if separator == ";" and _has_decimal_commas(body) else "."
-    names = [name.strip() for name in head]
-    return ScoreTable(source, Columns.of_rows(names, body, source.name, lines[1:]), decimal)
-
-
-def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
-    """Return True if numbers have decimal commas; a decimal point makes commas ambiguous."""
-    cells = [cell.strip() for row in rows for cell in row]
-    has_points = any("." in cell and is_number(cell) for cell in cells)
-    return not has_points and any(has_decimal_comma(cell) for cell in cells)

@@ -116,8 +116,8 @@ class _Cost(Expectation, range=(0.0, _INFINITE), lower_is_better=True):
 class EU(Expectation):
     r"""Expected utility, `EU(RBP(p=0.8))`: of P, RR, AP, ERR, RBP and all other user models.
 
-    These are SDCG, INST, INSQ, NERR8 to NERR11, BPM, BPMDynamic, TBG, U, or one of your own; any
-    other measure inside is an error.
+    These are SDCG, DCG and nDCG with a cutoff, Q, INST, INSQ, NERR8 to NERR11, BPM, BPMDynamic,
+    TBG, U, or one of your own; any other measure inside is an error.
 
     Notes
     -----

@@ -283,6 +283,7 @@ def false_alarms(
     call = check_arguments(false_alarms, locals())
     inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     topics = len(inputs.scores.topics)
+    check_null(inputs.tests, null)
     is_swapped = null == "swapped"
     max_topics = topics if is_swapped else MOST_DRAWN
     parsed_sizes = topic_sizes([topics] if sizes is None else sizes, max_topics)
@@ -307,7 +308,18 @@ def false_alarms(
         systems=len(members),
         topics=topics,
         repeated=table,
+        notes=inputs.notes,
     )
+
+
+def check_null(tests: Iterable[TestChoice], null: str) -> None:
+    """Refuse a null hypothesis whose scores a test cannot take."""
+    bounded = [test.label for test in tests if test.info.bounded]
+    if bounded and null == "centred":
+        raise PolicyError(
+            f"{bounded[0]} requires scores from 0 to 1, which the null 'centred' does not keep; use"
+            " 'simulated' or 'swapped'"
+        )
 
 
 def _count_significant(test: TestChoice, verdict: Verdict) -> list[tuple[int, ...]]:
@@ -523,6 +535,7 @@ def power_of_tests(
         systems=len(members),
         edges=ends,
         repeated=table,
+        notes=inputs.notes,
     )
 
 

@@ -20,6 +20,7 @@ from cranfield.scores.one_measure import places_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
+from cranfield.significance.models.glm import correct_testable, excluded_topics
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, TESTS, Options, TestInfo, find_test
 
@@ -88,10 +89,14 @@ class TestChoice:
         if isinstance(scores, np.ndarray):
             if is_fast and scores.ndim == 2:
                 return self._test_by_model(scores, scores)
+            if info.refusal:
+                return self._test_pairs(scores)
             scores = label_scores(scores)
-        if not is_fast:
+        if not is_fast and not info.refusal:
             return self._compare(scores, seed)
         ready = self.prepare(scores)
+        if not is_fast:
+            return self._test_pairs(ready.flat)
         return self._test_by_model(ready.scores.values, ready.flat)
 
     def prepare(self, scores: Scores) -> PreparedScores:
@@ -117,6 +122,15 @@ class TestChoice:
         limit = critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
         is_beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
         return Verdict(order, is_beyond & (order != 0))
+
+    def _test_pairs(self, values: Floats) -> Verdict:
+        """Compare by a test that `compare` refuses; pairs without a test are not significant."""
+        pairs, options = all_pairs(values), Options(alpha=self.alpha)
+        test = find_test(self.test)
+        outcome, pvalues = correct_testable(test, self.correction or "", pairs, options)
+        by_means = pairs.differences_of(values.mean(axis=0))
+        order = np.where(np.isnan(pvalues), np.sign(by_means), np.sign(outcome.statistic))
+        return Verdict(order.astype(np.int8), pvalues <= self.alpha)
 
     def _compare(self, scores: Scores, seed: int) -> Verdict:
         comparison = compare(
@@ -205,6 +219,17 @@ class StudyInputs:
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(test.label for test in self.tests)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on topics that models of scores from 0 to 1 exclude from every set."""
+        if not any(test.info.bounded for test in self.tests):
+            return ()
+        [systems, *_] = self.groups.values()
+        values = self.scores.values[:, systems]
+        is_constant = (values == 0).all(axis=1) | (values == 1).all(axis=1)
+        names = np.array(self.scores.topics)[is_constant].tolist()
+        return (excluded_topics(names),) if names else ()
 
     def sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
         """Return sizes of two disjoint sets of topics, at most half of the topics, rounded up."""
@@ -305,5 +330,5 @@ def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) ->
 def explain_tests(tests: Iterable[str]) -> list[str]:
     """Return a line that explains the short names of the tests."""
     names = dict.fromkeys(label.partition("+")[0] for label in tests)
-    infos = [TESTS[name].info for name in names if name in TESTS]
+    infos = [find_test(name).info for name in names if name.partition("(")[0] in TESTS]
     return ["; ".join(f"{info.name}: {info.title}" for info in infos)] if infos else []

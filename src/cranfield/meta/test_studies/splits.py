@@ -25,7 +25,7 @@ from cranfield.meta.test_studies.fast_tests import (
     verdict_or_none,
 )
 from cranfield.meta.work import Work, run_parts, split_repeats, with_work
-from cranfield.result import Column, Columns
+from cranfield.result import Column, Columns, readable
 from cranfield.tabular import Table, number
 
 COUNTS = ("AA", "AD", "MA", "MD")
@@ -196,6 +196,17 @@ BY_SIZE = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD"
 """Columns of tables by test and size, and their decimals."""
 
 
+COMPARED_MODELS = {"%MD1": "anova-1", "%MD2": "anova-2"}
+"""Tests that active agreements are compared with, by the column of the difference in percent."""
+
+MIN_PROPORTION = 0.01
+"""Proportion of all pairs below which active agreements are too few to divide by.
+
+Ferro and Sanderson (2022) omit differences "with a small divisor": those that they print divide by
+1.2% of the pairs or more, those that they omit by 0.4% or less (tables 4 and 8).
+"""
+
+
 def _declare(name: str, about: str) -> Columns:
     """Declare the columns of the mean of a number over repeats, and of its spread."""
     mean = "bias mean" if name == "bias" else name
@@ -229,7 +240,7 @@ class SplitStudy(Study):
 
     name = "tests"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
-    parts: ClassVar[Sequence[str]] = ("summary",)
+    parts: ClassVar[Sequence[str]] = ("summary", "cross")
     columns: ClassVar[Mapping[str, Columns]] = {
         "agreement": {
             "group": Column("Group of systems.", key=True),
@@ -259,7 +270,27 @@ class SplitStudy(Study):
             **_declare("tau", "Kendall's tau of the two orders of systems"),
             **_declare("bias", "publication bias"),
             "bias": Column("Publication bias of the mean counts, as the source has it."),
-        }
+        },
+        "cross": {
+            "group": Column("Group of systems.", key=True, read=False),
+            "size": Column("Number of topics of each set.", key=True),
+            "first": Column("Test on the first set.", key=True),
+            "second": Column("Test on the second set.", key=True),
+            "AA": Column("Mean number of active agreements.", decimals=1),
+            "AD": Column("Mean number of active disagreements.", decimals=1),
+            "MA": Column("Mean number of mixed agreements.", decimals=1),
+            "MD": Column("Mean number of mixed disagreements.", decimals=1),
+            "neither": Column("Mean number of pairs that neither rejects.", decimals=1),
+            "jaccard": Column("Mean Jaccard similarity of the significant pairs.", decimals=2),
+            "overlap": Column("Mean overlap coefficient of the significant pairs.", decimals=2),
+            "bias": Column("Publication bias of the mean counts.", decimals=1, percent=True),
+            "%MD1": Column(
+                "Difference of AA from that of one-way ANOVA (MD1) on both sets, in percent of the"
+                " latter; null if the latter is below 1% of all pairs.",
+                decimals=1,
+            ),
+            "%MD2": Column("The same for two-way ANOVA (MD2).", decimals=1),
+        },
     }
 
     groups: dict[str, int]
@@ -286,6 +317,34 @@ class SplitStudy(Study):
         table = self.repeated.group_by(*KEYS, maintain_order=True).agg(columns)
         counts = [table[name].fill_null(float("nan")).to_numpy() for name in COUNTS]
         return table.with_columns(pl.Series("bias", publication_bias(*counts)))
+
+    def cross(self) -> pl.DataFrame:
+        """Return the decisions of each test on the first set against those of each on the second.
+
+        Ferro and Sanderson (2022), section 3.2: with the same test on both sets these are the
+        values of their tables 2 and 4 to 6, with `%MD1` and `%MD2` the last rows of table 4. The
+        difference to a test that was not studied has no column.
+        """
+        rows = self.summary().filter(pl.col("sets") == "1-2")
+        pairs = pl.sum_horizontal(*COUNTS, "neither", ignore_nulls=False)
+        table = rows.select(
+            *("group", "size", "first", "second", *COUNTS, "neither", "jaccard", "overlap", "bias")
+        )
+        for column, test in COMPARED_MODELS.items():
+            if test not in self.tests:
+                continue
+            divisors = rows.filter((pl.col("first") == test) & (pl.col("second") == test)).select(
+                "group", "size", pl.col("AA").alias("divisor"), pairs.alias("pairs")
+            )
+            divisor = pl.col("divisor")
+            difference = 100 * (pl.col("AA") - divisor) / divisor
+            is_large = divisor >= MIN_PROPORTION * pl.col("pairs")
+            table = (
+                table.join(divisors, on=["group", "size"], how="left", maintain_order="left")
+                .with_columns(pl.when(is_large).then(difference).alias(column))
+                .drop("divisor", "pairs")
+            )
+        return table
 
     def outcomes(
         self,
@@ -411,6 +470,31 @@ class SplitStudy(Study):
             ]
             title = f"Consistent and inconsistent results, and publication bias, sets of {largest}"
             tables.append(Table(f"{title}; {subject}", ["test", *COUNTS, "bias"], rows))
+            tables += self._cross_tables(group, subject)
+        return tables
+
+    def _cross_tables(self, group: str, subject: str) -> list[Table]:
+        """Return the table of tests against each other, and that of differences in percent."""
+        if len(self.tests) < 2:
+            return []
+        rows, largest = self.cross().filter(pl.col("group") == group), max(self.sizes)
+        title = f"Test on the first set against test on the second, sets of {largest}; {subject}"
+        declared = self.columns["cross"]
+        tables = [readable(rows.filter(pl.col("size") == largest), title, declared)]
+        differences = [column for column in COMPARED_MODELS if column in rows.columns]
+        is_listed = [
+            (pl.col("test") != COMPARED_MODELS[column]) & (pl.col("than") == column)
+            for column in differences
+        ]
+        if differences:
+            compared = (
+                rows.filter(pl.col("first") == pl.col("second"))
+                .rename({"first": "test"})
+                .unpivot(differences, index=["test", "size"], variable_name="than")
+                .filter(pl.any_horizontal(is_listed))
+            )
+            title = f"AA: difference from MD1 and MD2 in percent; {subject}"
+            tables.append(_table_by_size(compared, ["test", "than"], "value", title, 1))
         return tables
 
 
@@ -509,6 +593,7 @@ def split_topics(
         groups={name: len(members) for name, members in inputs.groups.items()},
         topics=len(inputs.scores.topics),
         repeated=table,
+        notes=inputs.notes,
     )
 
 

@@ -31,7 +31,13 @@ def split_flat_table(table: Table, clicks: bool = False) -> SourceTables:
     page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     page = number_pages(frame, page_rows)["page"]
     for name in page_columns:
-        _check_page_values(table, name, pages[name].gather(page))
+        first = pages[name].gather(page)
+        differs = frame[name].ne_missing(first)
+        if differs.any():
+            value = quoted(first.filter(differs)[0])
+            row = frame.filter(differs).row(0, named=True)
+            reason = f"page {quoted(row['page'])} has {name} {value} and {quoted(row[name])}"
+            table.refuse(differs, lambda _, reason=reason: reason)  # type: ignore[misc]
     has_doc = frame["doc"].is_not_null()
     if "doc" not in table.names and "rank" in table.names:
         raise InputError("has ranks, but no doc column", source=table.source)
@@ -46,44 +52,35 @@ def split_flat_table(table: Table, clicks: bool = False) -> SourceTables:
     if n_clicks is not None:
         table.refuse((n_clicks > 0) & ~has_doc, lambda row: "is clicked, but has no document")
     result_columns = tuple(name for name in RESULT_TYPES if name in table.names)
+    click_table = None
+    if n_clicks is not None:
+        names = ("page", "rank", "doc", "click_time", "dwell", "censored")
+        click_rows = frame.select(names).rename({"click_time": "time"})
+        columns = (name.removeprefix("click_") for name in names if name in table.names)
+        click_rows = click_rows.with_columns(clicks=n_clicks)
+        click_table = replace(table, frame=click_rows, names=(*columns, "clicks"))
     return SourceTables(
         Table(pages, table.source, ("id", *page_columns)),
         replace(table.gather(has_doc.arg_true()), names=result_columns),
-        None if n_clicks is None else _clicks_of_rows(table, n_clicks),
+        click_table,
     )
-
-
-def _check_page_values(table: Table, name: str, first: pl.Series) -> None:
-    """Refuse a page whose rows differ from its first row in a column that belongs to the page."""
-    differs = table.frame[name].ne_missing(first)
-    if differs.any():
-        value = quoted(first.filter(differs)[0])
-        table.refuse(
-            differs,
-            lambda row: f"page {quoted(row['page'])} has {name} {value} and {quoted(row[name])}",
-        )
 
 
 def _number_of_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
     """Return the number of clicks on each row; None if the table has none for any row."""
     clicks, times = table.frame["clicks"], table.frame["click_time"]
-    if clicks.null_count() < len(clicks):
-        if n_missing := int((clicks.is_null() & has_doc).sum()):
-            # In joined tables an empty cell means no click.
-            note = f"{counted(n_missing, 'row')} without a number of clicks"
-            warn(f"{table.source}: {note}; read as no click", stacklevel=4)
-        if n_timed := int(((clicks == 0) & times.is_not_null()).sum()):
-            remark = f"{counted(n_timed, 'row')} with a time of a click and 0 clicks"
-            warn(f"{table.source}: {remark}; read as no click", stacklevel=4)
-        return clicks.fill_null(0)
-    return times.is_not_null().cast(pl.Int64) if times.null_count() < len(times) else None
-
-
-def _clicks_of_rows(table: Table, n_clicks: pl.Series) -> Table:
-    names = ("page", "rank", "doc", "click_time", "dwell", "censored")
-    columns = tuple(name.removeprefix("click_") for name in names if name in table.names)
-    frame = table.frame.select(names).rename({"click_time": "time"}).with_columns(clicks=n_clicks)
-    return replace(table, frame=frame, names=(*columns, "clicks"))
+    if clicks.null_count() == len(clicks):
+        has_times = times.null_count() < len(times)
+        return times.is_not_null().cast(pl.Int64) if has_times else None
+    notes = {
+        # In joined tables an empty cell means no click.
+        "without a number of clicks": clicks.is_null() & has_doc,
+        "with a time of a click and 0 clicks": (clicks == 0) & times.is_not_null(),
+    }
+    for note, rows in notes.items():
+        if number := int(rows.sum()):
+            warn(f"{table.source}: {counted(number, 'row')} {note}; read as no click", stacklevel=4)
+    return clicks.fill_null(0)
 
 
 _RANKS = pl.int_range(1, pl.len() + 1).over("page")
@@ -194,7 +191,13 @@ def read_ubi(
     unnamed = query_rows.filter(pl.col("query_id").is_null())
     if unnamed.height:
         raise InputError("has no query_id", source=queries[1], line=unnamed[LINE][0])
-    query_rows = _fill_queries(query_rows, queries[1])
+    is_empty = query_rows["user_query"].str.strip_chars().fill_null("") == ""
+    if is_empty.any():
+        # Pages without text, such as category pages.
+        number = counted(int(is_empty.sum()), "page")
+        warn(f"{queries[1]}: {number} with an empty user_query, read as '(no query)'", stacklevel=3)
+        texts = query_rows["user_query"].set(is_empty, "(no query)")
+        query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
         event_rows = records(documents(*events, events=True), events[1], "UBI events", EVENTS)
@@ -208,7 +211,11 @@ def read_ubi(
     has_page = pl.col("page").is_not_null()
     anomalies: tuple[Anomaly, ...] = ()
     if events is not None:
-        event_rows = _count_from_one(event_rows, is_click | is_impression, events[1])
+        ordinal = pl.col("rank").cast(pl.Int64, strict=False)
+        if event_rows.select(((is_click | is_impression) & (ordinal == 0)).any()).item():
+            warn(f"{events[1]}: ordinals count from 0, and are read as ranks from 1", stacklevel=3)
+            rank = pl.coalesce((ordinal + 1).cast(pl.String), "rank")
+            event_rows = event_rows.with_columns(rank=rank)
         _check_actions(event_rows, click_actions, events[1])
         n_lost = event_rows.filter(is_click & ~has_page).height
         # Other events, such as purchases, do not belong to a log.
@@ -247,29 +254,6 @@ def read_ubi(
         None if events is None else table_of(clicks, CLICKS, events[1]),
         anomalies,
     )
-
-
-def _fill_queries(queries: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Fill the query of pages without text, such as category pages, and report their number."""
-    is_empty = queries["user_query"].str.strip_chars().fill_null("") == ""
-    if not is_empty.any():
-        return queries
-    pages = counted(int(is_empty.sum()), "page")
-    warn(f"{source}: {pages} with an empty user_query, read as {quoted(_NO_QUERY)}", stacklevel=4)
-    return queries.with_columns(user_query=queries["user_query"].set(is_empty, _NO_QUERY))
-
-
-_NO_QUERY = "(no query)"
-
-
-def _count_from_one(events: pl.DataFrame, has_rank: pl.Expr, source: str) -> pl.DataFrame:
-    """Count ordinals from 1 where a file counts them from 0."""
-    ordinal = pl.col("rank").cast(pl.Int64, strict=False)
-    if not events.select((has_rank & (ordinal == 0)).any()).item():
-        return events
-    warn(f"{source}: ordinals count from 0, and are read as ranks from 1", stacklevel=4)
-    rank = pl.coalesce((ordinal + 1).cast(pl.String), "rank")
-    return events.with_columns(rank=rank)
 
 
 def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> None:

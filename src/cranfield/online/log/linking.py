@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -58,52 +59,61 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
         result_anomalies.append(Anomaly("pages without results", n_empty))
     clicks, click_anomalies = cast_columns(None, CLICK_TYPES), list[Anomaly]()
     if tables.clicks is not None:
-        table = _repeat_clicks(tables.clicks)
+        table = tables.clicks
+        if "clicks" in table.names:
+            # Each row is repeated by its number of clicks.
+            numbers = table.frame["clicks"].fill_null(0)
+            row = pl.int_range(table.frame.height, eager=True).repeat_by(numbers)
+            table = table.gather(row := row.explode().drop_nulls())
+            names = {"time", "end", "dwell", "censored"} & {*table.frame.columns}
+            # The time and the dwell of a row are those of its first click.
+            first = pl.when(row.is_first_distinct()).then(pl.col(sorted(names)))
+            table = replace(table, frame=table.frame.with_columns(first))
         clicks, click_anomalies = _check_clicks(table, page_rows, pages, results, refuse)
         _check_overlap("clicks on results", table, clicks, tables.pages)
     anomalies = [*tables.anomalies, *page_anomalies, *result_anomalies, *click_anomalies]
-    counts: dict[str, int] = {}
+    anomalies = [anomaly for anomaly in anomalies if anomaly.number]
+    counts = Counter[str]()
     for anomaly in anomalies:
-        if anomaly.number:
-            counts[anomaly.kind] = counts.get(anomaly.kind, 0) + anomaly.number
+        counts[anomaly.kind] += anomaly.number
     log = QueryLog(
         _drop_empty_columns(pages),
         _drop_empty_columns(results) if results.height else results.select("page", "rank", "doc"),
         _drop_empty_columns(clicks),
         tables.pages.source,
-        counts,
+        dict(counts),
         has_clicks=tables.clicks is not None,
     )
     if max_queries is not None:
         log = _drop_bots(log, max_queries)
-    by_kind = {item.kind: item for item in anomalies if item.number and item.treatment}
+    by_kind = {anomaly.kind: anomaly for anomaly in anomalies if anomaly.treatment}
     for kind, anomaly in by_kind.items():
-        count_text = count_phrase(counts[kind], kind)
-        warn(f"{anomaly.source}: {count_text}, {anomaly.treatment}", stacklevel=3)
+        number = count_phrase(counts[kind], kind)
+        warn(f"{anomaly.source}: {number}, {anomaly.treatment}", stacklevel=3)
     return log
 
 
 def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table) -> None:
     """Refuse a table without any row on a page, or on a result, of the log."""
     if table.frame.height and rows.is_empty():
-        page, row = quoted(pages.frame["id"][0]), table.frame.row(0, named=True)
-        location = f"page {quoted(row['page'])}"
+        row = table.frame.row(0, named=True)
+        place = f"page {quoted(row['page'])}"
         if row.get("doc") is not None:
-            location = f"document {quoted(row['doc'])} of {location}"
+            place = f"document {quoted(row['doc'])} of {place}"
         elif row.get("rank") is not None:
-            location = f"rank {row['rank']} of {location}"
+            place = f"rank {row['rank']} of {place}"
+        example = quoted(pages.frame["id"][0])
         raise InputError(
-            f"expected {contents} on pages of {pages.source}, such as page {page}, got none; the"
-            f" first of {table.frame.height:,} is on {location}",
+            f"expected {contents} on pages of {pages.source}, such as page {example}, got none;"
+            f" the first of {table.frame.height:,} is on {place}",
             source=table.source,
         )
 
 
 def _drop_empty_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """Drop optional columns without any value."""
-    required = {"id", "query", "page", "rank", "doc"}
-    empty = [column.name for column in frame if column.null_count() == frame.height]
-    return frame.drop(set(empty) - required) if frame.height else frame
+    empty = {column.name for column in frame if frame.height == column.null_count() > 0}
+    return frame.drop(empty - {"id", "query", "page", "rank", "doc"})
 
 
 def _drop_absent_columns(table: Table) -> pl.DataFrame:
@@ -159,8 +169,8 @@ def _check_pages(table: Table, refuse: bool) -> Checked:
             number = int(is_unnamed.sum())
             anomalies.append(Anomaly(kind, number, "each name counts as one user", table.source))
     if {"user", "variant"} <= {*frame.columns}:
-        pairs = frame.select("user", "variant").drop_nulls().unique()
-        n_users = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
+        users = frame.select("user", "variant").drop_nulls().unique()["user"]
+        n_users = users.filter(users.is_duplicated()).n_unique()
         anomalies.append(Anomaly("users in two variants", n_users))
     unit = next((name for name in ("session", "user") if name in frame.columns), None)
     if "time" in frame.columns and unit is not None and not frame["time"].is_sorted():
@@ -222,7 +232,16 @@ def first_records(
     is_repeated = frame.select(is_restart.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
     is_doubled = frame["doubled"] & ~is_repeated
     if refuse:
-        table.refuse(is_repeated | is_doubled, lambda row: _repeated_reason(row, key))
+
+        def reason(row: dict[str, Any]) -> str:
+            page, doc = quoted(row["page"]), row["doc"]
+            if doc is None:
+                return f"page {page} occurs twice"
+            if key == "rank":
+                return f"rank {row['rank']} twice on page {page}"
+            return f"document {quoted(doc)} twice on page {page}, whose results have no ranks"
+
+        table.refuse(is_repeated | is_doubled, reason)
     is_doubled &= drop_doubled
     record = "results of a repeated record of their page"
     anomalies = [
@@ -230,28 +249,6 @@ def first_records(
         Anomaly(record, int(is_repeated.sum()), "excluded", table.source),
     ]
     return table.gather((~(is_repeated | is_doubled)).arg_true()), anomalies
-
-
-def _repeated_reason(row: dict[str, Any], key: str) -> str:
-    page = quoted(row["page"])
-    if row["doc"] is None:
-        return f"page {page} occurs twice"
-    if key == "rank":
-        return f"rank {row['rank']} twice on page {page}"
-    return f"document {quoted(row['doc'])} twice on page {page}, whose results have no ranks"
-
-
-def _repeat_clicks(table: Table) -> Table:
-    """Repeat each row by its number of clicks, if a column has these."""
-    if "clicks" not in table.names:
-        return table
-    row = pl.int_range(table.frame.height, eager=True).repeat_by(table.frame["clicks"].fill_null(0))
-    row = row.explode().drop_nulls()
-    columns = [name for name in ("time", "end", "dwell", "censored") if name in table.frame.columns]
-    clicks = table.gather(row)
-    # The time and the dwell of a row are those of its first click.
-    frame = clicks.frame.with_columns(pl.when(row.is_first_distinct()).then(pl.col(columns)))
-    return replace(clicks, frame=frame)
 
 
 def _check_clicks(
@@ -263,7 +260,14 @@ def _check_clicks(
         raise InputError("has neither a rank nor a doc column", source=source)
     has_no_place = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(has_no_place, lambda row: "a click names neither a rank nor a document")
-    frame = _compute_dwell(number_pages(_drop_absent_columns(table), page_rows))
+    frame = number_pages(_drop_absent_columns(table), page_rows)
+    if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
+        seconds = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
+        frame = frame.with_columns(dwell=seconds)
+    frame = frame.drop("end", strict=False)
+    if "dwell" in frame.columns:
+        # A dwell of 0 or less is unknown.
+        frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
     anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "excluded", source)]
     has_times = "time" in frame.columns
     if has_times and "time" in pages.columns:
@@ -287,16 +291,6 @@ def _check_clicks(
     # A click without a time stays after the click before it.
     time_keys = [pl.col("time").forward_fill().over("page")] if has_times else []
     return cast_columns(frame, CLICK_TYPES).sort("page", *time_keys, maintain_order=True), anomalies
-
-
-def _compute_dwell(frame: pl.DataFrame) -> pl.DataFrame:
-    """Compute dwell times; a dwell of 0 or less is unknown."""
-    dwell = pl.col("dwell")
-    if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
-        dwell = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
-    elif "dwell" not in frame.columns:
-        return frame.drop("end", strict=False)
-    return frame.with_columns(dwell=pl.when(dwell > 0).then(dwell)).drop("end", strict=False)
 
 
 def _match_results(frame: pl.DataFrame, results: pl.DataFrame, source: str) -> Checked:

@@ -166,9 +166,8 @@ class QueryLog(Plotted):
         for column in columns:
             if column not in frame.columns:
                 raise InputError(f"{purpose} needs the {column} of {table}", source=self.source)
-        if table == "results" and frame.is_empty():
-            raise InputError(f"{purpose} needs {MISSING_TABLES[table]}", source=self.source)
-        if table == "clicks" and not self.has_clicks:
+        is_missing = {"results": frame.is_empty(), "clicks": not self.has_clicks}
+        if is_missing.get(table, False):
             raise InputError(f"{purpose} needs {MISSING_TABLES[table]}", source=self.source)
 
     @cached_property
@@ -363,17 +362,15 @@ def _last_click(log: QueryLog) -> pl.DataFrame:
 
 
 def _seconds(timeout: Any) -> float:
+    seconds = 0.0
     if isinstance(timeout, timedelta):
         seconds = timeout.total_seconds()
     elif isinstance(timeout, str):
-        match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*", timeout)
-        seconds = float(match[1]) * _UNITS[match[2]] if match else 0
+        if match := re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*", timeout):
+            seconds = float(match[1]) * _UNITS[match[2]]
     elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
         seconds = float(timeout)
-    else:
-        seconds = 0
     if not 0 < seconds <= _MAX_SECONDS:
-        raise PolicyError(
-            f"timeout must be a time such as 30m, up to a year, got {quoted(timeout)}"
-        )
+        expected = "timeout must be a time such as 30m, up to a year"
+        raise PolicyError(f"{expected}, got {quoted(timeout)}")
     return seconds

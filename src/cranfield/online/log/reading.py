@@ -131,12 +131,9 @@ def read_files(
     They are one file or folder; or files of pages, results and clicks; or pages and one more
     table, detected by its columns, or named by `results=FILE` or `clicks=FILE`.
     """
-    named = {}
-    for file in files:
-        name, equals, path = file.partition("=")
-        if equals and name in {"results", "clicks"}:
-            named[name] = path
-    paths = [file for file in files if file.partition("=")[0] not in named]
+    parts = [(file, *file.partition("=")) for file in files]
+    named = {name: path for _, name, sign, path in parts if sign and name in {"results", "clicks"}}
+    paths = [file for file, name, *_ in parts if name not in named]
     if len(paths) not in ({1} if named else {1, 2, 3}) or len(paths) + len(named) < len(files):
         raise PolicyError(
             "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
@@ -144,8 +141,9 @@ def read_files(
     if [*paths, *named.values()].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
     second_file = paths.pop() if len(paths) == 2 else None
-    tables: dict[str, Any] = dict(zip(("source", "results", "clicks"), paths, strict=False)) | named
-    pages, results, clicks = (tables.get(name) for name in ("source", "results", "clicks"))
+    names = ("pages", "results", "clicks")
+    tables: dict[str, Any] = dict(zip(names, paths, strict=False)) | named
+    pages, results, clicks = map(tables.get, names)
     log_tables = _read_tables(
         pages, results, clicks, second_file, format, on_anomaly, click_actions
     )
@@ -172,7 +170,13 @@ def _read_tables(
         if results is not None or clicks is not None:
             reason = "a folder cannot be combined with tables of results or clicks"
             raise InputError(reason, source=str(folder))
-        source, results, clicks, form = _read_folder(folder, form)
+        if form in {"auto", "ubi"} and (queries := _find_file(folder, "ubi_queries")) is not None:
+            source, clicks, form = queries, _find_file(folder, "ubi_events"), "ubi"
+        elif form not in {"auto", "tables"}:
+            raise InputError(f"holds no log of format {form}", source=str(folder))
+        else:
+            source, results, clicks = find_tables(folder)
+            form = "tables"
     if form == "auto":
         form = _detect_format(source, has_more=results is not None or clicks is not None)
     if click_actions is not None and form != "ubi":
@@ -184,9 +188,11 @@ def _read_tables(
         raise InputError(f"a log of format {form} cannot be combined with a table of {extra_table}")
     tables = _read_one_source(source, clicks, form, on_anomaly, click_actions)
     result_table, click_table = tables.results, tables.clicks
+    # In formats that mix clicks with other records, a file without clicks is suspicious.
+    is_mixed = is_file and form in {"sessions", "yandex", "pyclick"}
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table, warn_without_results)
-    elif is_file and form in _MIXED and click_table is not None and click_table.frame.is_empty():
+    elif is_mixed and click_table is not None and click_table.frame.is_empty():
         warn(f"{click_table.source}: has no clicks; measures of clicks are 0")
     return tables
 
@@ -211,10 +217,6 @@ def _read_one_source(
     if form == "living-labs":
         return split_flat_table(read_living_labs(raw, name))
     return (read_yandex if form == "yandex" else read_pyclick)(raw, name)
-
-
-_MIXED = frozenset({"sessions", "yandex", "pyclick"})
-"""Formats that mix clicks with other records, so that a file without clicks is suspicious."""
 
 
 def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> SourceTables:
@@ -246,24 +248,19 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> So
     if result_table is not None and click_table is not None:
         has_more_rows = click_table.frame.height > result_table.frame.height
         if has_more_rows and _looks_like_results(click_table):
-            raise InputError(
-                f"has more rows than {result_table.source}, all ranks of its pages and no times, so"
-                " it must be the results; expected pages, results and clicks in this order",
-                source=click_table.source,
-            )
+            cause = f"has more rows than {result_table.source}, all ranks of its pages and no times"
+            expected = "expected pages, results and clicks in this order"
+            reason = f"{cause}, so it must be the results; {expected}"
+            raise InputError(reason, source=click_table.source)
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table)
     return SourceTables(pages, result_table, click_table)
 
 
-_CLICK_COLUMNS = frozenset({"time", "end", "dwell", "censored", "clicks"})
-"""Columns that only clicks have."""
-
-
 def _looks_like_results(clicks: Table) -> bool:
     """Return whether clicks have each rank of their pages once, down to some rank."""
     names = {*clicks.names}
-    if not {"rank", "doc"} <= names or names & _CLICK_COLUMNS:
+    if not {"rank", "doc"} <= names or names & {"time", "end", "dwell", "censored", "clicks"}:
         return False
     rank = pl.col("rank")
     by_page = clicks.frame.group_by("page").agg(
@@ -293,15 +290,6 @@ def _read_raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
 _EMPTY = "is empty: a log has at least one page"
 
 
-def _read_folder(folder: Path, form: str) -> tuple[Any, Any, Any, str]:
-    """Return the tables of an exported folder and their format."""
-    if form in {"auto", "ubi"} and (queries := _find_file(folder, "ubi_queries")) is not None:
-        return queries, None, _find_file(folder, "ubi_events"), "ubi"
-    if form not in {"auto", "tables"}:
-        raise InputError(f"holds no log of format {form}", source=str(folder))
-    return *find_tables(folder), "tables"
-
-
 def find_tables(folder: Path) -> tuple[str, str | None, str | None]:
     """Return the files of pages, results and clicks in a folder."""
     pages, results, clicks = (_find_file(folder, name) for name in ("pages", "results", "clicks"))
@@ -319,11 +307,9 @@ def _find_file(folder: Path, name: str) -> str | None:
     paths = [folder / f"{name}{suffix}{end}" for suffix in _SUFFIXES for end in _COMPRESSIONS]
     files = [str(path) for path in paths if path.is_file()]
     if len(files) > 1:
-        raise InputError(
-            f"has several files of {name}; keep one:"
-            f" {', '.join(Path(file).name for file in files)}",
-            source=str(folder),
-        )
+        listed = ", ".join(Path(file).name for file in files)
+        reason = f"has several files of {name}; keep one: {listed}"
+        raise InputError(reason, source=str(folder))
     return files[0] if files else None
 
 

@@ -21,7 +21,6 @@ from cranfield.sources.columns import (
     Table,
     columns_of_frame,
     fitted,
-    lines_of_rows,
     read_columns,
 )
 from cranfield.sources.schemas import Schema
@@ -71,21 +70,18 @@ def documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
         return raw
     parsed, lines = json_lines(decoded(raw, source), source)
     texts = [b""] * (raw.count(b"\n") + 1)
-    has_action = False
+    is_action = is_bulk_file
     for record, line in zip(parsed, lines, strict=True):
         if not isinstance(record, dict):
             raise InputError("is not an object", source=source, line=line)
+        if is_action and not (len(record) == 1 and {"index", "create"} & record.keys()):
+            reason = "expected the action index or create above each document of a bulk file"
+            raise InputError(reason, source=source, line=line)
         if not is_bulk_file:
             texts[line - 1] = json.dumps(record.get("_source")).encode()
-        elif not has_action:
-            has_action = len(record) == 1 and not {"index", "create"}.isdisjoint(record)
-            if not has_action:
-                reason = "expected the action index or create above each document of a bulk file"
-                raise InputError(reason, source=source, line=line)
-        else:
-            has_action = False
-            if events is None or ("action_name" in record) == events:
-                texts[line - 1] = json.dumps(record).encode()
+        elif not is_action and (events is None or ("action_name" in record) == events):
+            texts[line - 1] = json.dumps(record).encode()
+        is_action = is_bulk_file and not is_action
     return b"\n".join(texts)
 
 
@@ -117,7 +113,9 @@ def records(raw: bytes, source: str, record_name: str, types: Types | None = Non
                 if isinstance(value := record.get(name), (list, dict)):
                     reason = f"expected text or a number in {quoted(name)}, got {quoted(value)}"
                     raise InputError(reason, source=source, line=line)
-    lines = lines_of_rows(raw, frame.height) or range(1, frame.height + 1)
+    # Blank lines are no rows.
+    lines = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    lines = lines if len(lines) == frame.height else [*range(1, frame.height + 1)]
     return frame.with_columns(pl.Series(LINE, lines, dtype=pl.Int64))
 
 

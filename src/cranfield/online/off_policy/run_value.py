@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
-from cranfield.assess.estimates.documents import contributions
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     InputError,
@@ -24,6 +23,7 @@ from cranfield.base.errors import (
 from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
+from cranfield.evaluation.relevance_moments import contributions
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train

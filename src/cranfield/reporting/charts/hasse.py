@@ -12,7 +12,14 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, combine, draws, map_values
+from cranfield.reporting.charts.theme import (
+    COLOURS,
+    chart_of,
+    combine,
+    draws,
+    map_values,
+    space_out,
+)
 from cranfield.scales.orders import covers, levels
 from cranfield.scales.runs import all_runs, check_size, exceeds
 
@@ -107,7 +114,7 @@ def _straighten(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
         for layer in layers:
             sorted_layer = layer[np.argsort(order[layer])]
             means = _means(sorted_layer, all_links, across)
-            across[sorted_layer] = apart(means, np.ones(layer.size))
+            across[sorted_layer] = space_out(means, np.ones(layer.size))
     return np.asarray(across - (across.max() + across.min()) / 2)
 
 

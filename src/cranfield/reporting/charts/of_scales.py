@@ -17,11 +17,11 @@ from cranfield.measures.base import Measure
 from cranfield.reporting.charts.inputs import Named, measures_by_title
 from cranfield.reporting.charts.theme import (
     COLOURS,
-    apart,
     apply_theme,
     chart_of,
     draws,
     map_values,
+    space_out,
     tips,
 )
 from cranfield.scales.images.values import Image, image
@@ -409,7 +409,7 @@ def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
             break
     else:
         subset = _select_labels(at, size)
-    positions = apart(at[subset], size[subset], -LINE / 2, SPACING_HEIGHT + LINE / 2)
+    positions = space_out(at[subset], size[subset], -LINE / 2, SPACING_HEIGHT + LINE / 2)
     up = LINE * (count[subset] - 1) / 2
     unit = (top - low) / SPACING_HEIGHT
     return pl.DataFrame(

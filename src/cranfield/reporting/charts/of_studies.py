@@ -21,7 +21,6 @@ from cranfield.reporting.charts.inputs import first_or
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
-    apart,
     apply_theme,
     by_colour,
     by_look,
@@ -30,6 +29,7 @@ from cranfield.reporting.charts.theme import (
     draw_bands,
     draws,
     map_values,
+    space_out,
     tips,
 )
 
@@ -438,6 +438,11 @@ KINDS = {
 ENDS = {"original": "original", "interval": "interval-scaled"}
 
 
+def _check_single_collection(study: ScaleStudy) -> None:
+    if study.collections:
+        raise PolicyError(f"charts require a study of one collection, got {len(study.collections)}")
+
+
 @draws("scale-tau", "ScaleStudy")
 def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerChart:
     """Draw Kendall's tau between each measure and its interval-scaled version, by length of runs.
@@ -455,7 +460,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     Raises
     ------
     PolicyError
-        For another kind.
+        For another kind, and for a study of several collections.
 
     Notes
     -----
@@ -472,6 +477,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     'length of runs'
     """
     check_choice("kind", kind, KINDS)
+    _check_single_collection(study)
     frame = study.correlation.select("cutoff", "measure", pl.col(kind).alias("tau"))
     frame = frame.sort("cutoff", maintain_order=True)
     low, high = _domain_of_tau(frame["tau"])
@@ -480,7 +486,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     )
     sizes = [LINE] * ends.height
     unit = (high - low) / HEIGHT
-    places = apart((ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT)) * unit + low
+    places = space_out((ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT)) * unit + low
     labels = ends.with_columns(pl.Series("place", places))
     marks = {name: mark.legend(None) for name, mark in by_colour("measure", study.measures).items()}
     first, last = min(study.cutoffs), max(study.cutoffs)
@@ -541,7 +547,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     Raises
     ------
     PolicyError
-        For an unknown length, or a study of one measure.
+        For an unknown length, or a study of one measure or of several collections.
 
     Notes
     -----
@@ -561,6 +567,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     if length not in study.cutoffs:
         lengths = ", ".join(map(str, study.cutoffs))
         raise PolicyError(f"unknown length {length!r}; expected one of: {lengths}")
+    _check_single_collection(study)
     if study.pairs.is_empty():
         raise PolicyError("expected a study of at least two measures, got one")
     frame = (

@@ -115,7 +115,7 @@ def names_of(result: Any) -> Iterator[str]:
     return (name.replace("-", "_") for name in charts_of(result))
 
 
-def listed(result: Any) -> str:
+def chart_list(result: Any) -> str:
     """List the charts of a result, one per line."""
     names = charts_of(result)
     return "\n".join(f"{name:18}{CHARTS[name].shows}" for name in names) or "no charts"

@@ -346,7 +346,7 @@ def combine(*layers: Any, **properties: Any) -> alt.LayerChart:
     return apply_theme(alt.LayerChart(layer=[*layers], **properties))
 
 
-def apart(
+def space_out(
     positions: ArrayLike, sizes: ArrayLike, low: float = -np.inf, high: float = np.inf
 ) -> Floats:
     r"""Move items on a line by the least squares, so that they do not overlap.

@@ -27,7 +27,7 @@ from cranfield.reporting.summary import (
     against,
     group_letters,
     lead,
-    listed,
+    name_list,
     shared_lines,
     test_sentence,
 )
@@ -142,7 +142,7 @@ def _best_of(part: Part) -> str:
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {score} on {label(part.name)}."
     counts = counted(len(values), "system")
-    return f"Of {counts}, the best on {label(part.name)}: {listed(names)} ({score})."
+    return f"Of {counts}, the best on {label(part.name)}: {name_list(names)} ({score})."
 
 
 def verdict_sentence(meaning: Meaningfulness) -> str:

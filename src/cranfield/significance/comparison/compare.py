@@ -173,10 +173,10 @@ def compare(
     if test is None and statistic == "median":
         test = MEDIAN_TEST
     entry = find_test(test) if test else default_test(len(table.systems), table.axis)
-    if entry.info.bound:
+    if entry.info.refusal:
         raise PolicyError(
-            f"{entry.info.name} is an upper bound on the number of rejections, not a test; use it"
-            f" in studies of tests only"
+            f"{entry.info.name} is for studies of tests only, as `cranfield study tests`:"
+            f" {entry.info.refusal}"
         )
     if test is None and correction and CORRECTIONS.find(correction) not in entry.info.corrections:
         # Two systems may use the corrections of the default test of three or more.

@@ -385,7 +385,7 @@ def _maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
 @declared_correction(
     "tukey",
     aliases=("hsd", "tukey-hsd"),
-    families=("anova", "ranks"),
+    families=("anova", "glm", "ranks"),
     all_pairs=True,
     one_variance=True,
     symbol="q",

@@ -283,6 +283,7 @@ BOUND: dict[str, Any] = ANOVA | {
     "source": "Ferro and Sanderson (2022), section 3.1",
     "correction": "none",
     "baseline_correction": "none",
+    "refusal": "an upper bound on the number of rejections, not a test",
 }
 """Declarations that upper bounds on the rejections of tests share."""
 

@@ -1,0 +1,204 @@
+r"""Distributions of labels over ordered classes: ordinal quantification, and CEM-ORD.
+
+Of an estimated distribution p and a gold distribution q over L classes in order, with cumulated
+proportions P and Q:
+
+=====  ============================================================================================
+NMD    :math:`\frac{1}{L-1} \sum_i |P_i - Q_i|`, the normalised match distance
+RNOD   :math:`\sqrt{OD(p \| q) / (L-1)}`, where OD is the mean over the classes with
+       :math:`q_i > 0` of :math:`\sum_j |i-j| (p_j - q_j)^2`: root normalised order-aware divergence
+RSNOD  :math:`\sqrt{(OD(p \| q) + OD(q \| p)) / (2 (L-1))}`, which is symmetric
+JSD    Jensen-Shannon divergence with the binary logarithm, for classes without order
+=====  ============================================================================================
+
+All are 0 for equal distributions and at most 1. RNOD depends on which of the two is gold only if
+a class of one of them has no labels. Source: Sakai (2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError, as_array, check_choice, check_several, quoted
+from cranfield.base.kinds import OneOf
+
+ROUNDING = 1e-6
+"""Difference from 1 of the sum of a distribution that rounded proportions may have."""
+
+
+def _match_distance(p: Floats, q: Floats) -> Floats:
+    return np.asarray(np.abs(np.cumsum(p - q, axis=-1)).sum(axis=-1) / (p.shape[-1] - 1))
+
+
+def _order_aware(p: Floats, q: Floats) -> Floats:
+    """Return OD(p || q): the mean over the classes of q that have labels."""
+    classes = np.arange(p.shape[-1])
+    weighted = (p - q) ** 2 @ np.abs(classes[:, None] - classes).astype(np.float64)
+    n_used = (q > 0).sum(axis=-1)
+    return np.asarray(np.where(q > 0, weighted, 0.0).sum(axis=-1) / np.where(n_used, n_used, 1))
+
+
+def _root_order_aware(p: Floats, q: Floats) -> Floats:
+    return np.asarray(np.sqrt(_order_aware(p, q) / (p.shape[-1] - 1)))
+
+
+def _root_symmetric(p: Floats, q: Floats) -> Floats:
+    mean = (_order_aware(p, q) + _order_aware(q, p)) / 2
+    return np.asarray(np.sqrt(mean / (p.shape[-1] - 1)))
+
+
+def _jensen_shannon(p: Floats, q: Floats) -> Floats:
+    middle = (p + q) / 2
+    out = np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])
+    for proportions in (p, q):
+        ratios = np.where(proportions > 0, proportions, 1.0) / np.where(middle > 0, middle, 1.0)
+        out += (proportions * np.where(proportions > 0, np.log2(ratios), 0.0)).sum(axis=-1) / 2
+    return np.clip(out, 0.0, 1.0)
+
+
+DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "NMD": _match_distance,
+    "RNOD": _root_order_aware,
+    "RSNOD": _root_symmetric,
+    "JSD": _jensen_shannon,
+}
+"""Divergences of an estimated from a gold distribution, by name."""
+
+
+def divergence(
+    estimate: ArrayLike,
+    gold: ArrayLike,
+    measure: Annotated[str, OneOf(tuple(DIVERGENCES))] = "NMD",
+) -> Any:
+    """Compute the divergence of an estimated distribution of labels from the gold distribution.
+
+    Parameters
+    ----------
+    estimate, gold
+        Proportions of the classes, in their order; shape (..., classes), 2 classes at least. Each
+        distribution sums to 1.
+    measure
+        `NMD`, `RNOD` and `RSNOD` for ordered classes, or `JSD`.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        From 0, for equal distributions, to 1; shape (...,).
+
+    Raises
+    ------
+    PolicyError
+        For an unknown measure, negative proportions, a distribution that does not sum to 1, or
+        different numbers of classes.
+
+    References
+    ----------
+    Sakai, T. (2021). Evaluating evaluation measures for ordinal classification and ordinal
+    quantification. ACL-IJCNLP 2021, 2759-2769.
+
+    Examples
+    --------
+    >>> estimate, gold = [0.2, 0.5, 0.3], [0.0, 0.4, 0.6]
+    >>> divergence(estimate, gold), divergence(estimate, gold, "RNOD")
+    (0.25, 0.23452...)
+    >>> divergence(gold, estimate, "RNOD"), divergence(gold, estimate, "RSNOD")
+    (0.26140..., 0.24832...)
+    """
+    check_choice("measure", measure, DIVERGENCES)
+    p, q = _distribution("estimate", estimate), _distribution("gold", gold)
+    if p.shape[-1] != q.shape[-1]:
+        raise PolicyError(
+            f"expected distributions over the same classes, got {p.shape[-1]} and {q.shape[-1]}"
+        )
+    values = DIVERGENCES[measure](p, q)
+    return values if values.ndim else float(values)
+
+
+def _distribution(name: str, values: Any) -> Floats:
+    message = f"{name} must be proportions of 2 classes or more, which sum to 1"
+    table = np.asarray(as_array(values, message, np.float64))
+    if table.ndim < 1 or table.shape[-1] < 2:
+        raise PolicyError(message)
+    sums = table.sum(axis=-1)
+    if not ((table >= 0).all() and (np.abs(sums - 1) <= ROUNDING).all()):
+        wrong = np.atleast_1d(sums)[np.atleast_1d(~(np.abs(sums - 1) <= ROUNDING))]
+        sum_text = f"a sum of {wrong.flat[0]:g}" if wrong.size else "a proportion below 0"
+        raise PolicyError(f"{message}; got {sum_text}")
+    return table
+
+
+def closeness(joint: Floats) -> Floats:
+    """Compute CEM-ORD from items by gold and assigned class, shape (..., gold, assigned)."""
+    counts = joint.sum(axis=-1)
+    below = np.cumsum(counts, axis=-1)
+    own, other = np.indices(joint.shape[-2:])
+    # Gold items between an assigned class, which counts half, and the gold class, which counts.
+    mass = np.where(
+        own > other,
+        below[..., own] - below[..., other],
+        below[..., other] - counts[..., other] - (below - counts)[..., own],
+    )
+    mass = counts[..., other] / 2 + np.where(own == other, 0.0, mass)
+    total = counts.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = -np.log2(mass / total[..., None, None])
+        reached = np.where(joint > 0, joint * near, 0.0).sum(axis=(-2, -1))
+        best = np.where(counts > 0, counts * np.einsum("...ii->...i", near), 0.0).sum(axis=-1)
+        return np.asarray(np.minimum(reached / best, 1.0))
+
+
+def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]) -> float:
+    r"""Compute CEM-ORD, the closeness of assigned ordinal classes to gold classes.
+
+    .. math:: \frac{\sum_d prox(s_d, g_d)}{\sum_d prox(g_d, g_d)}, \quad
+        prox(a, b) = -\log_2 \frac{n_a / 2 + \sum_{c = a+1}^{b} n_c}{N}
+
+    with n the number of items by gold class; for b before a the sum is from b to a - 1. Two classes
+    are the nearer, the fewer items lie between them.
+
+    Parameters
+    ----------
+    assigned, gold
+        Class of each item by a system or judge, and its gold class.
+    classes
+        All classes, in ascending order.
+
+    Returns
+    -------
+    float
+        From 0 to 1, which only classes equal to gold reach.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown class, or labels of different or no items.
+
+    References
+    ----------
+    Amigó, E., Gonzalo, J., Mizzaro, S. and Carrillo-de-Albornoz, J. (2020). An effectiveness metric
+    for ordinal classification: formal properties and experimental results. ACL 2020, 3938-3949.
+
+    Examples
+    --------
+    >>> cem_ord(list("0001112210"), list("0000111222"), classes=["0", "1", "2"])
+    0.72600...
+    """
+    for name, values in {"assigned": assigned, "gold": gold, "classes": classes}.items():
+        check_several(name, values)
+    places = {name: place for place, name in enumerate(classes)}
+    pairs = [list(labels) for labels in (gold, assigned)]
+    if len(pairs[0]) != len(pairs[1]) or not pairs[0]:
+        sizes = f"{len(pairs[1])} and {len(pairs[0])}"
+        raise PolicyError(f"expected an assigned and a gold class of each item, got {sizes}")
+    for label in (label for labels in pairs for label in labels):
+        if label not in places:
+            names = ", ".join(map(str, places))
+            raise PolicyError(f"unknown class {quoted(label)}; expected one of: {names}")
+    joint = np.zeros((len(places), len(places)))
+    np.add.at(joint, tuple([places[label] for label in labels] for labels in pairs), 1.0)
+    return float(closeness(joint))

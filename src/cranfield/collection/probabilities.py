@@ -1,0 +1,214 @@
+"""Probabilities of relevance: judgments that are a distribution over grades."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.streams import stream_of
+from cranfield.base.text import counted
+from cranfield.collection.files.named_columns import DOC, TOPIC
+from cranfield.collection.qrels import Qrels
+from cranfield.sources.chunks import Origin
+from cranfield.sources.columns import fitted, read_columns, three_columns
+from cranfield.sources.schemas import Column, schema_of_lines
+from cranfield.sources.values import NUMBER, Cells
+from cranfield.tabular import Framed
+
+DRAWS_PER_BLOCK = 50
+"""Number of draws of one block of random numbers, so that more draws keep the earlier ones."""
+
+_GRADE_COLUMN = re.compile(r"p(\d{1,9})")
+_ROUNDING = 0.005
+"""Largest deviation of a sum of probabilities from 1 that counts as rounding."""
+
+
+def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
+    columns = three_columns(data, ("topic", "doc", "probability"), "document: probability", source)
+    if not any(isinstance(values, (list, tuple)) for values in columns["probability"]):
+        return columns
+    try:
+        by_grade = zip(*columns.pop("probability"), strict=True)
+        return columns | {f"p{k}": list(values) for k, values in enumerate(by_grade)}
+    except (TypeError, ValueError):
+        reason = "documents have different numbers of probabilities"
+        raise InputError(reason, source=source) from None
+
+
+PROBABILITIES = replace(
+    schema_of_lines(
+        "table of probabilities of relevance",
+        TOPIC,
+        DOC,
+        Column("probability", NUMBER),
+        mapping=_columns_of_mapping,
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Probabilities(Framed):
+    """Judgments as probabilities of grades; made by :func:`read_probabilities`.
+
+    Attributes
+    ----------
+    topics, codes
+        Ids of the topics, and the topic of each judgment as an index into them.
+    docs
+        Document id of each judgment.
+    grades
+        The possible grades, 0 or higher, ascending; shape (grades,).
+    values
+        Probability of each grade; shape (judgments, grades), rows sum to 1.
+    origin
+        Source of the rows, for messages.
+    """
+
+    topics: tuple[str, ...]
+    codes: Ints
+    docs: pl.Series
+    grades: Ints
+    values: Floats
+    origin: Origin = field(default=Origin("probabilities of relevance"))
+
+    def __post_init__(self) -> None:
+        if self.grades[0] < 0 or (np.diff(self.grades) <= 0).any():
+            reason = f"grades must be ascending integers >= 0, got {self.grades.tolist()}"
+            raise InputError(reason, source=self.origin.name)
+        outside = ~((self.values >= 0) & (self.values <= 1))
+        if outside.any():
+            row = int(outside.any(axis=1).argmax())
+            value = self.values[row][outside[row]][-1]
+            advice = "expected grades are not probabilities: give those of each grade (p0, p1, ...)"
+            self._refuse(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
+        sums = self.values.sum(axis=1, keepdims=True)
+        deviations = np.abs(sums[:, 0] - 1)
+        if deviations.max() > _ROUNDING:
+            row = int((deviations > _ROUNDING).argmax())
+            reason = "the probabilities of all grades of a document must sum to 1"
+            self._refuse(row, f"{reason}, got {sums[row, 0]:g}")
+        if deviations.max() > 1e-9:
+            documents = counted(int((deviations > 1e-9).sum()), "document")
+            warn(
+                f"{self.origin.name}: the probabilities of the grades of {documents} do not sum to"
+                f" 1 and were rescaled (largest deviation {deviations.max():.2g})",
+                stacklevel=4,
+            )
+        if deviations.any():
+            object.__setattr__(self, "values", self.values / sums)
+
+    def _refuse(self, row: int, reason: str) -> None:
+        raise self.origin.wrong(reason, row, self.topics[self.codes[row]], self.docs[row])
+
+    def draw(self, block: int, seed: int) -> Ints:
+        """Draw independent grades; shape (draws of a block, judgments).
+
+        Those of a topic depend on the seed, the block, and the ids of the topic and its documents.
+        """
+        bounds = np.cumsum(self.values[:, :-1], axis=1)
+        levels = np.zeros((DRAWS_PER_BLOCK, len(self)), dtype=np.int64)
+        by_doc = self.docs.arg_sort().to_numpy()
+        for code, topic in enumerate(self.topics):
+            rows = by_doc[self.codes[by_doc] == code]
+            numbers = stream_of(seed, topic, block).random((DRAWS_PER_BLOCK, rows.size))
+            for level in range(bounds.shape[1]):
+                levels[:, rows] += numbers >= bounds[rows, level]
+        return self.grades[levels]
+
+    def at_least(self, grade: int) -> Floats:
+        """Return the probability of a grade or a higher one; shape (judgments,)."""
+        return np.asarray(self.values[:, self.grades >= grade].sum(axis=1).clip(0.0, 1.0))
+
+    def to_qrels(self, grades: Ints) -> Qrels:
+        """Return judgments with one grade for each document; shape of `grades` (judgments,)."""
+        codes, rows = self.codes.astype(np.int32), {"row": np.arange(len(self))}
+        numbers = grades.astype(np.int32)
+        return Qrels(self.topics, codes, self.docs, numbers, origin=self.origin, columns=rows)
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'document')}"
+        return f"Probabilities({size}, grades {', '.join(map(str, self.grades.tolist()))})"
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a data frame: topic, doc, and the probability of each grade, such as p0 and p1."""
+        topics = pl.Series(self.topics, dtype=pl.String).gather(self.codes)
+        by_grade = {f"p{grade}": self.values[:, k] for k, grade in enumerate(self.grades.tolist())}
+        return pl.DataFrame({"topic": topics, "doc": self.docs, **by_grade})
+
+
+def read_probabilities(data: Any) -> Probabilities:
+    """Read judgments that are probabilities of relevance, or of each grade.
+
+    Parameters
+    ----------
+    data
+        A path, a data frame or rows, with the columns `topic`, `doc` and `probability` (of
+        relevance), or `topic`, `doc`, `p0`, `p1`, `p2`, ... (of each grade); text without a header
+        (topic, document, probability); a dict `{topic: {document: probability}}` or
+        `{topic: {document: (p0, p1, ...)}}`; or :class:`Qrels`, whose grades are certain.
+
+    Returns
+    -------
+    Probabilities
+        A document that is not listed is unjudged; one with probability 0 is judged.
+
+    Raises
+    ------
+    InputError
+        For a probability outside 0 to 1, such as an expected grade; for probabilities of grades
+        that do not sum to 1 (rounded ones are rescaled with a warning); a document listed twice.
+
+    Examples
+    --------
+    >>> read_probabilities({"q1": {"d1": (0.2, 0.3, 0.5)}})
+    Probabilities(1 topic, 1 document, grades 0, 1, 2)
+    """
+    if isinstance(data, Probabilities):
+        return data
+    if isinstance(data, Qrels):
+        return _of_qrels(data)
+    columns = read_columns(data, PROBABILITIES)
+    names = [str(name) for name in columns.names if _GRADE_COLUMN.fullmatch(str(name))]
+    by_grade = sorted(names, key=lambda name: int(name[1:]))
+    schema = PROBABILITIES
+    if by_grade:
+        if Column("probability", NUMBER).named_in([n for n in columns.names if n not in names]):
+            reason = f"has a column of probabilities besides {', '.join(by_grade)}"
+            raise InputError(reason, source=columns.source)
+        columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
+        schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
+    table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
+    frame = table.frame
+    numbers = by_grade or ["probability"]
+    table.refuse(
+        frame.select("topic", "doc").is_duplicated(),
+        lambda row: f"document {quoted(row['doc'])} occurs more than once in a topic",
+    )
+    values = frame.select(numbers).to_numpy()
+    grades = np.array([int(name[1:]) for name in by_grade] or [0, 1], dtype=np.int64)
+    if not by_grade:
+        values = np.concatenate([1 - values, values], axis=1)
+    topics = frame["topic"].unique(maintain_order=True)
+    codes = frame["topic"].replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
+    origin = Origin(columns.source, columns.lines)
+    return Probabilities(tuple(topics), codes.to_numpy(), frame["doc"], grades, values, origin)
+
+
+def _of_qrels(qrels: Qrels) -> Probabilities:
+    """Return the probabilities of certain grades; those below 0 are not relevant."""
+    judgments = qrels.flat()
+    levels = np.maximum(judgments.grades, 0).astype(np.int64)
+    grades = np.unique(np.concatenate([[0, 1], levels]))
+    values = (levels[:, None] == grades).astype(np.float64)
+    codes = judgments.codes.astype(np.int64)
+    return Probabilities(judgments.topics, codes, judgments.docs, grades, values, judgments.origin)

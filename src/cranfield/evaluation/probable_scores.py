@@ -1,0 +1,278 @@
+"""Expected scores over judgments that are probabilities of relevance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri, stdtrit
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import MeasureError, PolicyError, quoted
+from cranfield.base.kinds import Flag, Share, Whole, check_arguments, check_keywords
+from cranfield.base.text import counted, some_of
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.probabilities import read_probabilities
+from cranfield.evaluation.relevance_moments import ProbableRuns, exact_moments, simulate
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.result import Column, Columns, TableResult
+from cranfield.scores import Scores
+
+_REFUSED = ("lengths", "groups", "intents", "aspects", "grades", "topics_with_grade")
+"""Options of judging that require the grades, or other data on the documents, of each draw."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpectedScores(TableResult):
+    """Expected scores over judgments; made by :func:`evaluate_probabilities`.
+
+    Attributes
+    ----------
+    scores
+        By measure, the expected scores by topic, for :func:`cranfield.compare`.
+    variances
+        By measure, the variance of the score over judgments; shape (topics, systems).
+    seed, confidence, fixed_topics
+        Options of :func:`evaluate_probabilities`.
+    notes
+        Assumptions, and the coverage of runs by judgments.
+    """
+
+    columns: ClassVar[Columns] = {
+        "topic": Column("Topic; only of scores by topic.", key=True),
+        "system": Column("System.", key=True),
+        "measure": Column("Measure.", key=True),
+        "expected": Column("Expected score, or mean of the expected scores over topics."),
+        "topic error": Column("Standard error of the mean by the sample of topics alone."),
+        "label error": Column("Standard deviation of the score or mean over judgments."),
+        "simulation error": Column("Standard error by the number of draws; 0 if it is exact."),
+        "low": Column("Lower bound of the confidence interval; null for fewer than two topics."),
+        "high": Column("Upper bound of the confidence interval; null for fewer than two topics."),
+        "draws": Column("Number of draws; 0 if expectation and variance are exact."),
+    }
+
+    scores: Mapping[str, Scores]
+    variances: Mapping[str, Floats]
+    seed: int
+    confidence: float
+    fixed_topics: bool
+    notes: tuple[str, ...]
+
+    def heading(self) -> list[str]:
+        """Return one line: the size, and what the intervals are for."""
+        scores = next(iter(self.scores.values()))
+        size = f"{counted(len(scores.topics), 'topic')}, {counted(len(scores.systems), 'system')}"
+        return [f"Expected scores over judgments: {size}"]
+
+
+def evaluate_probabilities(
+    runs: Any,
+    probabilities: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    draws: Annotated[int, Whole(2, 1_000_000)] = 1000,
+    seed: Annotated[int, Whole(0)] = 0,
+    confidence: Annotated[float, Share()] = 0.95,
+    fixed_topics: Annotated[bool, Flag()] = False,
+    by_topic: Annotated[bool, Flag()] = False,
+    **options: Any,
+) -> ExpectedScores:
+    r"""Compute expected scores over judgments that are probabilities of relevance.
+
+    Grades of different documents are independent. For each topic t, mean :math:`m_t` and variance
+    :math:`v_t` of the score over judgments are exact for sums over documents (P, DCG, RBP), for
+    measures of the rank where a user stops (RR, Success, ERR, iRBU), for AP, R, RelP and F, and
+    with two grades for nDCG and NCG. Of other measures they are estimated from `draws` judgments. A
+    topic whose judgments are all certain has its usual score.
+
+    The confidence interval of a mean over n topics is :math:`\bar m \pm t\, s` with
+
+    .. math:: s^2 = \frac{1}{n (n-1)} \sum_t (m_t - \bar m)^2 + \frac{1}{n^2} \sum_t v_t
+
+    and n - 1 degrees of freedom: the topics are a sample, and the judgments of each are uncertain.
+    With `fixed_topics` the variance is the second term alone, with a normal quantile.
+
+    Parameters
+    ----------
+    runs
+        In any form that :func:`cranfield.read_runs` reads.
+    probabilities
+        In any form that :func:`read_probabilities` reads, or `probabilities` of a
+        :class:`~cranfield.assess.Consensus`.
+    measures
+        Measures or their text forms; arithmetic means over topics.
+    draws
+        Number of draws of judgments, for measures without an exact expectation.
+    seed
+        Seed of the draws.
+    confidence
+        Confidence level of the intervals.
+    fixed_topics
+        Whether intervals are for the true mean of these topics only, with the uncertainty of
+        judgments alone. By default topics are a sample too.
+    by_topic
+        Whether to return the expected scores of each topic instead of means with intervals.
+    options
+        As for :func:`cranfield.judge`, except for `ties="expected"`, `topics_with_grade`, `grades`,
+        `lengths`, `groups`, `intents` and `aspects`.
+
+    Returns
+    -------
+    ExpectedScores
+        A row for each system and measure, or each topic, system and measure.
+
+    Raises
+    ------
+    InputError, MeasureError
+        For a probability outside 0 to 1; for a measure that is not an arithmetic mean over topics,
+        or requires other data than judgments.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run = {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"b": 2, "a": 1}}
+    >>> probabilities = {"q1": {"a": 0.9, "b": 0.4, "c": 0.7}, "q2": {"a": 0.5, "b": 0.2}}
+    >>> expected = cf.evaluate_probabilities(run, probabilities, ["P@1", "AP"])
+    >>> expected
+    ExpectedScores(Expected scores over judgments: 2 topics, 1 system)
+    >>> [scores.values[:, 0].round(4).tolist() for scores in expected.scores.values()]
+    [[0.9, 0.2], [0.8733, 0.4]]
+    """
+    check_keywords(evaluate_probabilities, options, judge)
+    check_arguments(evaluate_probabilities, {k: v for k, v in locals().items() if k != "options"})
+    refused = [name for name in _REFUSED if options.get(name) is not None]
+    refused += ["ties='expected'"] if options.get("ties") == "expected" else []
+    if refused:
+        raise PolicyError(f"{refused[0]} cannot be combined with probabilities of relevance")
+    parsed = parse_measures(measures, compat=options.get("compat"))
+    for measure in parsed:
+        if measure.info.aggregate != "mean" or measure.info.inputs:
+            raise MeasureError(
+                f"{measure} has no expected score here: it must be an arithmetic mean over topics"
+                " and require no other data than judgments"
+            )
+    distribution = read_probabilities(probabilities)
+    highest = np.full(len(distribution), distribution.grades[-1])
+    judged = judge(runs, distribution.to_qrels(highest), **options)
+    probable = ProbableRuns(judged, distribution)
+    scores, variances, frames = {}, {}, []
+    by_measure = _moments_of(probable, parsed, draws, seed)
+    for measure, (mean, variance, number) in zip(parsed, by_measure, strict=True):
+        name = measure.label
+        scores[name] = Scores(
+            np.where(judged.scored, mean, np.nan),
+            judged.topics,
+            judged.systems,
+            f"expected {name}",
+            settings=judged.settings_for(measure) | {"draws": number, "seed": seed},
+            lower_is_better=measure.info.lower_is_better,
+            has_direction=True,
+        )
+        variances[name] = np.where(judged.scored, variance, np.nan)
+        columns = (
+            _topic_columns(scores[name], variances[name], number)
+            if by_topic
+            else {"system": judged.systems}
+            | mean_intervals(scores[name].values, variances[name], number, confidence, fixed_topics)
+        )
+        frames.append(pl.DataFrame({**columns, "measure": name, "draws": number}))
+    rows = pl.concat(frames).fill_nan(None)
+    notes = [*judged.coverage.notes, *_notes(probable)]
+    if sampled := [m.label for m, (*_, n) in zip(parsed, by_measure, strict=True) if n]:
+        notes.append(f"{some_of(sampled, 5)}: estimated from {draws:,} draws, seed {seed}")
+    if not by_topic:
+        population = "" if fixed_topics else ", or of the topics that they are a sample of"
+        notes.append(
+            f"low, high: {100 * confidence:g}% intervals of the mean by true judgments of these"
+            f" topics{population}"
+        )
+    table = rows.select(name for name in ExpectedScores.columns if name in rows.columns)
+    return ExpectedScores(table, scores, variances, seed, confidence, fixed_topics, tuple(notes))
+
+
+def _moments_of(
+    runs: ProbableRuns, measures: list[Measure], draws: int, seed: int
+) -> list[tuple[Floats, Floats, int]]:
+    """Return mean, variance and number of draws of each measure; all use the same draws."""
+    # Of certain judgments the usual score is returned to the last bit.
+    distribution = runs.probabilities
+    certain = np.ones((len(runs.judged.topics), 1), dtype=bool)
+    is_uncertain = distribution.values[runs.row].max(axis=1) < 1
+    certain[runs.judged.judgments.topic[is_uncertain]] = False
+    usual = runs.with_grades(distribution.grades[distribution.values.argmax(axis=1)])
+    if certain.all():
+        return [(measure.score(usual), np.zeros(runs.judged.shape), 0) for measure in measures]
+    exact = {measure: exact_moments(runs, measure) for measure in measures}
+    sampled = [measure for measure, values in exact.items() if values is None]
+    estimates = simulate(runs, sampled, draws, seed) if sampled else []
+    simulated = dict(zip(sampled, estimates, strict=True))
+    moments = []
+    for measure in measures:
+        mean, variance = exact[measure] or simulated[measure]
+        mean = np.where(certain, measure.score(usual), mean) if certain.any() else mean
+        number = draws if measure in simulated else 0
+        moments.append((mean, np.where(certain, 0.0, variance), number))
+    return moments
+
+
+def _topic_columns(scores: Scores, variance: Floats, draws: int) -> dict[str, Any]:
+    n_topics, n_systems = scores.values.shape
+    deviation = np.sqrt(variance).ravel()
+    return {
+        "topic": np.repeat(scores.topics, n_systems),
+        "system": np.tile(scores.systems, n_topics),
+        "expected": scores.values.ravel(),
+        "label error": deviation,
+        "simulation error": deviation / np.sqrt(draws) if draws else 0 * deviation,
+    }
+
+
+def mean_intervals(
+    expected: Floats, variance: Floats, draws: int, confidence: float, fixed_topics: bool
+) -> dict[str, Floats]:
+    """Return means over topics, their errors and bounds; each of shape (systems,).
+
+    expected, variance: shape (topics, systems), NaN for no score. draws: 0 if these are exact.
+    """
+    is_scored = ~np.isnan(expected)
+    n_topics = is_scored.sum(axis=0)
+    # Without a topic, or with a single one, there is no variance: 0 / 0 is NaN.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(expected, axis=0) / n_topics
+        deviations = np.where(is_scored, expected - mean, 0.0)
+        topic_variance = (deviations**2).sum(axis=0) / (n_topics - 1) / n_topics
+        label_variance = np.nansum(variance, axis=0) / n_topics**2
+    simulation = label_variance / draws if draws else np.zeros_like(label_variance)
+    if fixed_topics:
+        half_width = ndtri((1 + confidence) / 2) * np.sqrt(label_variance + simulation)
+    else:
+        quantile = stdtrit(np.maximum(n_topics - 1, 1), (1 + confidence) / 2)
+        half_width = quantile * np.sqrt(topic_variance + label_variance)
+    return {
+        "expected": mean,
+        "topic error": np.sqrt(topic_variance),
+        "label error": np.sqrt(label_variance),
+        "simulation error": np.sqrt(simulation),
+        "low": mean - half_width,
+        "high": mean + half_width,
+    }
+
+
+def _notes(runs: ProbableRuns) -> Iterator[str]:
+    yield (
+        "probabilities are taken as calibrated, and documents as independent; errors that all"
+        " probabilities share are not in any interval"
+    )
+    topics, nothing = runs.judged.topics, np.ones(len(runs.judged.topics))
+    relevance = runs.probabilities.at_least(1)[runs.row]
+    np.multiply.at(nothing, runs.judged.judgments.topic, 1 - relevance)
+    if (count := int((nothing > 0.05).sum())) > 0:
+        worst = int(nothing.argmax())
+        yield (
+            f"{counted(count, 'topic')} may have no relevant document with a probability above 0.05"
+            f" ({nothing[worst]:.2g} for {quoted(topics[worst])}); measures such as AP are 0 there"
+        )

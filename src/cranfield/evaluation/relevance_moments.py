@@ -1,0 +1,266 @@
+"""Mean and variance of scores over judgments that are drawn from probabilities of relevance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
+from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
+from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities
+from cranfield.measures.base import Measure
+
+STOPS = ("RR", "Success", "FirstRank", "ERR", "iRBU")
+"""Measures that are the worth of the rank where a user stops, whatever else is judged."""
+
+RATIOS, BINARY_RATIOS = ("AP", "R", "RelP", "F"), ("nDCG", "NCG")
+"""Measures that are a sum over relevant documents, divided by a function of their number; and those
+that are if all relevant documents have the same grade."""
+
+Moments = tuple[Floats, Floats]
+"""Mean and variance of the scores over judgments; each of shape (topics, systems)."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProbableRuns:
+    """Runs judged by the highest grade of every listed document, and the probabilities of grades.
+
+    The judgments of the runs have a column `row`: their row of the probabilities.
+    """
+
+    judged: JudgedRuns
+    probabilities: Probabilities
+
+    @property
+    def row(self) -> Ints:
+        """Row of the probabilities of each judgment of the runs."""
+        return np.asarray(self.judged.judgments.columns["row"])
+
+    def with_grades(self, grades: Ints) -> JudgedRuns:
+        """Return the runs judged by these grades; shape (rows of the probabilities,)."""
+        judgments, rows = self.judged.judgments, self.judged.documents
+        grade = grades[self.row]
+        order = np.argsort((judgments.topic << 32) - grade, kind="stable")
+        topic, scale = judgments.topic[order], (judgments.judged_from, judgments.max_grade)
+        return replace(
+            self.judged,
+            documents=Rows(rows.cell, rows.rank, grade[rows.judgment], rows.shape),
+            judgments=Judgments(judgments.topics, topic, grade[order], *scale),
+            ties=NO_TIES,
+            views={},
+        )
+
+    def cut_off(self, measure: Measure) -> tuple[Measure, Rows, Ints]:
+        """Return the measure of a list condensed and cut off, its documents, and their row."""
+        rows = measure.cut_off(self.judged).documents
+        return measure(judged_only=False), rows, self.row[rows.judgment]
+
+
+def exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | None:
+    """Return the exact moments of a measure; None if they have to be simulated."""
+    plain = measure(judged_only=False)
+    if getattr(plain, "max_grade", None) == "topic":
+        return None
+    if plain.linear:
+        return _linear_moments(runs, measure)
+    if plain.name in STOPS:
+        return _stop_moments(runs, measure)
+    grades = runs.probabilities.grades
+    lowest, rank = grades[None, :1], np.ones((1, 1), dtype=np.int64)
+    is_ratio = plain.name in RATIOS
+    if plain.name in BINARY_RATIOS and grades.size == 2:
+        is_ratio = not score_rankings(plain, runs.judged, rank, lowest, grades).any()
+    return _ratio_moments(runs, measure) if is_ratio else None
+
+
+def simulate(
+    runs: ProbableRuns, measures: Sequence[Measure], draws: int, seed: int
+) -> list[Moments]:
+    """Estimate the moments of measures from the scores of drawn judgments."""
+    # Deviations from the first draw avoid the cancellation of sums of squares.
+    origins: list[Floats] = []
+    sums, squares = ([np.zeros(runs.judged.shape) for _ in measures] for _ in range(2))
+    for start in range(0, draws, DRAWS_PER_BLOCK):
+        block = runs.probabilities.draw(start // DRAWS_PER_BLOCK, seed)
+        for grades in block[: draws - start]:
+            judged = runs.with_grades(grades)
+            scores = [measure.score(judged) for measure in measures]
+            origins = origins or scores
+            for k, (values, origin) in enumerate(zip(scores, origins, strict=True)):
+                sums[k] += values - origin
+                squares[k] += (values - origin) ** 2
+    return [
+        (origin + total / draws, np.maximum(square - total**2 / draws, 0.0) / (draws - 1))
+        for origin, total, square in zip(origins, sums, squares, strict=True)
+    ]
+
+
+def contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
+    """Return what each document adds to the score of its ranking, by its rank and grade."""
+    # Each pair of rank and grade is scored as a ranking of its own, with nothing else judged in it.
+    deepest = int(rank.max(initial=1))
+    pairs, pair = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
+    grades, ranks = np.divmod(pairs, deepest + 1)
+    alone = score_rankings(measure, judged, ranks[None], grades[None], grades)
+    return np.asarray(alone[pair])
+
+
+def score_rankings(
+    measure: Measure, judged: JudgedRuns, ranks: Ints, grades: Ints, judgments: Ints
+) -> Floats:
+    """Score rankings of a few documents on one topic, by the policies of runs; shape (rankings,).
+
+    ranks, grades: ascending ranks of documents, and their grades; shape (documents, rankings).
+        judgments: the grades of all judgments of the topic.
+    """
+    shape = (1, ranks.shape[1])
+    cell = np.repeat(np.arange(shape[1]), len(ranks))
+    small = replace(
+        judged,
+        topics=("small",),
+        systems=tuple(map(str, range(shape[1]))),
+        documents=Rows(cell, ranks.T.ravel(), grades.T.ravel(), shape),
+        retrieved=np.full(shape, int(ranks.max(initial=1))),
+        judgments=replace(
+            judged.judgments,
+            topics=1,
+            topic=np.zeros(judgments.size, dtype=np.int64),
+            grade=np.sort(judgments)[::-1],
+            columns={},
+        ),
+        scored=np.ones(shape, dtype=bool),
+        annotations=Annotations(),
+        ties=NO_TIES,
+        views={},
+    )
+    return np.asarray(measure.score(small)[0])
+
+
+def _linear_moments(runs: ProbableRuns, measure: Measure) -> Moments:
+    """Return the moments of a sum over documents: those of its terms are added."""
+    plain, rows, row = runs.cut_off(measure)
+    gains = [
+        contributions(plain, runs.judged, rows.rank, np.full(rows.rank.size, grade))
+        for grade in runs.probabilities.grades.tolist()
+    ]
+    by_grade, weights = np.stack(gains, axis=1), runs.probabilities.values[row]
+    mean = (weights * by_grade).sum(axis=1)
+    variance = (weights * (by_grade - mean[:, None]) ** 2).sum(axis=1)
+    return rows.total(mean), rows.total(variance)
+
+
+def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
+    r"""Return the moments of the worth of the rank where a user stops.
+
+    With the stopping probability :math:`s_k` of a rank and its worth :math:`w_k`, the score from
+    rank k on is :math:`T_k = w_k s_k + (1 - s_k) T_{k+1}`, where s and T are independent. So the
+    first two moments of T follow from those of s, from the last rank up.
+    """
+    plain, rows, row = runs.cut_off(measure)
+    judged, grades = runs.judged, runs.probabilities.grades
+    deepest = int(rows.rank.max(initial=1))
+    none = np.zeros((0, 1), dtype=np.int64)
+    empty = score_rankings(plain, judged, none, none, grades)[0]
+    ranks, grade = (table.ravel() for table in np.meshgrid(range(1, deepest + 1), grades))
+    alone = score_rankings(plain, judged, ranks[None], grade[None], grades) - empty
+    gains = alone.reshape(grades.size, deepest)
+    two = np.repeat([[1], [2]], grades.size, axis=1)
+    pair_scores = score_rankings(plain, judged, two, np.stack([grades, grades]), grades) - empty
+    # A second document of the same grade adds its gain times the probability of reaching it.
+    reached = np.ones(grades.size)
+    second_gain = gains[:, min(deepest, 2) - 1]
+    np.divide(pair_scores - gains[:, 0], second_gain, out=reached, where=second_gain != 0)
+    stopping = (1.0 - reached).clip(0.0, 1.0)
+    if deepest == 1:
+        # The scale of probability and worth is arbitrary.
+        stopping = np.abs(gains[:, 0]) / max(np.abs(gains).max(), 1e-300)
+    best = int(stopping.argmax())
+    worth = gains[best] / (stopping[best] or 1.0)
+    weights = runs.probabilities.values[row]
+    n_topics, n_systems = judged.shape
+    mean, second = np.zeros(judged.shape), np.zeros(judged.shape)
+    for topic in range(n_topics):
+        selected = rows.topic == topic
+        place = rows.cell[selected] // n_topics, rows.rank[selected] - 1
+        first_moment, second_moment = np.zeros((2, n_systems, deepest))
+        first_moment[place] = weights[selected] @ stopping
+        second_moment[place] = weights[selected] @ stopping**2
+        score, square = np.zeros((2, n_systems))
+        for k in np.flatnonzero(first_moment.any(axis=0))[::-1]:
+            s, s2, w = first_moment[:, k], second_moment[:, k], worth[k]
+            square = w**2 * s2 + 2 * w * (s - s2) * score + (1 - 2 * s + s2) * square
+            score = w * s + (1 - s) * score
+        mean[topic], second[topic] = score, square
+    return empty + mean, np.maximum(second - mean**2, 0.0)
+
+
+def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
+    r"""Return the moments of a sum over relevant documents, divided by a function of their number.
+
+    A relevant document at rank k adds w(k), and for AP :math:`b\,w(k)`, where b counts the relevant
+    documents down to k. With the number R of all relevant documents, retrieved or not,
+
+    .. math:: E[S / N(R)] = \sum_R E[S; R] / N(R)
+    """
+    plain, rows, row = runs.cut_off(measure)
+    judged, probabilities = runs.judged, runs.probabilities
+    level = getattr(plain, "rel", probabilities.grades[-1])
+    relevance = probabilities.at_least(level)
+    n_topics, n_systems = judged.shape
+    mean, second = np.zeros(judged.shape), np.zeros(judged.shape)
+    deepest = int(rows.rank.max(initial=1))
+    rank, grade = np.arange(1, deepest + 1)[None], np.array([max(level, 1)])
+    gains = score_rankings(plain, judged, rank, np.repeat(grade, deepest)[None], grade)
+    # Documents that are not retrieved have a rank without gain.
+    gains = np.append(gains, 0.0)
+    inverse_divisors = [0.0, 1.0]
+    for topic in range(n_topics):
+        listed = np.sort(runs.row[judged.judgments.topic == topic])
+        listed = listed[relevance[listed] > 0]
+        selected = (rows.topic == topic) & (relevance[row] > 0)
+        ranks = np.full((n_systems, listed.size), deepest + 1)
+        place = rows.cell[selected] // n_topics, np.searchsorted(listed, row[selected])
+        ranks[place] = rows.rank[selected]
+        order = ranks.argsort(axis=1, kind="stable")
+        ordered = np.take_along_axis(ranks, order, axis=1)
+        sums = _sums(relevance[listed][order], gains[ordered - 1], plain.name == "AP")
+        while len(inverse_divisors) < sums.shape[2]:
+            relevant = np.repeat(grade, len(inverse_divisors))
+            score = score_rankings(plain, judged, rank[:, :1], grade[None], relevant)[0]
+            inverse_divisors.append(score / gains[0])
+        inverse = np.array(inverse_divisors[: sums.shape[2]])
+        mean[topic], second[topic] = sums[0] @ inverse, sums[1] @ inverse**2
+    return mean, np.maximum(second - mean**2, 0.0)
+
+
+def _sums(chance: Floats, gain: Floats, is_precision: bool) -> Floats:
+    """Return E[S; R] and E[S^2; R], by R; shape (2, systems, numbers of relevant documents).
+
+    chance, gain: probability of relevance of each document, and what it adds to S if it is
+        relevant, in order of rank; shape (systems, documents). is_precision: whether it adds its
+        gain times the number of relevant documents so far.
+    """
+    n_systems, n_documents = chance.shape
+    # By Bernstein's inequality R is larger with a probability below 1e-18.
+    expected, variance = chance[:1].sum(), (chance[:1] * (1 - chance[:1])).sum()
+    largest = min(n_documents, int(expected + 14 + np.sqrt(191 + 83 * variance)))
+    # Probability of b relevant documents so far, and the moments of S restricted to b.
+    p, s, s2 = np.zeros((3, n_systems, largest + 1))
+    p[:, 0] = 1.0
+    for k in range(n_documents):
+        below, above = slice(0, min(k + 1, largest)), slice(1, min(k + 1, largest) + 1)
+        relevant, added = chance[:, [k]], gain[:, [k]]
+        if is_precision:
+            added = added * np.arange(1.0, above.stop)
+        hits = [
+            relevant * p[:, below],
+            relevant * (s[:, below] + added * p[:, below]),
+            relevant * (s2[:, below] + added * (2 * s[:, below] + added * p[:, below])),
+        ]
+        for table, hit in zip((p, s, s2), hits, strict=True):
+            table[:] *= 1 - relevant
+            table[:, above] += hit
+    return np.stack([s, s2])

@@ -1,0 +1,479 @@
+"""Generalised linear models of scores from 0 to 1, with topics and systems as factors.
+
+The link g of the expected score is the sum of an effect of the topic and an effect of the system.
+Models are fitted by iteratively reweighted least squares. With one score for each topic and system
+the equations of the topics are solved one by one, so that each step is a system of equations of the
+size of the number of systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import expit, fdtrc, logit, ndtr, ndtri, xlogy
+
+from cranfield.base.arrays import Bools, Floats
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.kinds import Share, check_arguments
+from cranfield.base.scale_types import Scale
+from cranfield.base.spec import Spec, choice, parameter
+from cranfield.base.text import counted, some_of
+from cranfield.result import Column, Columns, TableResult
+from cranfield.significance.differences import (
+    PAIR,
+    ROUNDING,
+    Model,
+    Outcome,
+    Pairs,
+    all_pairs,
+    difference_pvalues,
+    named_pairs,
+    ratio,
+    t_interval,
+)
+from cranfield.significance.prepare import as_scores, prepare_scores
+from cranfield.significance.registry import CORRECTIONS, Options, Test, declared_test, find_test
+from cranfield.tabular import shown_p
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link function of the mean, its inverse, and the derivative of the inverse."""
+
+    link: Callable[[Floats], Floats]
+    mean: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+
+
+LINKS = {
+    "logit": Link(logit, expit, lambda eta: expit(eta) * expit(-eta)),
+    "probit": Link(ndtri, ndtr, lambda eta: np.exp(-(eta**2) / 2) / np.sqrt(2 * np.pi)),
+    "cloglog": Link(
+        lambda mean: np.log(-np.log1p(-mean)),
+        lambda eta: -np.expm1(-np.exp(eta)),
+        lambda eta: np.exp(eta - np.exp(eta)),
+    ),
+    "loglog": Link(
+        lambda mean: -np.log(-np.log(mean)),
+        lambda eta: np.exp(-np.exp(-eta)),
+        lambda eta: np.exp(-eta - np.exp(-eta)),
+    ),
+    "identity": Link(np.array, np.array, np.ones_like),
+}
+"""Link functions, by name."""
+
+FAMILIES = {
+    "quasi-binomial": ("logit", "probit", "cloglog", "loglog"),
+    "gaussian": ("logit", "identity"),
+}
+"""Families, and the links of each."""
+
+MAX_STEPS = 100
+TOLERANCE = 1e-11  # largest change in the last step, on the scale of the link
+MAX_CHANGE = 4.0  # largest change in one step
+MAX_ETA = 30.0  # effects of this size run to infinity
+MIN_VARIANCE = 1e-14
+
+ERROR_RATES = "its family-wise error rate on real scores is up to .48 at .05"
+"""Why comparisons of systems do not use these models: see docs/calibration.md."""
+
+
+class GeneralisedLinearModel(Spec):
+    """A generalised linear model, by its family and link: `glm`, or `glm(link='probit')`.
+
+    The family is `quasi-binomial`, with a variance proportional to m (1 - m) for an expected score
+    m, or `gaussian`, with one variance. The link is `logit`; for the quasi-binomial family also
+    `probit`, `cloglog` or `loglog`; for the Gaussian one also `identity`, which is two-way ANOVA.
+
+    Examples
+    --------
+    >>> scores = np.array([[0.2, 0.5], [0.4, 0.6], [0.1, 0.1]])
+    >>> GeneralisedLinearModel(link="probit").fit(scores).model.means.round(4).tolist()
+    [-0.2594, 0.2594]
+    """
+
+    name = "glm"
+    family: str = parameter("quasi-binomial", choice(*FAMILIES), "distribution of the scores")
+    link: str = parameter("logit", choice(*LINKS), "link function of the expected score")
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        if self.link not in FAMILIES[self.family]:
+            raise self.error(
+                f"glm: link {self.link!r} cannot be combined with family {self.family!r}; use"
+                f" {' or '.join(FAMILIES[self.family])}"
+            )
+
+    def variance(self, mean: Floats) -> Floats:
+        """Return the variance of a score, relative to the scale."""
+        if self.family == "gaussian":
+            return np.ones_like(mean)
+        return np.maximum(mean * (1 - mean), MIN_VARIANCE)
+
+    def deviance(self, values: Floats, mean: Floats) -> float:
+        """Return the deviance of scores from expected ones."""
+        if self.family == "gaussian":
+            return float(((values - mean) ** 2).sum())
+        upper = xlogy(values, values) - xlogy(values, mean)
+        lower = xlogy(1 - values, 1 - values) - xlogy(1 - values, 1 - mean)
+        return 2 * float((upper + lower).sum())
+
+    def fit(self, values: Floats) -> GlmFit:
+        """Fit scores, shape (topics, systems), without gaps.
+
+        Topics on which all systems score 0, or all 1, have no finite effect: they are excluded,
+        which changes no other effect. So are systems with 0, or 1, on all topics.
+
+        Raises
+        ------
+        CranfieldError
+            If fewer than two topics or systems have finite effects, or the steps do not converge.
+        """
+        topics, systems = self._finite_effects(values)
+        scores = values[np.ix_(topics, systems)]
+        if min(scores.shape) < 2:
+            raise CranfieldError(
+                f"glm requires two topics and two systems that are not all 0 or all 1, got"
+                f" {scores.shape[0]} and {scores.shape[1]}"
+            )
+        mean, effects, weights = self._iterate(scores)
+        residuals = scores - mean
+        residuals[np.abs(residuals) <= ROUNDING] = 0.0
+        df = (scores.shape[0] - 1.0) * (scores.shape[1] - 1)
+        scale = float((residuals**2 / self.variance(mean)).sum()) / df
+        covariance = np.full((systems.size, systems.size), np.nan)
+        covariance[np.ix_(systems, systems)] = np.linalg.inv(_laplacian(weights))
+        all_effects = np.full(systems.size, np.nan)
+        all_effects[systems] = effects
+        fitted = values.copy()
+        fitted[np.ix_(topics, systems)] = mean
+        equal = np.broadcast_to(scores.mean(axis=1, keepdims=True), scores.shape)
+        counts = np.full(systems.size, float(topics.sum()))
+        model = LinkModel(all_effects, scale, counts, df, of="effect", covariance=covariance)
+        deviances = self.deviance(scores, mean), self.deviance(scores, equal)
+        return GlmFit(topics, systems, fitted, model, *deviances)
+
+    def _finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
+        """Return which topics and systems have finite effects."""
+        topics, systems = np.ones(len(values), bool), np.ones(values.shape[1], bool)
+        excluded = -1
+        while self.link != "identity" and excluded != (~topics).sum() + (~systems).sum():
+            excluded = (~topics).sum() + (~systems).sum()
+            if systems.any():
+                topics &= _is_inside(values[:, systems].mean(axis=1))
+            if topics.any():
+                systems &= _is_inside(values[topics].mean(axis=0))
+        return topics, systems
+
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
+    def _iterate(self, scores: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the expected scores, the effects of systems, and the weights of the last step."""
+        link = LINKS[self.link]
+        eta = np.repeat(link.link(scores.mean(axis=1, keepdims=True)), scores.shape[1], axis=1)
+        effects = np.zeros(scores.shape[1])
+        for _ in range(MAX_STEPS):
+            mean, slope = link.mean(eta), link.slope(eta)
+            gain = slope / self.variance(mean)
+            weights, residuals = gain * slope, gain * (scores - mean)
+            of_topics = weights.sum(axis=1)
+            from_topics = residuals.sum(axis=1) / of_topics
+            right = residuals.sum(axis=0) - weights.T @ from_topics
+            try:
+                change = np.linalg.solve(_laplacian(weights), right)
+            except np.linalg.LinAlgError:
+                break
+            steps = (from_topics - weights @ change / of_topics)[:, None] + change
+            largest = float(np.abs(steps).max())
+            damping = MAX_CHANGE / max(largest, MAX_CHANGE)
+            eta, effects = eta + damping * steps, effects + damping * change
+            if self.link != "identity" and not np.abs(eta).max() <= MAX_ETA:
+                break
+            if largest <= TOLERANCE:
+                return link.mean(eta), effects, weights
+        raise CranfieldError(
+            f"{self} did not converge: effects of topics or systems run to infinity, and no"
+            " difference has a p-value"
+        )
+
+
+def _is_inside(means: Floats) -> Bools:
+    """Return which means are neither 0 nor 1, within rounding."""
+    return np.asarray((means > ROUNDING) & (means < 1 - ROUNDING))
+
+
+def _laplacian(weights: Floats) -> Floats:
+    """Return the matrix of the equations of systems, without the effects of topics.
+
+    Effects are known up to a constant; a constant added to the matrix fixes it, and changes no
+    difference of effects and no variance of one.
+    """
+    inner = weights.T @ (weights / weights.sum(axis=1, keepdims=True))
+    matrix = np.diag(weights.sum(axis=0)) - inner
+    return np.asarray(matrix + np.trace(matrix) / len(matrix) ** 2)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinkModel(Model):
+    """Effects of systems on the scale of a link, whose differences have different errors.
+
+    `covariance` is that of the effects, for a scale of 1, up to a constant.
+    """
+
+    covariance: Floats
+
+    @property
+    def balanced(self) -> bool:
+        return False
+
+    def standard_errors(self, pairs: Pairs) -> Floats:
+        variances = np.diag(self.covariance)
+        shared = self.covariance[pairs.first, pairs.second]
+        squared = variances[pairs.first] + variances[pairs.second] - 2 * shared
+        return np.asarray(np.sqrt(self.error * np.maximum(squared, 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class GlmFit:
+    """A fitted model.
+
+    `topics` and `systems` are those that took part; `fitted` are the expected scores of all, shape
+    (topics, systems); `model` has the effects of systems, NaN for excluded ones, and the scale.
+    """
+
+    topics: Bools
+    systems: Bools
+    fitted: Floats
+    model: LinkModel
+    deviance: float
+    deviance_of_equal: float
+
+    def f_test(self) -> tuple[float, float]:
+        """Return F of all systems together and its p-value; NaN without residuals."""
+        df = self.systems.sum() - 1
+        if self.model.error == 0:
+            return np.nan, np.nan
+        # Systems with equal means leave a difference of rounding, of either sign.
+        f = max(0.0, self.deviance_of_equal - self.deviance) / df / self.model.error
+        return float(f), float(fdtrc(df, self.model.df, f))
+
+
+@declared_test(
+    "glm",
+    aliases=("generalised-linear-model", "generalized-linear-model"),
+    spec=GeneralisedLinearModel(),
+    family="glm",
+    model=True,
+    bounded=True,
+    scale=Scale.RATIO,
+    refusal=f"{ERROR_RATES}; use anova-2 with the correction bootstrap-tukey",
+)
+def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Outcome:
+    r"""Generalised linear model.
+
+    asks: Do the effects of the systems differ, apart from what is due to topics, on the scale of
+        the link function?
+    null: The two systems have the same effect; with the quasi-binomial family and the logit link
+        that is the same mean score.
+    assumes: Effects of topic and system add up on the scale of the link; errors are independent,
+        and their variance is the scale times m (1 - m) for an expected score m, or one variance for
+        the Gaussian family. Differences of real systems vary more unequally than that.
+    when: Studies of tests, of scores from 0 to 1. Not to claim that systems differ: its error rates
+        are above the level on real scores.
+    formula: g(E[y_{ij}]) = \mu + \tau_i + \alpha_j, \quad t = \frac{\hat{\alpha}_u -
+        \hat{\alpha}_v}{\sqrt{\hat{\phi} \, c_{uv}}}, \quad \hat{\phi} = \frac{1}{(n - 1)(S - 1)}
+        \sum_{ij} \frac{(y_{ij} - \hat{m}_{ij})^2}{V(\hat{m}_{ij})}
+    statistic: t, of Wald's test, on the scale of the link; with Tukey's HSD q
+    effect: difference of average expected scores
+    interval: difference of effects on the scale of the link
+    source: Nelder and Wedderburn (1972); Wedderburn (1974)
+    convention: The scale is always estimated, by Pearson's chi-squared. Topics on which all
+        systems score 0, or all 1, are excluded, as their effect is infinite; so are systems with 0
+        or 1 on all topics, whose pairs have no p-value and are not significant. A model that does
+        not converge has no p-values. Beta regression is not offered: with topics as fixed effects
+        its likelihood ratio test rejects far too often.
+    """
+    fit = spec.fit(pairs.values)
+    model = fit.model
+    difference, error = model.differences(pairs), model.standard_errors(pairs)
+    t = ratio(difference, error)
+    pvalue = difference_pvalues(t, error, model.df, options.alternative)
+    return Outcome(
+        statistic=t,
+        pvalue=np.where(np.isnan(difference), np.nan, pvalue),
+        effect=pairs.of_systems(fit.fitted.mean(axis=0)),
+        interval=partial(t_interval, difference, error, model.df),
+        n=np.full(len(pairs), int(fit.topics.sum())),
+        model=model,
+    )
+
+
+def correct_testable(
+    test: Test, correction: str, pairs: Pairs, options: Options
+) -> tuple[Outcome, Floats]:
+    """Compare pairs; return the outcome, and corrected p-values, NaN for pairs without a test.
+
+    Pairs without a test do not count as comparisons.
+    """
+    outcome = test.run(pairs, options)
+    testable = ~np.isnan(outcome.pvalue)
+    pvalues = np.full(len(pairs), np.nan)
+    if not testable.any():
+        return outcome, pvalues
+    part, part_outcome = pairs, outcome
+    if not testable.all():
+        part = replace(pairs, first=pairs.first[testable], second=pairs.second[testable])
+        part_outcome = test.run(part, options)
+    pvalues[testable] = CORRECTIONS[correction].run(part_outcome, part, options).pvalue
+    return outcome, pvalues
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GlmComparison(TableResult):
+    """Comparison of systems by a generalised linear model; made by :func:`compare_glm`.
+
+    Attributes
+    ----------
+    measure
+        The measure; empty if it is not known.
+    model, correction, alpha
+        Text form of the model, name of the correction, and significance level.
+    topics, deviance, scale, df
+        Number of topics that took part, deviance, estimated scale, and degrees of freedom of the
+        residuals.
+    f, pvalue
+        F test of all systems together.
+    notes
+        Excluded topics and systems, and the error rates of the test.
+    """
+
+    name: ClassVar[str] = "pairs"
+    columns: ClassVar[Columns] = {
+        **PAIR,
+        "estimate": Column("Difference of the effects, on the scale of the link."),
+        "se": Column("Its standard error."),
+        "t": Column("Estimate by standard error, of Wald's test."),
+        "raw p": Column("P-value of the pair, uncorrected; null without a test.", pvalue=True),
+        "p": Column("P-value after the correction.", pvalue=True),
+        "difference": Column("Difference of the average expected scores."),
+    }
+
+    measure: str
+    model: str
+    correction: str
+    alpha: float
+    topics: int
+    deviance: float
+    scale: float
+    df: float
+    f: float
+    pvalue: float
+    notes: tuple[str, ...] = ()
+
+    def heading(self) -> list[str]:
+        """Return the model, its fit, and the test of all systems together."""
+        measure = f"{self.measure}: " if self.measure else ""
+        return [
+            f"{measure}generalised linear model {self.model}, correction {self.correction}",
+            f"{counted(self.topics, 'topic')}, {counted(self.rows.height, 'pair')}:"
+            f" {(self.rows['p'] <= self.alpha).sum():,} with p at most {self.alpha:g}; deviance"
+            f" {self.deviance:.4g}, scale {self.scale:.4g}, {self.df:.0f} degrees of freedom",
+            f"all together: F = {self.f:.4f}, p = {shown_p(self.pvalue)}",
+        ]
+
+
+def compare_glm(
+    scores: Any,
+    model: str | GeneralisedLinearModel = "glm",
+    *,
+    correction: str | None = None,
+    alpha: Annotated[float, Share()] = 0.05,
+    missing: str | None = None,
+) -> GlmComparison:
+    """Compare all pairs of systems by a generalised linear model of scores from 0 to 1.
+
+    Effects of topics and of systems, both fixed, add up on the scale of the link. The family-wise
+    error rate on real scores is above the level, so that :func:`cranfield.compare` refuses it.
+
+    Parameters
+    ----------
+    scores
+        Scores of one measure: :class:`Scores`, or any input that can be read as such.
+    model
+        `glm`, quasi-binomial with the logit link; or another family and link, such as
+        `glm(link='probit')` or `glm(family='gaussian', link='identity')`.
+    correction
+        Correction for many comparisons; by default Holm's. Tukey's HSD is exact only for the
+        Gaussian family with the identity link.
+    alpha
+        Significance level.
+    missing
+        `error`, the default; `drop` excludes topics that lack a score; `zero` counts 0.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown family, link or correction.
+    CranfieldError
+        For scores below 0 or above 1, missing or too few; and if the model does not converge.
+
+    Notes
+    -----
+    Sources: Nelder and Wedderburn (1972); Wedderburn (1974). F of all systems is the difference of
+    the deviances with and without systems, by S - 1 and the scale.
+
+    Examples
+    --------
+    >>> scores = {"a": [0.2, 0.4, 0.3], "b": [0.3, 0.5, 0.5], "c": [0.8, 0.7, 0.9]}
+    >>> comparison = compare_glm(scores)
+    >>> comparison.estimate.round(4).tolist(), comparison.p.round(4).tolist()
+    ([-0.589, -2.2733, -1.6842], [0.207, 0.0199, 0.0331])
+    """
+    check_arguments(compare_glm, locals())
+    test = find_test(str(model))
+    spec = test.spec
+    if not isinstance(spec, GeneralisedLinearModel):
+        raise PolicyError(f"expected a generalised linear model such as glm, got {str(model)!r}")
+    name = test.info.corrections[0] if correction is None else test.info.supported(correction)
+    inputs = prepare_scores(as_scores(scores), test.info, missing)
+    pairs, fit = all_pairs(inputs.flat), spec.fit(inputs.flat)
+    outcome, pvalues = correct_testable(test, name, pairs, Options(alpha=alpha))
+    table, fitted = inputs.scores, fit.model
+    estimate, error = fitted.differences(pairs), fitted.standard_errors(pairs)
+    numbers = estimate, error, outcome.statistic, outcome.pvalue, pvalues, outcome.effect
+    rows = named_pairs(table.systems, pairs.first, pairs.second).hstack(
+        pl.DataFrame(dict(zip(list(GlmComparison.columns)[2:], numbers, strict=True)))
+    )
+    notes = [*inputs.notes, f"not for claims that systems differ: {ERROR_RATES}"]
+    if topics := np.array(table.topics)[~fit.topics].tolist():
+        notes.append(excluded_topics(topics))
+    if systems := np.array(table.systems)[~fit.systems].tolist():
+        notes.append(
+            f"{counted(len(systems), 'system')} with 0 or 1 on all topics, whose pairs have no"
+            f" test: {some_of(map(quoted, systems), 3)}"
+        )
+    return GlmComparison(
+        rows.fill_nan(None),
+        table.measure or "",
+        str(spec),
+        name,
+        alpha,
+        int(fit.topics.sum()),
+        fit.deviance,
+        fitted.error,
+        fitted.df,
+        *fit.f_test(),
+        tuple(notes),
+    )
+
+
+def excluded_topics(topics: Sequence[str]) -> str:
+    """Return a note on topics that a model excludes."""
+    return (
+        f"glm excludes {counted(len(topics), 'topic')} on which all systems score 0 or all 1:"
+        f" {some_of(map(quoted, topics), 3)}"
+    )

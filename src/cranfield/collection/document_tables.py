@@ -47,12 +47,11 @@ class DocumentTable(Indexed):
 def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     rows: list[tuple[Any, Any, Any]] = []
     for doc, groups in data.items():
-        if isinstance(groups, Mapping):
-            rows.extend((doc, group, weight) for group, weight in groups.items())
-        elif isinstance(groups, Iterable) and not isinstance(groups, (str, bytes)):
-            rows.extend((doc, group, 1.0) for group in groups)
-        else:
-            rows.append((doc, groups, 1.0))
+        pairs = groups.items() if isinstance(groups, Mapping) else None
+        if pairs is None:
+            several = isinstance(groups, Iterable) and not isinstance(groups, (str, bytes))
+            pairs = ((group, 1.0) for group in (groups if several else [groups]))
+        rows += ((doc, group, weight) for group, weight in pairs)
     return {name: [row[i] for row in rows] for i, name in enumerate(("doc", "group", "weight"))}
 
 

@@ -165,7 +165,7 @@ def read_system_table(
     ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
     readable = schema
     if ids_only and grades is None:
-        warn_of_pairs(columns.source)
+        warn_of_pairs(columns.source, stacklevel=5)
         other_columns = tuple(column for column in schema.columns if column.name != "grade")
         readable = replace(schema, columns=other_columns)
     try:

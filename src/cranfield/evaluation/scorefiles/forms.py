@@ -356,11 +356,10 @@ def _entries(
 ) -> Iterator[Entry]:
     """Yield the score of each row of a long table, or of each row and system of a wide one."""
     is_long, by_score = "system" in place or "score" in place, "score" in place
-    labels: dict[str, Sequence[str | None]] = {
-        role: table.labels(place[role], role) for role in place if role != "score"
-    }
+    labels = {role: table.labels(place[role], role) for role in place if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
-    measures, shards = (labels.get(role, [None] * len(topics)) for role in ("measure", "shard"))
+    nulls = [None] * len(topics)
+    measures, shards = (labels.get(role, nulls) for role in ("measure", "shard"))
     columns = [place["score"]] if by_score else others
     if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")

@@ -16,7 +16,7 @@ from cranfield.base.text import counted
 from cranfield.online.log.cells import COUNTED, SCHEMAS, Cell
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, check_parquet_file, refusing
+from cranfield.sources.columns import Columns, check_parquet_file, refusing, wrong_row
 from cranfield.sources.parquet import quiet_panics
 from cranfield.sources.schemas import Column, Schema
 
@@ -166,9 +166,7 @@ def _convert_columns(
     bad_rows = lazy.select(bad_column.name).with_row_index().filter(is_invalid[bad_column.name])
     row, cell = bad_rows.head(1).collect().row(0)
     reason = bad_column.kind.reason(bad_column.called or bad_column.name, cell)
-    if has_lines:
-        raise InputError(reason, source=source, line=row + 2)
-    raise InputError(f"row {row + 1}: {reason}", source=source)
+    raise wrong_row(row, reason, source, range(2, row + 3) if has_lines else None)
 
 
 def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], source: str) -> None:

@@ -240,8 +240,7 @@ class Source:
 def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
     """Read the remaining content, and refuse a line beyond the limit."""
     max_size = limit("CRANFIELD_MAX_LINE")
-    content, line_size = bytearray(), 0
-    data = head
+    content, line_size, data = bytearray(), 0, head
     while data:
         content += data
         end = data.rfind(b"\n") + 1

@@ -106,16 +106,16 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     )
 
 
-def _may_be_measure(name: str) -> bool:
-    return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
-
-
 def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
     """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
+
+    def may_be_measure(name: str) -> bool:
+        return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
+
     columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
     criteria = [
         [AGGREGATE not in names for names in columns],
-        [any(map(_may_be_measure, islice(names, MAX_NAMES))) for names in columns],
+        [any(map(may_be_measure, islice(names, MAX_NAMES))) for names in columns],
         [not {*requested}.isdisjoint(names) for names in columns],
         [not all(map(is_numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],

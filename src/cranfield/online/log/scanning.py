@@ -113,7 +113,10 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
             texts = [key for key in fields if key not in {*_TYPES, *keys}]
             lazy = lazy.with_columns(nw.col(key).cast(nw.String) for key in texts)
     if name == "results":
-        _refuse_repeated(lazy, source)
+        counts = lazy.group_by("page", "rank").agg(nw.len().alias("rows"))
+        repeats = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
+        for page, rank, _ in repeats.rows():
+            raise InputError(f"rank {rank} twice on page {quoted(page)}", source=source)
     if "dwell" in fields:
         # As in read_log, a dwell of 0 or less is unknown.
         lazy = lazy.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))
@@ -130,13 +133,6 @@ def _scan_file(path: Any, schema: Schema) -> pl.LazyFrame:
         check_parquet_file(source.path)
     with source.open():
         return _SCANS[form](source.path)
-
-
-def _refuse_repeated(results: nw.LazyFrame[Any], source: str) -> None:
-    counts = results.group_by("page", "rank").agg(nw.len().alias("rows"))
-    duplicates = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
-    for page, rank, _ in duplicates.rows():
-        raise InputError(f"rank {rank} twice on page {quoted(page)}", source=source)
 
 
 def _convert_columns(

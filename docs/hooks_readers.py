@@ -34,11 +34,18 @@ READERS = {
     "Labels of people": ("cranfield.assess.labels.reading:LABELS", "labels.md"),
     "Gold grades": ("cranfield.assess.labels.reading:_ITEMS", "labels.md"),
     "Labels of LLM judges": ("cranfield.assess.judges.reading:_LABELS", "llm-judges.md"),
+    "Pairs to judge": ("cranfield.assess.judges.prompts:_PAIRS", "llm-judges.md"),
+    "Prompts": ("cranfield.assess.judges.prompts:_PROMPTS", "llm-judges.md"),
+    "Answers to prompts": ("cranfield.assess.judges.prompts:_ANSWERS", "llm-judges.md"),
     "Families of judges": ("cranfield.assess.judges.self_preference:_FAMILIES", "llm-judges.md"),
     "Teams": ("cranfield.meta.collection_studies.rankings:_TEAMS", "testing-collections.md"),
     "Preferences": (
-        "cranfield.meta.measure_studies.predictive:_PREFERENCES",
+        "cranfield.online.interleaving.side_by_side:PREFERENCES",
         "testing-measures.md",
+    ),
+    "Side-by-side preferences": (
+        "cranfield.online.interleaving.side_by_side:_VOTES",
+        "llm-judges.md",
     ),
     "Predictions of query performance": (
         "cranfield.meta.prediction_study:_PREDICTIONS",

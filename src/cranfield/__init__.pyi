@@ -80,8 +80,10 @@ from .significance.models.factors import (
     factorial_anova as factorial_anova,
 )
 from .significance.preferences import (
+    Corroboration as Corroboration,
     PreferenceComparison as PreferenceComparison,
     compare_preferences as compare_preferences,
+    corroborate as corroborate,
 )
 from .significance.risk_sensitivity import Risk as Risk, risk as risk
 from .significance.summary import Summary as Summary, summarise as summarise

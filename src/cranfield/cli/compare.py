@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from cranfield.significance.comparison.result import PairwiseComparison
     from cranfield.significance.cost import CostEffectiveness
     from cranfield.significance.models.factors import FactorialAnova
-    from cranfield.significance.preferences import PreferenceComparison
+    from cranfield.significance.preferences import Corroboration, PreferenceComparison
     from cranfield.significance.published import PublishedPower
     from cranfield.significance.several.joint_measures import JointComparison
     from cranfield.significance.summary import Summary
@@ -124,7 +124,15 @@ def compare(
     format: str = "text",
     marks: str | None,
     view: Literal[
-        "pairs", "anova", "ranks", "prose", "summary", "preferences", "checklist", "power"
+        "pairs",
+        "anova",
+        "ranks",
+        "prose",
+        "summary",
+        "preferences",
+        "corroboration",
+        "checklist",
+        "power",
     ] = "pairs",
     topic_groups: str | None,
     factors: str | None,
@@ -160,9 +168,11 @@ def compare(
         leaderboard with confidence sets of ranks; a paragraph for a paper (prose); the mean of each
         system with its confidence interval, and wins, losses and a p-value against --baseline
         (summary), of one system too; preferences between rankings, which need no measure and no
-        scale (preferences); common mistakes of evaluations, each with a finding on this comparison
-        (checklist); or effect size, power and topics needed of published paired t-tests, from
-        --scores FILE with columns t and topics (power).
+        scale (preferences); the pairs by one measure with a cutoff, and whether the innate sign
+        test, which needs no measure, corroborates them (corroboration); common mistakes of
+        evaluations, each with a finding on this comparison (checklist); or effect size, power and
+        topics needed of published paired t-tests, from --scores FILE with columns t and topics
+        (power).
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
     factors
@@ -281,6 +291,24 @@ def _preferences(
     )
 
 
+def _corroboration(
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    table: str | None,
+    judging: Mapping[str, Any],
+) -> Corroboration:
+    from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.significance.preferences import corroborate
+
+    used = {field.name for field in fields(comparing)} | _SUMMARY_OPTIONS
+    _refuse_unused("--as corroboration", used - {"topic_groups"}, judging)
+    options = comparing.checked()
+    evaluation = source.scores(judging, noted=True, scale=scale)
+    assert isinstance(evaluation, Evaluation)
+    return corroborate(evaluation, jobs=judging["jobs"], **options)
+
+
 def _checklist(
     source: ScoreInput,
     scale: str | None,
@@ -346,6 +374,7 @@ def _costs(
 _OTHER_VIEWS = {
     "summary": _summary,
     "preferences": _preferences,
+    "corroboration": _corroboration,
     "checklist": _checklist,
     "power": _published_power,
     "factors": _factors,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
+from cranfield.base.errors import MeasureError, PolicyError, collected_warnings, quoted, warn
 from cranfield.base.kinds import Whole
 from cranfield.base.text import some_of
 from cranfield.cli.options.declaring import (
@@ -354,16 +355,19 @@ DEFAULTS = {
 
 @command(
     epilog=ANSWERS_EPILOG,
-    first="measure nuggets assignments citations references tokeniser system by-topic format output"
-    " settings",
+    first="measure nuggets assignments citations references human by-topic format output settings",
 )
-@settings("places order caption label long")
+@settings("tokeniser system places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{__name__}.answers",
-    "nuggets assignments citations references measures system tokeniser",
+    "nuggets assignments citations references human measures system tokeniser",
     nuggets={"type": READ},
     references={"type": READ},
+    human={
+        "type": READ,
+        "goes_with": "!--references !--by-topic",
+    },
     measures={"flag": "--measure measures", "stands_for": ""},
     system={"metavar": "NAME", "stands_for": "name"},
     tokeniser={"goes_with": "--references"},
@@ -377,6 +381,7 @@ def answers(
     assignments: bool = False,
     citations: bool = False,
     references: str | None,
+    human: str | None,
     measures: tuple[str, ...] = (),
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
@@ -398,6 +403,9 @@ def answers(
         ANSWERS is a table of judged citations, or runs of TREC RAG and a table of their support.
     references
         Reference texts; ANSWERS is a table of texts.
+    human
+        Labels by people of a random sample of the answers, in the form of ANSWERS, which are the
+        labels of a judge: scores are prediction-powered, with confidence intervals.
     measures
         Measure of texts, such as SSharp or VitalScore; may be given several times.
     system
@@ -423,26 +431,50 @@ def answers(
     from cranfield.measures import parse_measures
 
     measure_list = parse_measures(measures) if measures else None
-    files: Any = answers[0] if len(answers) == 1 else list(answers)
     if len(answers) > 1 and kind == "references":
         raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
-    judged: Any
-    if kind == "nuggets":
-        judged = texts.judge_answers(files, nuggets, name=system)
-    elif kind == "references":
-        judged = texts.judge_summaries(files, references, tokeniser=tokeniser, name=system)
-    elif kind == "assignments":
-        judged = texts.read_nugget_assignments(files, name=system)
-    elif len(answers) == 1:
-        judged = texts.read_citations(files, name=system)
-    else:
-        judged = texts.read_citations(answers[:-1], support=answers[-1], name=system)
+
+    def read(files: tuple[str, ...]) -> Any:
+        data: Any = files[0] if len(files) == 1 else list(files)
+        if kind == "nuggets":
+            return texts.judge_answers(data, nuggets, name=system)
+        if kind == "references":
+            return texts.judge_summaries(data, references, tokeniser=tokeniser, name=system)
+        if kind == "assignments":
+            return texts.read_nugget_assignments(data, name=system)
+        if len(files) == 1:
+            return texts.read_citations(data, name=system)
+        return texts.read_citations(files[:-1], support=files[-1], name=system)
+
+    judged = read(answers)
+    if human is not None:
+        _write_corrected(judged, partial(read, (human,)), measures or DEFAULTS[kind], output)
+        return
     scores = (
         _evaluate_defaults(judged, DEFAULTS[kind])
         if measure_list is None
         else evaluate_answers(judged, measure_list)
     )
     output.write(scores, printing)
+
+
+def _write_corrected(
+    judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: Output
+) -> None:
+    """Write prediction-powered scores of answers that people judged in a sample."""
+    from cranfield.assess import ppi_answers
+
+    if output.form == "parquet":
+        raise PolicyError("--human cannot be combined with --format parquet")
+    with collected_warnings() as lines:
+        human = read_human()
+    for line in lines:
+        # Answers outside the sample are not missing.
+        if "missing and counted as 0" not in line:
+            warn(line)
+    results = [ppi_answers(human, judge, measure) for measure in measures]
+    form = "text" if output.form == "table" else output.form
+    write_results(together(*results), form, None, output.output)
 
 
 def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:

@@ -326,7 +326,7 @@ def _values(facts: ScaleFacts) -> list[str]:
     if gaps.unused:
         lines.append(f"unused: {gaps.unused:.2%} of the range of the measure")
     if image.is_approximate:
-        lines.append("too many values for exact ranks: relative ranks are approximated")
+        lines.append(f"too many values for exact ranks: relative ranks are {image.precision}")
     elif not image.exact:
         lines.append("values are floats; nearly equal values count as one value")
     return lines
@@ -366,4 +366,6 @@ def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
             gaps[f"{name} gap"] = gaps.pop(name)
         values = image.values() if image.size <= 1000 else None
         content["image"] = {"size": image.size, "exact": image.exact, **gaps, "values": values}
+        if image.is_approximate:
+            content["image"]["relative ranks"] = image.precision
     return content

@@ -113,7 +113,7 @@ def records(raw: bytes, source: str, record_name: str, types: Types | None = Non
                 if isinstance(value := record.get(name), (list, dict)):
                     reason = f"expected text or a number in {quoted(name)}, got {quoted(value)}"
                     raise InputError(reason, source=source, line=line)
-    # Blank lines are no rows.
+    # Blank lines have no row.
     lines = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
     lines = lines if len(lines) == frame.height else [*range(1, frame.height + 1)]
     return frame.with_columns(pl.Series(LINE, lines, dtype=pl.Int64))

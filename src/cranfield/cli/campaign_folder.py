@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 CAMPAIGN = "cranfield.campaign"
 """Package whose functions declare the options of these commands."""
 
-task_option, judgments_option = options_of(
-    f"{CAMPAIGN}.results.scoring.scored",
-    "task judgments",
-)
+task_option, judgments_option = options_of(f"{CAMPAIGN}.results.scoring.scored", "task judgments")
 
 
 def on_campaign(function: Callable[..., int | None]) -> Callable[..., int]:

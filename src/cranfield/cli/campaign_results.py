@@ -135,9 +135,7 @@ def pool(
 @click.argument("qrels", required=False, type=READ)
 @task_option
 @options_from(
-    f"{CAMPAIGN}.results.stored_inputs.add_judgments",
-    "version note",
-    version={"metavar": "NAME"},
+    f"{CAMPAIGN}.results.stored_inputs.add_judgments", "version note", version={"metavar": "NAME"}
 )
 @listing_options
 def judgments(
@@ -331,10 +329,7 @@ def release() -> None:
 )
 @on_campaign
 @task_option
-@options_from(
-    f"{CAMPAIGN}.results.sheet_files.write_sheets",
-    "judgments measure others",
-)
+@options_from(f"{CAMPAIGN}.results.sheet_files.write_sheets", "judgments measure others")
 @output_to("FOLDER", "Folder to write the sheets to.")
 def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write a result sheet for each accepted run, like those of TREC.
@@ -374,10 +369,7 @@ def overview(opened: Campaign, task: str | None, output: str, **options: Any) ->
 @on_campaign
 @option("--team", help="Team to write the packet for.")
 @option("--all", "every", is_flag=True, help="Write a packet for each team with accepted runs.")
-@options_from(
-    f"{CAMPAIGN}.results.sheet_files.write_packet",
-    "task judgments",
-)
+@options_from(f"{CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
 @output_to("PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives.")
 def packet(opened: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
     """Write the results of one team, to send before the release.

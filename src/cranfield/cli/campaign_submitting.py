@@ -44,9 +44,7 @@ def team() -> None:
 
 
 _TEAM_OPTIONS = options_of(
-    f"{CAMPAIGN}.submitting.teams.change_team",
-    "name contact anonymous_until",
-    type=str,
+    f"{CAMPAIGN}.submitting.teams.change_team", "name contact anonymous_until", type=str
 )
 
 

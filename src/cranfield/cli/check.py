@@ -11,13 +11,7 @@ import click
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import (
-    READ,
-    command,
-    keep_inputs,
-    option,
-    settings,
-)
+from cranfield.cli.options.declaring import READ, command, keep_inputs, option, settings
 from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.judging import choice_option
 from cranfield.cli.options.output import output_option, write

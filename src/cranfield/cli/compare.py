@@ -11,13 +11,7 @@ import click
 
 from cranfield.base.errors import PolicyError, warn
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import (
-    READ,
-    command,
-    refuse_given,
-    settings,
-    warn_unused,
-)
+from cranfield.cli.options.declaring import READ, command, refuse_given, settings, warn_unused
 from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
     judge_runs,

@@ -452,10 +452,7 @@ DEFAULTS = {
     "nuggets assignments citations references human measures system tokeniser",
     nuggets={"type": READ},
     references={"type": READ},
-    human={
-        "type": READ,
-        "goes_with": "!--references !--by-topic",
-    },
+    human={"type": READ, "goes_with": "!--references !--by-topic"},
     measures={"flag": "--measure measures", "stands_for": ""},
     system={"metavar": "NAME", "stands_for": "name"},
     tokeniser={"goes_with": "--references"},

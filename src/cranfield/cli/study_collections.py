@@ -79,11 +79,7 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 @tested_options
 @study_options()
 def collection(
-    source: ScoreInput,
-    test: str,
-    target: float,
-    options: StudyOptions,
-    **sampling: Any,
+    source: ScoreInput, test: str, target: float, options: StudyOptions, **sampling: Any
 ) -> None:
     """Study the reliability of a collection: its judgments and its topics.
 

@@ -21,7 +21,6 @@ from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
     command,
-    examples,
     keep_inputs,
     option,
     with_options,
@@ -87,9 +86,7 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
     return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
 
 
-@command(
-    epilog=examples("campaign init news-2026", "campaign init news-2026 --rules campaign.toml")
-)
+@command()
 @click.argument("folder", type=READ)
 @options_from(f"{CAMPAIGN}.create", "rules", rules={"metavar": "FILE", "type": READ})
 def init(folder: str, rules: str | None) -> None:
@@ -97,6 +94,11 @@ def init(folder: str, rules: str | None) -> None:
 
     Without --rules it contains an example of campaign.toml that explains each key: edit it before
     the first run is submitted. Other users of this machine cannot read the folder.
+
+    Examples
+    --------
+    cranfield campaign init news-2026
+    cranfield campaign init news-2026 --rules campaign.toml
     """
     from cranfield.campaign import create
 
@@ -106,7 +108,7 @@ def init(folder: str, rules: str | None) -> None:
         print(f"next: edit {Path(folder) / 'campaign.toml'}")
 
 
-@command(epilog=examples("campaign pack news-2026 -o news-2026-pack"))
+@command()
 @on_campaign
 @output_to("FOLDER", "Folder to create.")
 def pack(opened: Campaign, output: str) -> None:
@@ -114,6 +116,10 @@ def pack(opened: Campaign, output: str) -> None:
 
     It is a folder with the public part of the rules, the lists of topics and documents, and a
     README with the command to call.
+
+    Examples
+    --------
+    cranfield campaign pack news-2026 -o news-2026-pack
     """
     from cranfield.campaign.campaign_folder import pack as write_pack
 

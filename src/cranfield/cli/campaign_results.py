@@ -28,7 +28,6 @@ from cranfield.cli.options.declaring import (
     WRITTEN,
     IntegerRange,
     command,
-    examples,
     group,
     option,
     settings,
@@ -49,13 +48,7 @@ LISTED = ("--output", "--unjudged")
 """Options that list documents."""
 
 
-@command(
-    epilog=examples(
-        "campaign pool news --task adhoc -o to-judge.tsv",
-        'campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"',
-        "campaign pool news --depth 10 --unjudged -o more.tsv",
-    )
-)
+@command()
 @settings("arranged by overlap seed")
 @on_campaign
 @task_option
@@ -108,6 +101,12 @@ def pool(
     The pool is made of accepted runs that are not late, with the priorities that the rules name.
     Without --output or --unjudged only its size is printed. The exit status is 1 if a run cannot be
     read and is excluded.
+
+    Examples
+    --------
+    cranfield campaign pool news --task adhoc -o to-judge.tsv
+    cranfield campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"
+    cranfield campaign pool news --depth 10 --unjudged -o more.tsv
     """
     from cranfield.campaign.results.stored_inputs import qrels_of, version_of
 
@@ -189,13 +188,7 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
     return replace(results, tables=[table], frames=frames, first=())
 
 
-@command(
-    epilog=examples(
-        "campaign score news --task adhoc",
-        "campaign score news -m AP -m P@10 --format csv -o leaderboard.csv",
-        "campaign score news --judgments 1 --topic-scores scores.parquet",
-    )
-)
+@command()
 @on_campaign
 @task_option
 @options_from(
@@ -237,6 +230,12 @@ def score(
 
     Stored scores are not computed again. The exit status is 1 if a run cannot be read and is
     excluded.
+
+    Examples
+    --------
+    cranfield campaign score news --task adhoc
+    cranfield campaign score news -m AP -m P@10 --format csv -o leaderboard.csv
+    cranfield campaign score news --judgments 1 --topic-scores scores.parquet
     """
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
         raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(by_topic)}")
@@ -249,13 +248,7 @@ def score(
     write_results(_one_table(leaderboard, leaderboard.name, table), format, None, output)
 
 
-@command(
-    epilog=examples(
-        "campaign standing news new.run",
-        "campaign standing news new.run -m nDCG@10 --baseline bm25",
-        "campaign standing news new.run --baseline old.run --format json",
-    )
-)
+@command()
 @settings("type alpha pooling")
 @on_campaign
 @click.argument("run", type=READ)
@@ -272,17 +265,17 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
 
     It is compared with the best run, the median run and a baseline. RUN is a file, or the tag of a
     run of the campaign.
+
+    Examples
+    --------
+    cranfield campaign standing news new.run
+    cranfield campaign standing news new.run -m nDCG@10 --baseline bm25
+    cranfield campaign standing news new.run --baseline old.run --format json
     """
     write_results(together(opened.standing(run, **options)), format, ALL, output)
 
 
-@command(
-    epilog=examples(
-        "campaign history news -m nDCG@10",
-        'campaign history "releases/*" -m AP --standardised',
-        'campaign history leaderboard.csv -m "MRR@100 (Eval)" --all',
-    )
-)
+@command()
 @settings("own")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=READ)
 @options_from(
@@ -307,6 +300,12 @@ def history(
     """List records: entries better than all earlier ones.
 
     SOURCE is the folder of a campaign or of a release, or the table of a leaderboard.
+
+    Examples
+    --------
+    cranfield campaign history news -m nDCG@10
+    cranfield campaign history "releases/*" -m AP --standardised
+    cranfield campaign history leaderboard.csv -m "MRR@100 (Eval)" --all
     """
     from cranfield.campaign import history
 
@@ -321,12 +320,7 @@ def release() -> None:
     """Write sheets, packets, overviews, releases and the site."""
 
 
-@release.command(
-    epilog=examples(
-        "campaign release sheets news -o sheets/",
-        "campaign release sheets news --task adhoc --others hidden -o sheets/",
-    )
-)
+@release.command()
 @on_campaign
 @task_option
 @options_from(f"{CAMPAIGN}.results.sheet_files.write_sheets", "judgments measure others")
@@ -336,6 +330,11 @@ def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> N
 
     Each is written as HTML, text and JSON, for organisers and for publication. Use `packet` for
     sheets that a team may see before the release.
+
+    Examples
+    --------
+    cranfield campaign release sheets news -o sheets/
+    cranfield campaign release sheets news --task adhoc --others hidden -o sheets/
     """
     _print_number(opened.sheets(task, output, **options), output)
 
@@ -360,12 +359,7 @@ def overview(opened: Campaign, task: str | None, output: str, **options: Any) ->
     _print_number(opened.overview(task, output, **options), output)
 
 
-@release.command(
-    epilog=examples(
-        "campaign release packet news --team padua -o padua.zip",
-        "campaign release packet news --all -o packets/",
-    )
-)
+@release.command()
 @on_campaign
 @option("--team", help="Team to write the packet for.")
 @option("--all", "every", is_flag=True, help="Write a packet for each team with accepted runs.")
@@ -376,6 +370,11 @@ def packet(opened: Campaign, team: str | None, every: bool, output: str, **optio
 
     A packet has the sheets of the team's runs and statistics of the categories, but no results of
     other teams.
+
+    Examples
+    --------
+    cranfield campaign release packet news --team padua -o padua.zip
+    cranfield campaign release packet news --all -o packets/
     """
     if every == (team is not None):
         raise PolicyError("expected either --team or --all")
@@ -390,14 +389,7 @@ def _print_number(files: Sequence[Path], folder: str) -> None:
     print(f"{counted(len(files), 'file')} in {folder}")
 
 
-@release.command(
-    epilog=examples(
-        "campaign release make news",
-        "campaign release make news --task adhoc --date 2026-11-20",
-        "campaign release make news --anonymous --seed 7",
-        "campaign release make news --scores-only --judgments 1",
-    )
-)
+@release.command()
 @on_campaign
 @options_from(
     f"{CAMPAIGN}.publishing.releasing.release",
@@ -408,6 +400,13 @@ def make(opened: Campaign, **options: Any) -> None:
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
     campaign, with public data only. The same campaign and options give the same bytes.
+
+    Examples
+    --------
+    cranfield campaign release make news
+    cranfield campaign release make news --task adhoc --date 2026-11-20
+    cranfield campaign release make news --anonymous --seed 7
+    cranfield campaign release make news --scores-only --judgments 1
     """
     new_release = opened.release(**options)
     print(plain(f"{new_release.path}: {new_release.summary}"))
@@ -416,11 +415,7 @@ def make(opened: Campaign, **options: Any) -> None:
         print(f"not released: {sentence}")
 
 
-@release.command(
-    epilog=examples(
-        'campaign release retract news adhoc-1 --reason "Topics 12 and 21 were exchanged."'
-    )
-)
+@release.command()
 @on_campaign
 @click.argument("release", metavar="RELEASE")
 @reason_option
@@ -428,16 +423,16 @@ def retract(opened: Campaign, release: str, reason: str) -> None:
     """Retract a release, with a public reason.
 
     The release stays unchanged; a file beside it gives the reason.
+
+    Examples
+    --------
+    cranfield campaign release retract news adhoc-1 --reason "Topics 12 and 21 were exchanged."
     """
     opened.retract(release, reason)
     print(plain(f"{release} is retracted; the reason is in releases/{release}.retracted.json"))
 
 
-@release.command(
-    epilog=examples(
-        "campaign release site news -o public", "campaign release site news/releases -o public"
-    )
-)
+@release.command()
 @click.argument("folder", type=READ)
 @output_to(
     "FOLDER", "Folder to write; an older site in it is replaced, on an error it is left unchanged."
@@ -448,6 +443,11 @@ def site(folder: str, output: str) -> None:
     It has leaderboards, topics, and a page for each run. FOLDER is that of a campaign, whose
     recorded releases are shown, or a folder of releases. The pages need no server, network or
     scripts: they can be opened from the folder, copied, or served from anywhere.
+
+    Examples
+    --------
+    cranfield campaign release site news -o public
+    cranfield campaign release site news/releases -o public
     """
     from cranfield.campaign.publishing.site.writing import write_site_from
 

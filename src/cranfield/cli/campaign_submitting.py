@@ -21,7 +21,7 @@ from cranfield.cli.campaign_folder import (
     task_option,
     write_listing,
 )
-from cranfield.cli.options.declaring import READ, examples, group, option, settings, with_options
+from cranfield.cli.options.declaring import READ, group, option, settings, with_options
 from cranfield.cli.options.judging import choice_option
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from, options_of
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from cranfield.campaign.submitting.submit import SubmissionOutcome
 
 
-@group(
-    in_order=True,
-    epilog=examples(
-        'campaign team add news padua --name "University of Padua" --contact ir@example.org',
-        "campaign team change news padua --anonymous-until 2027-01-31",
-        "campaign team list news --contacts",
-    ),
-)
+@group(in_order=True)
 def team() -> None:
-    """Add, change and list teams."""
+    """Add, change and list teams.
+
+    Examples
+    --------
+    cranfield campaign team add news padua --name "University of Padua" --contact ir@example.org
+    cranfield campaign team change news padua --anonymous-until 2027-01-31
+    cranfield campaign team list news --contacts
+    """
 
 
 _TEAM_OPTIONS = options_of(
@@ -125,13 +125,7 @@ def _instant(text: str) -> Any:
     return instant(text)
 
 
-@run.command(
-    epilog=examples(
-        "campaign run submit news bm25.run --team padua --type automatic --priority 1",
-        "campaign run submit news bm25.run --team padua --answer fields=title",
-        "campaign run submit news runs/ --from runs.csv --add-teams",
-    )
-)
+@run.command()
 @settings("all-or-none jobs")
 @on_campaign
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
@@ -169,6 +163,12 @@ def submit(
     """Submit runs: each is accepted, or refused with a list of its faults.
 
     The files are stored unchanged. The exit status is 1 if a run is refused.
+
+    Examples
+    --------
+    cranfield campaign run submit news bm25.run --team padua --type automatic --priority 1
+    cranfield campaign run submit news bm25.run --team padua --answer fields=title
+    cranfield campaign run submit news runs/ --from runs.csv --add-teams
     """
     from cranfield.campaign.submitting.archive import (
         ArchiveTable,

@@ -21,18 +21,10 @@ if TYPE_CHECKING:
     from cranfield.campaign.checks.report import CheckReport
 
 
-EPILOG = """\b
-Examples:
-  cranfield check qrels.txt runs/*.gz
-  cranfield check qrels.txt bm25.run --all --format json -o problems.json
-  cranfield check bm25.run --rules pack/
-  cranfield check runs/*.gz --rules news-2026/ --task adhoc --format errlog -o logs/
-"""
-
 _WITHOUT_RULES = {"goes_with": "!--rules"}
 
 
-@command(epilog=EPILOG)
+@command()
 @settings("encoding separator numbers")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=READ)
 @option(
@@ -85,6 +77,13 @@ def check(
     with only warnings and notes are accepted. The exit status is 0 if all files are accepted and 1
     if one is refused. With --rules it is 2 if a run or the rules cannot be read, and no file is
     written then.
+
+    Examples
+    --------
+    cranfield check qrels.txt runs/*.gz
+    cranfield check qrels.txt bm25.run --all --format json -o problems.json
+    cranfield check bm25.run --rules pack/
+    cranfield check runs/*.gz --rules news-2026/ --task adhoc --format errlog -o logs/
     """
     if format == "errlog" and "-" in files and output is None:
         raise PolicyError("--format errlog of standard input requires --output FOLDER")

@@ -59,15 +59,6 @@ if TYPE_CHECKING:
     from cranfield.scores import Scores
 
 
-EPILOG = """\b
-Examples:
-  cranfield evaluate qrels.txt bm25.run -m AP -m nDCG@10
-  cranfield evaluate qrels.txt runs/*.xz -m all_trec --format csv -o scores.csv
-  cranfield evaluate qrels.txt bm25.run -m official -q --compat trec_eval --format trec
-  cranfield evaluate --scores latency.csv -m latency --lower latency
-  cranfield evaluate probabilities.csv bm25.run -m AP --as expected
-"""
-
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 _LINES = ("trec", "ir_measures", "prototext")
 OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
@@ -84,8 +75,7 @@ _OF_REPLICATES = ("replicates", "expected-exposure", "equity")
 
 
 @command(
-    epilog=EPILOG,
-    first="measure scores by-topic as rel compat ties depth input-format format output coverage",
+    first="measure scores by-topic as rel compat ties depth input-format format output coverage"
 )
 @settings(
     "negative max-grade topics-with-grade exclude intents encoding separator numbers"
@@ -140,6 +130,14 @@ def evaluate(
     replicates
         Table with run, system and replicate, for --as replicates, expected-exposure and equity; by
         default runs are called SYSTEM@REPLICATE.
+
+    Examples
+    --------
+    cranfield evaluate qrels.txt bm25.run -m AP -m nDCG@10
+    cranfield evaluate qrels.txt runs/*.xz -m all_trec --format csv -o scores.csv
+    cranfield evaluate qrels.txt bm25.run -m official -q --compat trec_eval --format trec
+    cranfield evaluate --scores latency.csv -m latency --lower latency
+    cranfield evaluate probabilities.csv bm25.run -m AP --as expected
     """
     output.check()
     expecting = {name: judging.pop(name) for name in _OF_EXPECTED}
@@ -317,22 +315,10 @@ def _lines(
     )
 
 
-SESSIONS_EPILOG = """\b
-Examples:
-  cranfield sessions qrels.txt sessions.xml -m nsDCG@10
-  cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
-  cranfield sessions qrels.txt sessions.csv -m sDCG -m nDCG@10 --duplicates keep -q
-  cranfield sessions clicks sessions.csv --clicks clicks.csv -m sDCG@10
-  cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
-"""
-
 SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 
 
-@command(
-    epilog=SESSIONS_EPILOG,
-    first="measure clicks session-topics rel by-session format output settings",
-)
+@command(first="measure clicks session-topics rel by-session format output settings")
 @settings(
     "depth duplicates on-duplicate until-click on-bad-run lengths max-grade unjudged negative"
     " ties places order caption label long"
@@ -401,6 +387,14 @@ def sessions(
         Truncate each result list after its last clicked rank.
     lengths
         File with the lengths of documents in characters.
+
+    Examples
+    --------
+    cranfield sessions qrels.txt sessions.xml -m nsDCG@10
+    cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
+    cranfield sessions qrels.txt sessions.csv -m sDCG -m nDCG@10 --duplicates keep -q
+    cranfield sessions clicks sessions.csv --clicks clicks.csv -m sDCG@10
+    cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
     """
     output.check()
     measure_list = requested_measures(measures, rel)
@@ -422,16 +416,6 @@ def sessions(
     output.write(evaluation, printing, unit="session")
 
 
-ANSWERS_EPILOG = """\b
-Examples:
-  cranfield answers --nuggets nuggets.csv answers.csv
-  cranfield answers --nuggets 1C2.nuggets runs/*.matches -m SSharp -m "SMeasure(L=500)"
-  cranfield answers --assignments assignments.jsonl -m "VitalScore(strict=True)" -q
-  cranfield answers --citations citations.csv --format csv -o scores.csv
-  cranfield answers --citations ours.jsonl theirs.jsonl support.csv
-  cranfield answers --references references.csv summaries.csv -m "RougeN(n=2, of='F')"
-"""
-
 DEFAULTS = {
     "nuggets": ("NuggetRecall", "WRecall", "NuggetF", "SSharp"),
     "assignments": ("AllScore", "VitalScore", "VitalScore(strict=True)"),
@@ -442,8 +426,7 @@ DEFAULTS = {
 
 
 @command(
-    epilog=ANSWERS_EPILOG,
-    first="measure nuggets assignments citations references human by-topic format output settings",
+    first="measure nuggets assignments citations references human by-topic format output settings"
 )
 @settings("tokeniser system places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
@@ -497,6 +480,15 @@ def answers(
         Name of the system, for files without one.
     tokeniser
         Definition of a word, with --references.
+
+    Examples
+    --------
+    cranfield answers --nuggets nuggets.csv answers.csv
+    cranfield answers --nuggets 1C2.nuggets runs/*.matches -m SSharp -m "SMeasure(L=500)"
+    cranfield answers --assignments assignments.jsonl -m "VitalScore(strict=True)" -q
+    cranfield answers --citations citations.csv --format csv -o scores.csv
+    cranfield answers --citations ours.jsonl theirs.jsonl support.csv
+    cranfield answers --references references.csv summaries.csv -m "RougeN(n=2, of='F')"
     """
     output.check()
     kinds = {
@@ -575,17 +567,7 @@ def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]
     return scores
 
 
-FUSE_EPILOG = """\b
-Examples:
-  cranfield fuse bm25.run dense.run -o fused.run
-  cranfield fuse runs/ --method "RRF(k=10)" --limit 100 --name rrf -o fused.run.gz
-  cranfield fuse bm25.run dense.run --method CombSUM --weights 0.3,0.7 -o linear.run
-  cranfield fuse a.run b.run | cranfield evaluate qrels.txt - -m nDCG@10
-  cranfield fuse --list
-"""
-
-
-@command(epilog=FUSE_EPILOG)
+@command()
 @settings(f"depth ties {RUN_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
 @options_from(
@@ -621,6 +603,14 @@ def fuse(
         Begin the run with a header on its origin, which some programs cannot read.
     listed
         List the fusion methods.
+
+    Examples
+    --------
+    cranfield fuse bm25.run dense.run -o fused.run
+    cranfield fuse runs/ --method "RRF(k=10)" --limit 100 --name rrf -o fused.run.gz
+    cranfield fuse bm25.run dense.run --method CombSUM --weights 0.3,0.7 -o linear.run
+    cranfield fuse a.run b.run | cranfield evaluate qrels.txt - -m nDCG@10
+    cranfield fuse --list
     """
     import cranfield as cf
 

@@ -49,15 +49,6 @@ if TYPE_CHECKING:
     Frames = Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
 
 
-EPILOG = """\b
-Examples:
-  cranfield labels crowd.csv
-  cranfield labels crowd.csv --method dawid-skene --qrels crowd.qrels
-  cranfield labels votes.txt --columns "- doc worker grade" --tie high --gold gold.qrels
-  cranfield labels ann=ann.qrels bob=bob.qrels --measure "kappa(quadratic)" --pairs
-  cranfield labels crowd.csv --table workers --format csv
-"""
-
 WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
 KEYS = {
     "grades": ("grade",),
@@ -79,8 +70,7 @@ MAX_PAIRS = 40
 
 
 @command(
-    epilog=EPILOG,
-    first="columns grades method gold qrels measure pairs against interval format table output",
+    first="columns grades method gold qrels measure pairs against interval format table output"
 )
 @settings("missing rel tie fix-gold encoding repeats confidence resamples seed")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
@@ -165,6 +155,14 @@ def labels(
         Treat the judgments of --gold as known when aggregating.
     qrels
         File to write the aggregated judgments to.
+
+    Examples
+    --------
+    cranfield labels crowd.csv
+    cranfield labels crowd.csv --method dawid-skene --qrels crowd.qrels
+    cranfield labels votes.txt --columns "- doc worker grade" --tie high --gold gold.qrels
+    cranfield labels ann=ann.qrels bob=bob.qrels --measure "kappa(quadratic)" --pairs
+    cranfield labels crowd.csv --table workers --format csv
     """
     if qrels is not None and qrels in {written.output or "-", "-"}:
         raise PolicyError("--qrels and --output must be two different files")
@@ -290,19 +288,6 @@ def _keys(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
     return (*assessors, "measure")
 
 
-JUDGES_EPILOG = """\b
-Examples:
-  cranfield judges qrels.txt submissions/
-  cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --cut
-  cranfield judges qrels.txt labels/ --table agreement --format csv
-  cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
-  cranfield judges qrels.txt labels/ --runs runs/ --families families.csv
-  cranfield judges few.txt llm.txt --runs runs/ --ppi topic -m nDCG@10
-  cranfield judges qrels.txt submissions/ --own-runs --families teams.csv -m nDCG@10
-  cranfield judges qrels.txt labels/ --tolerance kappa=0.4
-  cranfield judges few.txt llm.txt --runs runs/ --ppi topic --tolerance "difference(new, old)=0"
-"""
-
 DEFAULT = ("AP", "nDCG@10")
 
 OF_RUNS = ("rankings", "systems", "score-bias", "self-preference", "ppi")
@@ -314,8 +299,7 @@ RANKED = ("--runs", "--own-runs")
 
 
 @command(
-    epilog=JUDGES_EPILOG,
-    first="cut scale runs own-runs families ppi tolerance measure format table output settings",
+    first="cut scale runs own-runs families ppi tolerance measure format table output settings"
 )
 @settings(f"label-format level confidence fixed-topics compat jobs {DOCUMENT_JUDGING_SETTINGS}")
 @click.argument("qrels", metavar="QRELS", type=READ)
@@ -397,6 +381,18 @@ def judges(
         interval, and whether the interval is within the tolerance. At least: kappa, alpha,
         agreement, tau, tau AP, difference(A, B) of two systems by --ppi; at most: bias of grades,
         score-bias, self-preference; may be given several times.
+
+    Examples
+    --------
+    cranfield judges qrels.txt submissions/
+    cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --cut
+    cranfield judges qrels.txt labels/ --table agreement --format csv
+    cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
+    cranfield judges qrels.txt labels/ --runs runs/ --families families.csv
+    cranfield judges few.txt llm.txt --runs runs/ --ppi topic -m nDCG@10
+    cranfield judges qrels.txt submissions/ --own-runs --families teams.csv -m nDCG@10
+    cranfield judges qrels.txt labels/ --tolerance kappa=0.4
+    cranfield judges few.txt llm.txt --runs runs/ --ppi topic --tolerance "difference(new, old)=0"
     """
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judges_as_runs

@@ -111,19 +111,18 @@ def study() -> None:
     """Study the evaluation itself: tests, measures, collections."""
 
 
-SHELLS = """\b
-Examples:
-  eval "$(cranfield completion bash)"     in ~/.bashrc
-  eval "$(cranfield completion zsh)"      in ~/.zshrc
-  cranfield completion fish > ~/.config/fish/completions/cranfield.fish
-"""
-
-
-@command(epilog=SHELLS)
+@command()
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the script with which a shell completes commands, options and names."""
+    """Print the script with which a shell completes commands, options and names.
+
+    Examples
+    --------
+    eval "$(cranfield completion bash)"     in ~/.bashrc
+    eval "$(cranfield completion zsh)"      in ~/.zshrc
+    cranfield completion fish > ~/.config/fish/completions/cranfield.fish
+    """
     completer = get_completion_class(shell)
     assert completer is not None
     root = context.find_root().command

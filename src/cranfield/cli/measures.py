@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from cranfield.scales.measure_scales import ScaleFacts
 
 
-EPILOG = """\b
-Examples:
-  cranfield measures
-  cranfield measures nDCG
-  cranfield measures "IA(ERR@10)"
-  cranfield measures "RBP(p=0.5)@10"
-  cranfield measures nDCG --length 10 --grades 3
-  cranfield measures --family diversity
-  cranfield measures --needs lengths
-  cranfield measures --format json -o catalogue.json
-"""
-
 WIDTH = 132
 """Width of the list without a terminal, in characters."""
 
@@ -39,7 +27,7 @@ NOTHING = "nothing"
 """Value of --needs for measures that need binary judgments only."""
 
 
-@command(epilog=EPILOG)
+@command()
 @click.argument("name", required=False)
 @options_from(
     f"{__name__}.measures",
@@ -88,6 +76,17 @@ def measures(
         that need only binary judgments.
     format
         Output format; JSON has all fields.
+
+    Examples
+    --------
+    cranfield measures
+    cranfield measures nDCG
+    cranfield measures "IA(ERR@10)"
+    cranfield measures "RBP(p=0.5)@10"
+    cranfield measures nDCG --length 10 --grades 3
+    cranfield measures --family diversity
+    cranfield measures --needs lengths
+    cranfield measures --format json -o catalogue.json
     """
     catalogue = entries() if name is None else entries_named(name)
     if family is not None:
@@ -182,15 +181,7 @@ def _list(catalogue: list[Entry], output: str | None) -> str:
     return f"{draw_with_rich(table, None if on_terminal else WIDTH)}{hint}\n"
 
 
-CITE_EPILOG = """\b
-Examples:
-  cranfield cite AP nDCG@10 anova-2 tukey > references.bib
-  cranfield cite discriminative-power --format text
-  cranfield cite --all
-"""
-
-
-@command(epilog=CITE_EPILOG)
+@command()
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @options_from(f"{__name__}.cite", "everything format", everything={"flag": "--all everything"})
 @output_option
@@ -211,6 +202,12 @@ def cite(
         List every work that the package cites.
     format
         Format of the references.
+
+    Examples
+    --------
+    cranfield cite AP nDCG@10 anova-2 tukey > references.bib
+    cranfield cite discriminative-power --format text
+    cranfield cite --all
     """
     from cranfield.reporting.references import cite as references
     from cranfield.reporting.references import entries

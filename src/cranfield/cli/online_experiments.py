@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from cranfield.online import ExperimentReport, Metric
 
 
-EPILOG = """\b
-Examples:
-  cranfield online assign users.csv --name "new ranker"
-  cranfield online assign users.txt --name e7 --weights control=0.9,new=0.1 -o assigned.csv
-  cranfield online assign users.csv --name e7 --traffic 0-0.5 --settings layer.yml
-  cranfield online assign users.csv --name e7 --check
-"""
-
-
 def _traffic(
     context: click.Context, param: click.Parameter, text: str
 ) -> float | tuple[float, float]:
@@ -49,7 +40,7 @@ def _traffic(
         ) from None
 
 
-@command(epilog=EPILOG)
+@command()
 @settings("traffic layer hash unit")
 @click.argument("units", metavar="UNITS", type=READ)
 @options_from(
@@ -80,6 +71,13 @@ def assign(
 
     UNITS is a table with a column of ids, or text with one id per line. Units outside the
     experiment get no variant.
+
+    Examples
+    --------
+    cranfield online assign users.csv --name "new ranker"
+    cranfield online assign users.txt --name e7 --weights control=0.9,new=0.1 -o assigned.csv
+    cranfield online assign users.csv --name e7 --traffic 0-0.5 --settings layer.yml
+    cranfield online assign users.csv --name e7 --check
     """
     import polars as pl
 
@@ -96,25 +94,11 @@ def assign(
     write_table(frame, output or "-", format)
 
 
-EXPERIMENT_EPILOG = """\b
-Examples:
-  cranfield online experiment users.csv --unit user --metric revenue --metric "ctr=clicks/pages"
-  cranfield online experiment users.csv --metric revenue --control current
-  cranfield online experiment --counts control=500/10000,new=575/10100
-  cranfield online experiment users.csv --metric revenue --covariate revenue=revenue_before
-  cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
-  cranfield online experiment users.csv --metric revenue --segments device,country
-  cranfield online experiment users.csv --metric revenue --settings sequential.yml
-  cranfield online experiment users.csv --metric revenue --report experiment.html
-"""
-
-
 _BY_METRIC = {"type": NameValue(), "multiple": True, "callback": collect_pairs}
 
 
 @command(
-    epilog=EXPERIMENT_EPILOG,
-    first="measure metric covariate margin down unit control segments alpha output report settings",
+    first="measure metric covariate margin down unit control segments alpha output report settings"
 )
 @settings(
     "weights srm mixed missing theta lift errors correction time looks"
@@ -183,6 +167,17 @@ def experiment(
 
     DATA is a table with one row per unit, such as a user, or several rows per --unit; with -m it is
     a log in any known format, or its tables PAGES RESULTS CLICKS. --counts replaces DATA.
+
+    Examples
+    --------
+    cranfield online experiment users.csv --unit user --metric revenue --metric "ctr=clicks/pages"
+    cranfield online experiment users.csv --metric revenue --control current
+    cranfield online experiment --counts control=500/10000,new=575/10100
+    cranfield online experiment users.csv --metric revenue --covariate revenue=revenue_before
+    cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
+    cranfield online experiment users.csv --metric revenue --segments device,country
+    cranfield online experiment users.csv --metric revenue --settings sequential.yml
+    cranfield online experiment users.csv --metric revenue --report experiment.html
     """
     from cranfield import online
     from cranfield.cli.report import command_of

@@ -31,19 +31,11 @@ from cranfield.cli.options.signatures import NumberList, options_from
 from cranfield.result import Result, together
 from cranfield.tabular import from_frame
 
-EPILOG = """\b
-Examples:
-  cranfield online interleave a.run b.run --impressions 1000 -o lists.jsonl
-  cranfield online interleave a.run b.run --method "Probabilistic(tau=1)" --keys pages.csv
-  cranfield online interleave runs/ --method PPM --length 5 --impressions 100 --seed 7 --format trec
-  cranfield online interleave --list
-"""
-
 RUNS = (".run", ".txt", ".trec")
 """Suffixes of output files that are written as runs."""
 
 
-@command(epilog=EPILOG)
+@command()
 @settings(f"ties jobs {READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
 @options_from("cranfield.online.interleave_runs", "method length ties")
@@ -91,6 +83,13 @@ def interleave(
 
     The list of a page does not depend on other pages. `cranfield online preference` analyses the
     clicks on these lists.
+
+    Examples
+    --------
+    cranfield online interleave a.run b.run --impressions 1000 -o lists.jsonl
+    cranfield online interleave a.run b.run --method "Probabilistic(tau=1)" --keys pages.csv
+    cranfield online interleave runs/ --method PPM --length 5 --impressions 100 --format trec
+    cranfield online interleave --list
     """
     from cranfield import online
     from cranfield.collection.files.writing import write_table
@@ -123,18 +122,7 @@ def interleave(
         click.echo(plain(f"not in all runs: {topics} ({names})"), err=True)
 
 
-PREFERENCE_EPILOG = """\b
-Examples:
-  cranfield online preference log.jsonl --unit user
-  cranfield online preference pages.csv results.csv clicks.csv --clicks sat
-  cranfield online preference log.parquet --unit session --format json -o preference.json
-  cranfield online preference lists.jsonl clicks.csv --runs a.run --runs b.run --unit user
-  cranfield online preference --counts 40,109,374 --settings expected.yml
-  cranfield online preference --votes side-by-side.csv --table strengths
-"""
-
-
-@command(epilog=PREFERENCE_EPILOG)
+@command()
 @settings(f"rankers expected confidence correction resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
 @option(
@@ -189,6 +177,15 @@ def preference(
     `cranfield online interleave` and a table of clicks. Results have a team; for methods without
     teams, give --runs. If users return, name the independent unit with --unit. --counts replaces
     the log, and --votes ranks systems by side-by-side preferences.
+
+    Examples
+    --------
+    cranfield online preference log.jsonl --unit user
+    cranfield online preference pages.csv results.csv clicks.csv --clicks sat
+    cranfield online preference log.parquet --unit session --format json -o preference.json
+    cranfield online preference lists.jsonl clicks.csv --runs a.run --runs b.run --unit user
+    cranfield online preference --counts 40,109,374 --settings expected.yml
+    cranfield online preference --votes side-by-side.csv --table strengths
     """
     from cranfield import online
     from cranfield.online.interleaving.log_preference import teams_of

@@ -95,16 +95,6 @@ log_options = gather_options(
 """Options of reading a log; a command gets them as `reading`."""
 
 
-EPILOG = """\b
-Examples:
-  cranfield online measure log.parquet
-  cranfield online measure pages.csv results.csv clicks.csv -m CTR@3 -m SATRate --by variant
-  cranfield online measure sessions.xml -m "ClickRR(first='rank')" -m TimeToClick --survival
-  cranfield online measure log.jsonl --by query --by variant --format csv -o by-query.csv
-  cranfield online measure clicks-by-document.csv --totals
-  cranfield online measure --list
-"""
-
 SURVIVAL = {
     "survival": ("Times, Kaplan-Meier estimates", 2),
     "logrank": ("Log-rank tests, holm", 3),
@@ -114,7 +104,7 @@ SURVIVAL = {
 TABLES = ("measures", *SURVIVAL)
 
 
-@command(epilog=EPILOG)
+@command()
 @settings(f"labels {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
 @options_from(
@@ -166,6 +156,15 @@ def measure(
 
     LOG is one file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
     one of the other two, detected by its columns or named by clicks=FILE or results=FILE.
+
+    Examples
+    --------
+    cranfield online measure log.parquet
+    cranfield online measure pages.csv results.csv clicks.csv -m CTR@3 -m SATRate --by variant
+    cranfield online measure sessions.xml -m "ClickRR(first='rank')" -m TimeToClick --survival
+    cranfield online measure log.jsonl --by query --by variant --format csv -o by-query.csv
+    cranfield online measure clicks-by-document.csv --totals
+    cranfield online measure --list
     """
     from cranfield import online
     from cranfield.online.measures.survival import INDEPENDENT, survival_tables
@@ -215,14 +214,6 @@ def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
     written.write(together(online.coec_of_totals(logs[0])))
 
 
-TRAIN_EPILOG = """\b
-Examples:
-  cranfield online train log.parquet --model DBN -o dbn.json
-  cranfield online train monday.csv --held-out tuesday.csv --model PBM --model "DBN(gamma=0.9)"
-  cranfield online train log.csv --model DBN --tied grade --qrels qrels.txt --table parameters
-  cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --baseline RCTR
-"""
-
 KEYS = {
     "models": ("model",),
     "ranks": ("model", "rank"),
@@ -237,9 +228,8 @@ MAX_VALUES = 12
 
 
 @command(
-    epilog=TRAIN_EPILOG,
     first="model tied held-out qrels measure baseline log-format on-anomaly format table output"
-    " settings",
+    " settings"
 )
 @settings(f"resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
@@ -305,6 +295,13 @@ def train(
 
     LOG is one file or folder in any known format, such as a table with one row per shown result and
     a column for clicks; or its tables PAGES RESULTS CLICKS.
+
+    Examples
+    --------
+    cranfield online train log.parquet --model DBN -o dbn.json
+    cranfield online train monday.csv --held-out tuesday.csv --model PBM --model "DBN(gamma=0.9)"
+    cranfield online train log.csv --model DBN --tied grade --qrels qrels.txt --table parameters
+    cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --baseline RCTR
     """
     has_relevance = qrels is not None and tied != "grade"
     absent = {"gain"} if baseline is None else set()

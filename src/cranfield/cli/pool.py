@@ -136,18 +136,6 @@ def read_strata(text: str) -> dict[int, int | float]:
     return strata
 
 
-EPILOG = """\b
-Examples:
-  cranfield pool runs/ --depth 100 --judged qrels.txt
-  cranfield pool runs/ --method rrf --budget 200 -o sheet.tsv
-  cranfield pool runs/ --method maxmean --next 10 --judged judged.txt
-  cranfield pool runs/ --next 50 --assessors ann,bob -o "sheet-{}.tsv"
-  cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(min_judgments=200)"
-  cranfield pool runs/ --sample stat --size 100 --seed 7 --arranged shuffled -o sheet.tsv
-  cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
-  cranfield pool runs/ --sample strata --strata 10:100%,50:20% --judged judged.txt --format xqrels
-"""
-
 KEYS = {
     "topics": ("topic",),
     "systems": ("system",),
@@ -161,10 +149,7 @@ POOL = f"{__name__}.pool"
 NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid p-value itself"
 
 
-@command(
-    epilog=EPILOG,
-    first="depth judged method next budget unjudged sample size stop assessors format output",
-)
+@command(first="depth judged method next budget unjudged sample size stop assessors format output")
 @settings(f"ties strata by overlap {READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @options_from(
@@ -277,6 +262,17 @@ def pool(
         the others for reports.
     table
         Write this table of a report only: topics, systems, stops, relevant.
+
+    Examples
+    --------
+    cranfield pool runs/ --depth 100 --judged qrels.txt
+    cranfield pool runs/ --method rrf --budget 200 -o sheet.tsv
+    cranfield pool runs/ --method maxmean --next 10 --judged judged.txt
+    cranfield pool runs/ --next 50 --assessors ann,bob -o "sheet-{}.tsv"
+    cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(min_judgments=200)"
+    cranfield pool runs/ --sample stat --size 100 --seed 7 --arranged shuffled -o sheet.tsv
+    cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
+    cranfield pool runs/ --sample strata --strata 10:100%,50:20% --judged judged.txt --format xqrels
     """
     from cranfield import assess
     from cranfield.assess.pools.pool import judgments_so_far

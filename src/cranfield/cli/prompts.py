@@ -13,15 +13,8 @@ from cranfield.cli.options.judging import parse_grades
 from cranfield.cli.options.output import output_option
 from cranfield.cli.options.signatures import options_from
 
-EPILOG = """\b
-Examples:
-  cranfield prompts --template umbrela.txt pool.txt topics.csv docs.jsonl -o prompts.jsonl
-  cranfield prompts prompts.jsonl answers.jsonl -o llm.csv
-  cranfield prompts prompts.jsonl answers.jsonl --grades "score: ([0-3])" -o llm.csv
-"""
 
-
-@command(epilog=EPILOG)
+@command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{__name__}.prompts",
@@ -47,6 +40,12 @@ def prompts(
     grades
         Rule for the grade in an answer: a pattern such as "score: ([0-3])", or grades of words,
         "relevant=1,not relevant=0". By default the grade is the only number of the answer.
+
+    Examples
+    --------
+    cranfield prompts --template umbrela.txt pool.txt topics.csv docs.jsonl -o prompts.jsonl
+    cranfield prompts prompts.jsonl answers.jsonl -o llm.csv
+    cranfield prompts prompts.jsonl answers.jsonl --grades "score: ([0-3])" -o llm.csv
     """
     from cranfield.assess.judges.prompts import ONLY_NUMBER, make_prompts, parse_answers
     from cranfield.collection.files.writing import WRITERS, write_table

@@ -48,14 +48,6 @@ if TYPE_CHECKING:
     from cranfield.scores import Scores
 
 
-EPILOG = """\b
-Examples:
-  cranfield report qrels.txt runs/*.xz -o report.html
-  cranfield report qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10 --baseline bm25
-  cranfield report qrels.txt runs/*.xz --judges labels/ -m nDCG@10
-  cranfield report --scores scores.csv --title "Our systems" -o scores.html
-"""
-
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
 OMITTED = ("output", *WORK, "page", "format", "table")
@@ -69,7 +61,7 @@ COMPARING_SETTINGS = (
 """Options that `report` and `plot` move to the file of settings."""
 
 
-@command(epilog=EPILOG)
+@command()
 @settings(f"date scale scales cut {COMPARING_SETTINGS}", flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
@@ -125,6 +117,13 @@ def report(
 
     The file needs no network. Scores come from runs and judgments, as for `cranfield
     evaluate`, or from files with --scores. The same input gives the same bytes.
+
+    Examples
+    --------
+    cranfield report qrels.txt runs/*.xz -o report.html
+    cranfield report qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10 --baseline bm25
+    cranfield report qrels.txt runs/*.xz --judges labels/ -m nDCG@10
+    cranfield report --scores scores.csv --title "Our systems" -o scores.html
     """
     from cranfield.reporting.page.report_page import TITLE
     from cranfield.reporting.page.report_page import report as write_report
@@ -208,17 +207,6 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
     return [*words, output, OUTPUT, *options]
 
 
-PLOT_EPILOG = """\b
-Examples:
-  cranfield plot --list
-  cranfield plot box qrels.txt runs/*.xz -m nDCG@10 -o box.svg
-  cranfield plot intervals qrels.txt runs/*.xz -b bm25 -o intervals.pdf
-  cranfield plot differences qrels.txt bm25.run dense.run -m AP
-  cranfield plot precision-recall qrels.txt runs/*.xz --only bm25 --only dense --topic 301
-  cranfield plot matrix --scores scores.csv --test friedman -o matrix.html
-  cranfield plot spacing -m DCG -m RR --length 5
-"""
-
 PLOT_DEFAULT = ("AP",)
 
 CHART_OPTIONS = ("systems", "topic", "reference", "length", "grades")
@@ -268,10 +256,7 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
     context.exit()
 
 
-@command(
-    epilog=PLOT_EPILOG,
-    first="list measure scores only topic reference length grades baseline test output rel",
-)
+@command(first="list measure scores only topic reference length grades baseline test output rel")
 @settings(COMPARING_SETTINGS, flags="lower")
 @click.argument("kind", metavar="KIND")
 @with_options(
@@ -332,6 +317,16 @@ def plot(
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     Neither the command nor the file needs a network.
+
+    Examples
+    --------
+    cranfield plot --list
+    cranfield plot box qrels.txt runs/*.xz -m nDCG@10 -o box.svg
+    cranfield plot intervals qrels.txt runs/*.xz -b bm25 -o intervals.pdf
+    cranfield plot differences qrels.txt bm25.run dense.run -m AP
+    cranfield plot precision-recall qrels.txt runs/*.xz --only bm25 --only dense --topic 301
+    cranfield plot matrix --scores scores.csv --test friedman -o matrix.html
+    cranfield plot spacing -m DCG -m RR --length 5
     """
     from cranfield.reporting.charts.registry import CHARTS, LENGTH, MEASURES
     from cranfield.reporting.charts.saving import check_extra, format_of, save

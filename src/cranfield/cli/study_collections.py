@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from cranfield.scores import Scores
 
 
-COLLECTION_EPILOG = """\b
-Examples:
-  cranfield study collection qrels.txt runs/*.xz -m AP -m nDCG@10 --teams teams.csv
-  cranfield study collection qrels.txt runs/*.xz -m AP --pool-depth 100 --contributors judged
-  cranfield study collection --scores scores.csv --sizes 10,25 --test t+holm
-  cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
-"""
-
 lists_option = choice_option(
     "--lists",
     ("raw", "condensed", "both"),
@@ -59,10 +51,7 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 """Options of the studies of judgments."""
 
 
-@command(
-    epilog=COLLECTION_EPILOG,
-    first="measure scores teams pool-depth sizes repeats test format table output settings",
-)
+@command(first="measure scores teams pool-depth sizes repeats test format table output settings")
 @settings(f"{STUDY_SETTINGS} contributors depths others lists replace target")
 @score_input(measures_option(("AP",)))
 @options_from(
@@ -87,6 +76,13 @@ def collection(
     removed, and when pools are shallower. For the topics: stability over samples of topics,
     generalisability of scores, and the effect of other numbers of topics. With --scores, only the
     topics are studied.
+
+    Examples
+    --------
+    cranfield study collection qrels.txt runs/*.xz -m AP -m nDCG@10 --teams teams.csv
+    cranfield study collection qrels.txt runs/*.xz -m AP --pool-depth 100 --contributors judged
+    cranfield study collection --scores scores.csv --sizes 10,25 --test t+holm
+    cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
     """
     from cranfield import meta
 
@@ -221,18 +217,7 @@ def read_contributors(text: str) -> Any:
     return [line.strip() for line in lines if line.strip()]
 
 
-EPILOG = """\b
-Examples:
-  cranfield study pooling qrels.txt runs/*.xz -m AP -m nDCG@10 --budgets 50,100,200
-  cranfield study pooling qrels.txt runs/*.xz --methods "depth,RRF(k=10),MTF(seen='skip')"
-  cranfield study pooling qrels.txt runs/*.xz --methods MaxMean,Thompson --resume work/ --jobs 4
-"""
-
-
-@command(
-    epilog=EPILOG,
-    first="measure methods budgets depth teams test resume format table output settings",
-)
+@command(first="measure methods budgets depth teams test resume format table output settings")
 @settings(f"{STUDY_SETTINGS} contributors lists others repeats", flags="depth")
 @with_help(depth="Depth of the pool. By default 100.")
 @click.argument("qrels", type=READ)
@@ -260,6 +245,12 @@ def pooling(
     For each method and budget: the number of relevant documents that are judged, the agreement with
     the order of systems by all judgments, the significant differences that remain, and the effect
     on a team whose unique documents are removed. Runs are pooled to --depth, and scored in full.
+
+    Examples
+    --------
+    cranfield study pooling qrels.txt runs/*.xz -m AP -m nDCG@10 --budgets 50,100,200
+    cranfield study pooling qrels.txt runs/*.xz --methods "depth,RRF(k=10),MTF(seen='skip')"
+    cranfield study pooling qrels.txt runs/*.xz --methods MaxMean,Thompson --resume work/ --jobs 4
     """
     from cranfield import meta
     from cranfield.assess.pools.orders import DEPTH

@@ -39,22 +39,12 @@ if TYPE_CHECKING:
     from cranfield.result import Result
 
 
-EPILOG = """\b
-Examples:
-  cranfield study tests qrels.txt runs/*.xz -m nDCG@10 --sizes 5,10,25
-  cranfield study tests qrels.txt runs/*.xz -m AP --shards 3 -t md1 -t md2 -t md3 -t md3f
-  cranfield study tests --scores scores.csv -t t -t sign+bh --false-alarms 1000 --power 1000
-  cranfield study tests qrels.txt runs/*.xz -m AP --repeats 1000 --jobs 8 --resume work/
-"""
-
 WHOLE = ("anova-1", "anova-2", "anova-2f")
 SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 
 
 @command(
-    epilog=EPILOG,
-    first="measure scores test shards sizes repeats false-alarms power format table output"
-    " settings",
+    first="measure scores test shards sizes repeats false-alarms power format table output settings"
 )
 @settings(f"{STUDY_SETTINGS} shard-map null population only teams")
 @score_input(
@@ -114,6 +104,13 @@ def tests(
         Also estimate the power of the tests, from N samples of topics.
     systems
         Study only this system; may be given several times.
+
+    Examples
+    --------
+    cranfield study tests qrels.txt runs/*.xz -m nDCG@10 --sizes 5,10,25
+    cranfield study tests qrels.txt runs/*.xz -m AP --shards 3 -t md1 -t md2 -t md3 -t md3f
+    cranfield study tests --scores scores.csv -t t -t sign+bh --false-alarms 1000 --power 1000
+    cranfield study tests qrels.txt runs/*.xz -m AP --repeats 1000 --jobs 8 --resume work/
     """
     from cranfield import meta
     from cranfield.meta.test_studies.errors import check_null
@@ -176,15 +173,7 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
     return whole, by_shard
 
 
-INTERLEAVING_EPILOG = """\b
-Examples:
-  cranfield study interleaving qrels.txt runs/*.xz -m nDCG@10
-  cranfield study interleaving qrels.txt runs/*.xz --methods "TeamDraft,Probabilistic(tau=1)"
-  cranfield study interleaving qrels.txt runs/*.xz --users perfect --resume work/ --jobs 4
-"""
-
-
-@command(epilog=INTERLEAVING_EPILOG)
+@command()
 @settings(f"{STUDY_SETTINGS} stop pairs length power", flags="rel")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
@@ -202,6 +191,12 @@ def interleaving(
     The simulated proportions of wins and ties determine the sample size of the sign test, and the
     clicks per page that of an A/B test; the direction of differences is compared with that of an
     offline measure. With --rel, users distinguish two grades only.
+
+    Examples
+    --------
+    cranfield study interleaving qrels.txt runs/*.xz -m nDCG@10
+    cranfield study interleaving qrels.txt runs/*.xz --methods "TeamDraft,Probabilistic(tau=1)"
+    cranfield study interleaving qrels.txt runs/*.xz --users perfect --resume work/ --jobs 4
     """
     from cranfield import meta
 
@@ -216,15 +211,6 @@ def interleaving(
     options.show(options.study("interleaving", study, *inputs, measure, seed=options.seed, **more))
 
 
-REPRODUCTION_EPILOG = """\b
-Examples:
-  cranfield study reproduction QRELS --original-baseline a.run --baseline b.run
-  cranfield study reproduction QRELS --original-baseline bm25.run --original-advanced new.run
-      --baseline my-bm25.run --advanced my-new.run -m AP -m nDCG@10
-  cranfield study reproduction QRELS --other-qrels other.txt --original-baseline bm25.run
-      --original-advanced new.run --baseline my-bm25.run --advanced my-new.run
-"""
-
 ROLES = {
     "original-baseline": "Baseline run of the original experiment.",
     "original-advanced": "Advanced run of the original experiment, expected to be better.",
@@ -235,9 +221,8 @@ ROLES = {
 
 
 @command(
-    epilog=REPRODUCTION_EPILOG,
     first="original-baseline original-advanced baseline advanced other-qrels measure"
-    " test format table output plot settings",
+    " test format table output plot settings"
 )
 @settings(f"{STUDY_SETTINGS} persistence")
 @click.argument("qrels", type=READ)
@@ -270,6 +255,14 @@ def reproduction(
     A reproduction uses the same collection and topics: the orders of documents, the scores by topic
     and the effect of the advanced run are compared. A replication uses another collection
     (--other-qrels): only distributions of scores and effects are compared.
+
+    Examples
+    --------
+    cranfield study reproduction QRELS --original-baseline a.run --baseline b.run
+    cranfield study reproduction QRELS --original-baseline bm25.run --original-advanced new.run
+        --baseline my-bm25.run --advanced my-new.run -m AP -m nDCG@10
+    cranfield study reproduction QRELS --other-qrels other.txt --original-baseline bm25.run
+        --original-advanced new.run --baseline my-bm25.run --advanced my-new.run
     """
     from cranfield import meta
     from cranfield.meta.reproduction_result import check_test

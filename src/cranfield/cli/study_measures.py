@@ -36,20 +36,11 @@ if TYPE_CHECKING:
     from cranfield.scores import Scores
 
 
-EPILOG = """\b
-Examples:
-  cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 -m RR
-  cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 --gold P@5
-  cranfield study measures qrels.txt runs/*.xz -m AP -m RR --preferences people.csv
-  cranfield study measures --scores scores.csv --test bootstrap --correction none
-"""
-
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 
 
 @command(
-    epilog=EPILOG,
-    first="measure scores gold preferences test correction resume format table output settings",
+    first="measure scores gold preferences test correction resume format table output settings"
 )
 @settings(f"{STUDY_SETTINGS} majority bins sizes repeats coefficient")
 @score_input(measures_option(DEFAULT))
@@ -91,6 +82,13 @@ def measures(
         several times, for measures that must agree.
     preferences
         CSV file with the preferences of people between two runs: topic, first, second, preferred.
+
+    Examples
+    --------
+    cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 -m RR
+    cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 --gold P@5
+    cranfield study measures qrels.txt runs/*.xz -m AP -m RR --preferences people.csv
+    cranfield study measures --scores scores.csv --test bootstrap --correction none
     """
     from cranfield import meta
     from cranfield.meta.test_studies.fast_tests import SIZES, TestChoice
@@ -167,15 +165,7 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
     return folders
 
 
-SCALES_EPILOG = """\b
-Examples:
-  cranfield study scales qrels.txt runs/*.xz --cutoffs 5,10
-  cranfield study scales qrels.txt runs/*.xz -m AP -m "DCG" --cutoffs 20 --format csv
-  cranfield study scales qrels.txt runs/*.xz --settings collections.yml --table headline
-"""
-
-
-@command(epilog=SCALES_EPILOG)
+@command()
 @settings(f"{STUDY_SETTINGS} interval-ties collections")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
@@ -212,6 +202,12 @@ def scales(
         Keep the grades; by default grades from setting rel on become 1, lower ones 0.
     collections
         Further collections, a mapping of QRELS to runs (a file, a folder or a pattern).
+
+    Examples
+    --------
+    cranfield study scales qrels.txt runs/*.xz --cutoffs 5,10
+    cranfield study scales qrels.txt runs/*.xz -m AP -m "DCG" --cutoffs 20 --format csv
+    cranfield study scales qrels.txt runs/*.xz --settings collections.yml --table headline
     """
     from cranfield import meta
     from cranfield.meta.scale_study import MEASURES, TESTS, scale_options
@@ -241,14 +237,7 @@ def scales(
     options.show(options.study("scales", meta.study_scales, data, measures or MEASURES, **rules))
 
 
-PREDICTION_EPILOG = """\b
-Examples:
-  cranfield study prediction scores.csv predictors.csv
-  cranfield study prediction bm25=bm25.eval predictors.csv -m AP --format csv
-"""
-
-
-@command(epilog=PREDICTION_EPILOG)
+@command()
 @settings("ties lower")
 @click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=READ)
 @click.argument("predictions", type=READ)
@@ -276,6 +265,11 @@ def prediction(
     ----------
     measure
         Measure to take from files with several.
+
+    Examples
+    --------
+    cranfield study prediction scores.csv predictors.csv
+    cranfield study prediction bm25=bm25.eval predictors.csv -m AP --format csv
     """
     from cranfield import meta
     from cranfield.evaluation.scorefiles import read_scores

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
+from textwrap import indent
 from typing import Any
 
 import click
@@ -362,8 +363,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, first: str = "", **options: Any) -> None:
         super().__init__(*args, **options)
-        # The section on parameters is the help of the options: see `signatures`.
-        self.help = inspect.cleandoc(self.help or "").partition("\n\nParameters\n")[0]
+        self.help, self.epilog = _read_help(self.help)
         self.first = tuple(f"--{name}" for name in first.split())
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -466,16 +466,16 @@ def command(name: str | None = None, **arguments: Any) -> Callable[[Any], Any]:
     return click.command(name, **{"cls": Command, **arguments})
 
 
-def examples(*lines: str) -> str:
-    """Format the examples at the end of a help text; lines omit the name of the program.
+def _read_help(text: str | None) -> tuple[str, str | None]:
+    """Split a docstring into the help of a command and the examples at its end.
 
-    Examples
-    --------
-    >>> examples("campaign init news")
-    '\\x08\\nExample:\\n  cranfield campaign init news\\n'
+    The section on parameters is the help of the options: see `signatures`.
     """
-    head = "Example" if len(lines) == 1 else "Examples"
-    return f"\b\n{head}:\n" + "".join(f"  cranfield {line}\n" for line in lines)
+    text, _, lines = inspect.cleandoc(text or "").partition("\n\nExamples\n--------\n")
+    n_examples = sum(line[:1] != " " for line in lines.splitlines())
+    head = "Example" if n_examples == 1 else "Examples"
+    epilog = f"\b\n{head}:\n{indent(lines, '  ')}\n" if lines else None
+    return text.partition("\n\nParameters\n")[0], epilog
 
 
 def _show_all(ctx: click.Context, param: click.Parameter, is_set: bool) -> None:
@@ -552,6 +552,7 @@ class CommandGroup(click.Group):
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
+        self.help, self.epilog = _read_help(self.help)
         self.of = of
         self.in_order = in_order
         self.first = first.split()

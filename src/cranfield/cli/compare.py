@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +11,14 @@ import click
 
 from cranfield.base.errors import PolicyError, warn
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import READ, command, refuse_given, settings, warn_unused
+from cranfield.cli.options.declaring import (
+    READ,
+    command,
+    refuse_given,
+    refuse_others,
+    settings,
+    warn_unused,
+)
 from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
     judge_runs,
@@ -41,15 +48,9 @@ if TYPE_CHECKING:
     from cranfield.result import Result
     from cranfield.scales.statements import Meaningfulness
     from cranfield.scores import Scores
-    from cranfield.significance.checklist import Checklist
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
-    from cranfield.significance.cost import CostEffectiveness
-    from cranfield.significance.models.factors import FactorialAnova
-    from cranfield.significance.preferences import Corroboration, PreferenceComparison
-    from cranfield.significance.published import PublishedPower
     from cranfield.significance.several.joint_measures import JointComparison
-    from cranfield.significance.summary import Summary
 
 
 DEFAULT = ("AP", "nDCG@10")
@@ -188,9 +189,9 @@ def compare(
 
     # Options are checked before any file is read.
     analysis = "factors" if factors is not None else "costs" if costs is not None else view
-    if analysis in _OTHER_VIEWS:
-        compute = _OTHER_VIEWS[analysis]
-        result = compute(source, scale, comparing, topic_groups or factors or costs, judging)
+    if analysis in _USED:
+        table = topic_groups or factors or costs
+        result = _other_result(analysis, source, scale, comparing, table, judging)
         _write_whole(result, format, output)
         return 0
     _check_view(view, format, printing, marks)
@@ -234,153 +235,68 @@ def compare(
     return 1 if failures else 0
 
 
-_SUMMARY_OPTIONS = frozenset(
-    {
-        "measures",
-        "baseline",
-        "alpha",
-        "format",
-        "view",
-        "topic_groups",
-        "output",
-        "scale",
-        "settings",
-    }
-)
-"""Options of summaries, besides those of judging and of score files."""
+_COMPARING = " ".join(field.name for field in fields(Comparing))
+_USED = {
+    "summary": "view measures baseline alpha topic_groups scale score_files",
+    "preferences": "view baseline correction",
+    "corroboration": f"view measures scale {_COMPARING}",
+    "checklist": f"view measures scale score_files {_COMPARING}",
+    "power": "view alpha alternative score_files",
+    "factors": "factors measures alpha scale score_files",
+    "costs": "costs measures scale score_files resamples seed",
+}
+"""Options that results other than pairwise tests of scores use, besides those of judging."""
 
-_PREFERENCE_OPTIONS = frozenset({"baseline", "correction", "format", "view", "output", "settings"})
-"""Options of preferences, besides those of judging."""
+_OF_OUTPUT = ("format", "output", "settings", "qrels", "runs")
 
 
-def _summary(
+def _other_result(
+    analysis: str,
     source: ScoreInput,
     scale: str | None,
     comparing: Comparing,
-    topic_groups: str | None,
+    table: str | None,
     judging: Mapping[str, Any],
-) -> Summary:
+) -> Result:
+    """Compute a result other than pairwise tests of scores; refuse options that it does not use."""
+    import cranfield as cf
+    from cranfield.significance.published import power_of_published
     from cranfield.significance.summary import summarise_each
 
-    baseline = _only_baseline("summary", {*_SUMMARY_OPTIONS, "score_files"}, comparing, judging)
-    scores = source.scores(judging, scale=scale)
-    options = {"groups": topic_groups, "confidence": 1 - comparing.alpha}
-    return summarise_each(scores, baseline=baseline, **options)
-
-
-def _preferences(
-    source: ScoreInput,
-    scale: str | None,
-    comparing: Comparing,
-    table: str | None,
-    judging: Mapping[str, Any],
-) -> PreferenceComparison:
-    from cranfield.significance.preferences import compare_preferences
-
-    baseline = _only_baseline("preferences", _PREFERENCE_OPTIONS, comparing, judging)
-    if source.qrels is None or not source.runs:
-        raise PolicyError("--as preferences requires QRELS and RUN")
-    policies = dict(judging)
-    rel = policies.pop("rel")
-    judged = judge_runs(source.qrels, source.runs, **policies)
-    return compare_preferences(
-        judged,
-        rel=1 if rel is None else rel,
-        baseline=baseline,
-        correction=comparing.correction or "holm",
-    )
-
-
-def _corroboration(
-    source: ScoreInput,
-    scale: str | None,
-    comparing: Comparing,
-    table: str | None,
-    judging: Mapping[str, Any],
-) -> Corroboration:
-    from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.significance.preferences import corroborate
-
-    used = {field.name for field in fields(comparing)} | _SUMMARY_OPTIONS
-    _refuse_unused("--as corroboration", used - {"topic_groups"}, judging)
-    options = comparing.checked()
-    evaluation = source.scores(judging, noted=True, scale=scale)
-    assert isinstance(evaluation, Evaluation)
-    return corroborate(evaluation, jobs=judging["jobs"], **options)
-
-
-def _checklist(
-    source: ScoreInput,
-    scale: str | None,
-    comparing: Comparing,
-    table: str | None,
-    judging: Mapping[str, Any],
-) -> Checklist:
-    from cranfield.significance.checklist import checklist
-
-    used = {field.name for field in fields(comparing)} | _SUMMARY_OPTIONS | {"score_files"}
-    _refuse_unused("--as checklist", used - {"topic_groups"}, judging)
-    options = comparing.checked()
-    return checklist(source.scores(judging, scale=scale), jobs=judging["jobs"], **options)
-
-
-def _published_power(
-    source: ScoreInput,
-    scale: str | None,
-    comparing: Comparing,
-    table: str | None,
-    judging: Mapping[str, Any],
-) -> PublishedPower:
-    from cranfield.significance.published import power_of_published
-
-    used = {"alpha", "alternative", "format", "view", "output", "settings", "score_files"}
-    _refuse_unused("--as power", used, {})
-    if len(source.score_files) != 1 or source.qrels is not None:
-        raise PolicyError("--as power requires one --scores FILE with columns t and topics")
-    return power_of_published(
-        source.score_files[0], alpha=comparing.alpha, alternative=comparing.alternative
-    )
-
-
-def _factors(
-    source: ScoreInput,
-    scale: str | None,
-    comparing: Comparing,
-    factors: str | None,
-    judging: Mapping[str, Any],
-) -> FactorialAnova:
-    from cranfield.significance.models.factors import factorial_anova
-
-    used = (_SUMMARY_OPTIONS | {"factors", "score_files"}) - {"baseline", "view", "topic_groups"}
-    scores = _one_measure("--factors", used, source, scale, judging)
-    return factorial_anova(scores, factors, alpha=comparing.alpha)
-
-
-def _costs(
-    source: ScoreInput,
-    scale: str | None,
-    comparing: Comparing,
-    costs: str | None,
-    judging: Mapping[str, Any],
-) -> CostEffectiveness:
-    from cranfield.significance.cost import cost_effectiveness
-
-    used = {"measures", "format", "output", "scale", "settings", "score_files"}
-    used |= {"costs", "resamples", "seed"}
-    scores = _one_measure("--costs", used, source, scale, judging)
-    return cost_effectiveness(scores, costs, resamples=comparing.resamples, seed=comparing.seed)
-
-
-_OTHER_VIEWS = {
-    "summary": _summary,
-    "preferences": _preferences,
-    "corroboration": _corroboration,
-    "checklist": _checklist,
-    "power": _published_power,
-    "factors": _factors,
-    "costs": _costs,
-}
-"""Functions that compute results other than pairwise tests of scores."""
+    flag = f"--{analysis}" if analysis in {"factors", "costs"} else f"--as {analysis}"
+    used = (*_USED[analysis].split(), *_OF_OUTPUT, *(judging if analysis != "power" else ()))
+    refuse_others(used, f"cannot be combined with {flag}")
+    baselines, alpha = comparing.baseline, comparing.alpha
+    if analysis in {"summary", "preferences"} and len(baselines) > 1:
+        raise PolicyError(f"{flag} requires a single --baseline, got {len(baselines)}")
+    baseline = next(iter(baselines), None)
+    if analysis == "power":
+        if len(source.score_files) != 1 or source.qrels is not None:
+            raise PolicyError("--as power requires one --scores FILE with columns t and topics")
+        [published] = source.score_files
+        return power_of_published(published, alpha=alpha, alternative=comparing.alternative)
+    if analysis == "preferences":
+        if source.qrels is None or not source.runs:
+            raise PolicyError("--as preferences requires QRELS and RUN")
+        policies = {name: value for name, value in judging.items() if name != "rel"}
+        judged = judge_runs(source.qrels, source.runs, **policies)
+        rel = 1 if judging["rel"] is None else judging["rel"]
+        correction = comparing.correction or "holm"
+        return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
+    options = comparing.checked() | {"jobs": judging["jobs"]}
+    scores: Any = source.scores(judging, noted=analysis == "corroboration", scale=scale)
+    if analysis == "summary":
+        return summarise_each(scores, baseline=baseline, groups=table, confidence=1 - alpha)
+    if analysis == "corroboration":
+        return cf.corroborate(scores, **options)
+    if analysis == "checklist":
+        return cf.checklist(scores, **options)
+    if len(scores) > 1:
+        raise PolicyError(f"{flag} requires a single -m, got {', '.join(scores)}")
+    [single] = scores.values()
+    if analysis == "factors":
+        return cf.factorial_anova(single, table, alpha=alpha)
+    return cf.cost_effectiveness(single, table, resamples=comparing.resamples, seed=comparing.seed)
 
 
 def _write_whole(result: Result, format: str, output: str | None) -> None:
@@ -389,34 +305,6 @@ def _write_whole(result: Result, format: str, output: str | None) -> None:
         write(f"{result}\n", output)
     else:
         write_results(together(result), format, None, output)
-
-
-def _refuse_unused(flag: str, used: Set[str], judging: Mapping[str, Any]) -> None:
-    names = {param.name or "" for param in click.get_current_context().command.params}
-    refuse_given(names - used - {"qrels", "runs", *judging}, f"cannot be combined with {flag}")
-
-
-def _one_measure(
-    flag: str, used: Set[str], source: ScoreInput, scale: str | None, judging: Mapping[str, Any]
-) -> Scores:
-    """Refuse options that a table of systems does not use; return scores of the single measure."""
-    _refuse_unused(flag, used, judging)
-    scores = source.scores(judging, scale=scale)
-    if len(scores) > 1:
-        raise PolicyError(f"{flag} requires a single -m, got {', '.join(scores)}")
-    return next(iter(scores.values()))
-
-
-def _only_baseline(
-    view: str, used: Set[str], comparing: Comparing, judging: Mapping[str, Any]
-) -> str | None:
-    """Refuse options that a view does not use; return the single baseline, or None."""
-    _refuse_unused(f"--as {view}", used, judging)
-    if len(comparing.baseline) > 1:
-        raise PolicyError(
-            f"--as {view} requires a single --baseline, got {len(comparing.baseline)}"
-        )
-    return next(iter(comparing.baseline), None)
 
 
 def _format(

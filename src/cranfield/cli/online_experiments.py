@@ -15,7 +15,7 @@ from cranfield.cli.options.declaring import (
     WRITTEN,
     command,
     option,
-    refuse_given,
+    refuse_others,
     settings,
     warn_unused,
 )
@@ -222,13 +222,11 @@ def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport
     from cranfield import online
     from cranfield.online.experiments.totals import parse_totals
 
-    context = click.get_current_context()
     statistical = ("control", "weights", "srm", "lift", "correction", "alpha")
-    if context.params["data"]:
+    if click.get_current_context().params["data"]:
         raise PolicyError("DATA cannot be combined with --counts")
     applicable = {*statistical, "counts", "page", "format", "table", "output", "settings"}
-    names = {param.name or "" for param in context.command.params}
-    refuse_given(names - applicable, "cannot be combined with --counts")
+    refuse_others(applicable, "cannot be combined with --counts")
     return online.analyse_totals(
         parse_totals(counts), **{name: options[name] for name in statistical}
     )

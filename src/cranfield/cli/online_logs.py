@@ -16,7 +16,7 @@ from cranfield.cli.options.declaring import (
     command,
     in_group,
     option,
-    refuse_given,
+    refuse_others,
     settings,
 )
 from cranfield.cli.options.output import ResultOutput, gather_options, result_options
@@ -206,9 +206,8 @@ def measure(
 def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
     from cranfield import online
 
-    names = {param.name or "" for param in click.get_current_context().command.params}
-    applicable = {"logs", "totals", "format", "table", "output", "settings"}
-    refuse_given(names - applicable, "cannot be combined with --totals")
+    applicable = ("logs", "totals", "format", "table", "output", "settings")
+    refuse_others(applicable, "cannot be combined with --totals")
     if len(logs) > 1:
         raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
     written.write(together(online.coec_of_totals(logs[0])))

@@ -103,6 +103,12 @@ def refuse_given(names: Iterable[str], reason: str) -> None:
             raise PolicyError(f"{shown_name(param)} {reason}")
 
 
+def refuse_others(used: Collection[str], reason: str) -> None:
+    """Raise an error if an option besides those in `used` is set."""
+    names = {param.name or "" for param in click.get_current_context().command.params}
+    refuse_given(names.difference(used), reason)
+
+
 def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
     source = (ctx or click.get_current_context()).get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"

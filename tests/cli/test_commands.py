@@ -140,7 +140,7 @@ def test_errors_are_one_line_and_status_2(
 
 def test_wrong_options(folder: Path) -> None:
     assert "unknown option" in cranfield(folder, "evaluate", "--nonsense", status=2)[1]
-    assert "Missing argument" in cranfield(folder, "evaluate", "qrels", status=2)[1]
+    assert "give QRELS and at least one RUN" in cranfield(folder, "evaluate", "qrels", status=2)[1]
     assert "Commands:" in cranfield(folder)[0]
 
 

@@ -276,10 +276,9 @@ def _other_result(
         [published] = source.score_files
         return power_of_published(published, alpha=alpha, alternative=comparing.alternative)
     if analysis == "preferences":
-        if source.qrels is None or not source.runs:
-            raise PolicyError("--as preferences requires QRELS and RUN")
+        rankings = source.rankings("--as preferences requires QRELS and RUN")
         policies = {name: value for name, value in judging.items() if name != "rel"}
-        judged = judge_runs(source.qrels, source.runs, **policies)
+        judged = judge_runs(*rankings, **policies)
         rel = 1 if judging["rel"] is None else judging["rel"]
         correction = comparing.correction or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)

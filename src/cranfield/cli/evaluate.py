@@ -45,12 +45,10 @@ from cranfield.cli.options.output import (
     progress_of,
     table_options,
     write,
-    write_results,
 )
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import NumberList, options_from
 from cranfield.collection.policies import DUPLICATES
-from cranfield.result import together
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
@@ -160,17 +158,15 @@ def evaluate(
         _warn_of_gaps(scores)
         output.write(align_scores(scores) if output.by_topic else scores, printing)
         return
-    if source.qrels is None or not source.runs:
-        raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
     if view == "expected":
-        _write_whole([_evaluate_probabilities(source, output.by_topic, judging, expecting)], output)
+        expecting["by_topic"] = output.by_topic
+        output.write_results(_evaluate_probabilities(source, judging, expecting))
         return
-    evaluation = evaluate_runs(source.qrels, source.runs, source.measures, **judging)
+    evaluation = evaluate_runs(*source.rankings(), source.measures, **judging)
     if view == "tie-ranges":
         import cranfield as cf
 
-        ranges = cf.tie_ranges(evaluation, by_topic=output.by_topic)
-        _write_whole([ranges], output)
+        output.write_results(cf.tie_ranges(evaluation, by_topic=output.by_topic))
     elif output.form in {*_LINES, "json"}:
         lines = _lines(evaluation, output, source.measures, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
@@ -193,12 +189,6 @@ def _check_view(view: str, output: Output) -> None:
         refuse_given(unused, f"cannot be combined with --as {view}")
 
 
-def _write_whole(results: Iterable[Result], output: Output) -> None:
-    """Write results that are not tables of scores."""
-    form = "text" if output.form == "table" else output.form
-    write_results(together(*results), form, None, output.output)
-
-
 def _write_replicates(
     source: ScoreInput,
     output: Output,
@@ -208,68 +198,50 @@ def _write_replicates(
     view: str,
 ) -> None:
     """Write variances, expected exposure, or equity of attention, of systems with replicates."""
-    if view != "replicates":
-        _write_exposure(source, output, printing, judging, replicates, view)
-        return
+    from cranfield.evaluation import stochastic_rankings as stochastic
     from cranfield.significance.replicates import summarise_replicates
 
-    refuse_given(("by_topic", "coverage"), "cannot be combined with --as replicates")
-    scores = source.scores(judging, every=True)
-    _write_whole([summarise_replicates(table, replicates) for table in scores.values()], output)
-
-
-def _write_exposure(
-    source: ScoreInput,
-    output: Output,
-    printing: Printing,
-    judging: Mapping[str, Any],
-    replicates: str | None,
-    view: str,
-) -> None:
-    from cranfield.evaluation import stochastic_rankings as stochastic
-
-    refuse_given(("coverage",), f"cannot be combined with --as {view}")
-    if source.qrels is None or not source.runs:
-        raise PolicyError(f"--as {view} requires QRELS and RUN")
+    is_exposure = view == "expected-exposure"
+    unused = ("coverage",) if is_exposure else ("by_topic", "coverage")
+    refuse_given(unused, f"cannot be combined with --as {view}")
+    if view == "replicates":
+        tables = source.scores(judging, every=True).values()
+        output.write_results(*(summarise_replicates(table, replicates) for table in tables))
+        return
+    rankings = source.rankings(f"--as {view} requires QRELS and RUN")
     if "-" in source.runs:
         raise PolicyError(f"--as {view} reads runs twice, which standard input (-) does not allow")
-    is_exposure = view == "expected-exposure"
     default = stochastic.EXPOSURE if is_exposure else stochastic.EQUITY
     names = source.measures if on_command_line("measures") else default
-    options = dict(judging)
+    options = {**judging, "replicates": replicates}
     measures = requested_measures(names, options.pop("rel"), options["compat"])
     if all(getattr(measure, "by", "") == "document" for measure in measures):
         warn_unused(("groups",), "no requested measure uses it")
-    options["replicates"] = replicates
     if is_exposure:
-        compute = partial(stochastic.expected_exposure, measures=measures)
-        scores = compute_from_runs(compute, source.qrels, source.runs, **options)
-        output.write(scores, printing)
-        return
-    refuse_given(("by_topic",), "cannot be combined with --as equity")
-    equity = partial(stochastic.equity_of_attention, measure=measures)
-    _write_whole([compute_from_runs(equity, source.qrels, source.runs, **options)], output)
+        exposure = partial(stochastic.expected_exposure, measures=measures)
+        output.write(compute_from_runs(exposure, *rankings, **options), printing)
+    else:
+        equity = partial(stochastic.equity_of_attention, measure=measures)
+        output.write_results(compute_from_runs(equity, *rankings, **options))
 
 
 def _evaluate_probabilities(
-    source: ScoreInput, by_topic: bool, judging: Mapping[str, Any], expecting: Mapping[str, Any]
+    source: ScoreInput, judging: Mapping[str, Any], expecting: Mapping[str, Any]
 ) -> ExpectedScores:
     """Read probabilities of relevance and runs, and compute expected scores."""
     import cranfield as cf
 
+    qrels, run_files = source.rankings()
     refuse_given(_OF_GRADES, "cannot be combined with --as expected")
     reading = Reading.of(judging)
     if any(not name.startswith("run.") for name in reading.columns or ()):
         raise PolicyError("--columns with --as expected names columns of runs only: run.doc=...")
-    options = {**omit_reading(judging), **expecting, "by_topic": by_topic}
+    options = {**omit_reading(judging), **expecting, "aspects": judging["aspects"] or None}
     measures = requested_measures(source.measures, options.pop("rel"), options["compat"])
-    probabilities = cf.read_probabilities(source.qrels)
-    runs = reading.runs(source.qrels, source.runs)
-    options["aspects"] = options["aspects"] or None
-    with progress_of(runs) as progress:
-        return cf.evaluate_probabilities(
-            runs, probabilities, measures, progress=progress, **options
-        )
+    probabilities = cf.read_probabilities(qrels)
+    runs = reading.runs(qrels, run_files)
+    with progress_of(runs) as options["progress"]:
+        return cf.evaluate_probabilities(runs, probabilities, measures, **options)
 
 
 def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
@@ -293,17 +265,15 @@ def _lines(
     """Format an evaluation in a format that scores without judgments lack or only have in part."""
     from cranfield.reporting import score_formats
 
-    by_topic, places = output.by_topic, output.places
+    by_topic = output.by_topic
     if output.form == "ir_measures":
-        return score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=places)
+        return score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=output.places)
     if output.form == "prototext":
-        return score_formats.prototext_lines(evaluation, places=places)
+        return score_formats.prototext_lines(evaluation, places=output.places)
     if output.form == "json":
-        judged = evaluation.judged
-        about = {"policies": judged.policies.describe(), **dict(judged.annotations.settings)}
-        text = score_formats.scores_json(
-            evaluation, by_topic=by_topic, about=about, notes=evaluation.notes
-        )
+        judged, notes = evaluation.judged, evaluation.notes
+        about = {"policies": judged.policies.describe(), **judged.annotations.settings}
+        text = score_formats.scores_json(evaluation, by_topic=by_topic, about=about, notes=notes)
         return [text.rstrip("\n")]
     groups = {"all_trec", "official", "set"} & set(measures)
     return score_formats.trec_lines(
@@ -525,20 +495,18 @@ def answers(
 
     judged = read(answers)
     if human is not None:
-        _write_corrected(judged, partial(read, (human,)), measures or DEFAULTS[kind], output)
-        return
-    scores = (
-        _evaluate_defaults(judged, DEFAULTS[kind])
-        if measure_list is None
-        else evaluate_answers(judged, measure_list)
-    )
-    output.write(scores, printing)
+        human_labels = partial(read, (human,))
+        output.write_results(*_correct(judged, human_labels, measures or DEFAULTS[kind], output))
+    elif measure_list is not None:
+        output.write(evaluate_answers(judged, measure_list), printing)
+    else:
+        output.write(_evaluate_defaults(judged, DEFAULTS[kind]), printing)
 
 
-def _write_corrected(
+def _correct(
     judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: Output
-) -> None:
-    """Write prediction-powered scores of answers that people judged in a sample."""
+) -> list[Result]:
+    """Compute prediction-powered scores of answers that people judged in a sample."""
     from cranfield.assess import ppi_answers
 
     if output.form == "parquet":
@@ -549,9 +517,7 @@ def _write_corrected(
         # Answers outside the sample are not missing.
         if "missing and counted as 0" not in line:
             warn(line)
-    results = [ppi_answers(human, judge, measure) for measure in measures]
-    form = "text" if output.form == "table" else output.form
-    write_results(together(*results), form, None, output.output)
+    return [ppi_answers(human, judge, measure) for measure in measures]
 
 
 def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:

@@ -162,15 +162,14 @@ def _study_judgments(
     from cranfield.evaluation.evaluation import score
     from cranfield.meta.collection_studies.pools import trace_runs
 
-    if source.qrels is None or not source.runs:
-        raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
+    rankings = source.rankings()
     refuse_for_pools()
     refuse_given(
         ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
     )
     lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
     measures = options.measures(source.measures)
-    run_list, qrels = options.inputs(source.qrels, source.runs)
+    run_list, qrels = options.inputs(*rankings)
     policies = options.policies("ties", "topics", "negative", "compat", *WORK)
     with progress_of(run_list) as progress:
         trace = trace_runs(run_list, qrels, progress=progress, **policies)

@@ -155,14 +155,13 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
 
     if source.score_files:
         raise PolicyError("shards require QRELS and RUN, got --scores")
-    if source.qrels is None or not source.runs:
-        raise PolicyError("expected QRELS and at least one RUN")
+    rankings = source.rankings()
     refuse_given(OF_DOCUMENTS, "cannot be combined with shards")
     judging = omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in OF_DOCUMENTS}
     del judging["rel"]
     measures = options.measures(source.measures)
-    many, qrels = options.inputs(source.qrels, source.runs)
+    many, qrels = options.inputs(*rankings)
     with progress_of(many) as progress:
         evaluation = evaluate(
             many, qrels, measures, shards=shards, seed=options.seed, progress=progress, **judging

@@ -18,7 +18,7 @@ from cranfield.base.files import whole_file
 from cranfield.base.text import plain
 from cranfield.cli.options.declaring import WRITTEN, IntegerRange, in_group, option, with_options
 from cranfield.cli.options.signatures import options_of
-from cranfield.result import WRITERS, ResultSet, check_table
+from cranfield.result import WRITERS, Result, ResultSet, check_table, together
 
 if TYPE_CHECKING:
     from cranfield.scores import Scores
@@ -292,6 +292,11 @@ class Output:
             write_table(table(scores, by_topic=self.by_topic), self.output or "", "parquet")
         else:
             write(self._text(scores, printing, unit), self.output)
+
+    def write_results(self, *results: Result) -> None:
+        """Write results that are not scores."""
+        form = "text" if self.form == "table" else self.form
+        write_results(together(*results), form, None, self.output)
 
     def _text(self, scores: Mapping[str, Scores], printing: Printing, unit: str) -> str:
         if self.form in MARKUP:

@@ -48,6 +48,9 @@ scale_option = option(
 )
 
 
+NO_SCORES = "give QRELS and at least one RUN, or --scores FILE"
+
+
 @dataclass(frozen=True)
 class ScoreInput:
     """Source of the scores of a command: runs and judgments, or files."""
@@ -56,6 +59,12 @@ class ScoreInput:
     runs: tuple[str, ...] | Runs
     measures: Sequence[str | Measure]
     score_files: tuple[str, ...]
+
+    def rankings(self, reason: str = NO_SCORES) -> tuple[str, tuple[str, ...] | Runs]:
+        """Return QRELS and RUN; `reason` is the error if they are missing."""
+        if self.qrels is None or not self.runs:
+            raise PolicyError(reason)
+        return self.qrels, self.runs
 
     def scores(
         self,
@@ -78,10 +87,8 @@ class ScoreInput:
             for table in scores.values():
                 for note in () if noted or table.has_direction else table.direction_notes():
                     warn(note)
-        elif self.qrels is None or not self.runs:
-            raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
         else:
-            scores = evaluate_runs(self.qrels, self.runs, self.measures, **judging)
+            scores = evaluate_runs(*self.rankings(), self.measures, **judging)
         if scale is None:
             return scores
         if isinstance(scores, Evaluation):

@@ -14,7 +14,6 @@ from cranfield.base.kinds import OneOf, Share, check_arguments
 from cranfield.cli.options.declaring import command, option
 from cranfield.cli.options.signatures import (
     NameList,
-    NameValue,
     NumberList,
     NumbersByName,
     collect_pairs,
@@ -27,7 +26,7 @@ from cranfield.cli.options.signatures import (
 @option("--looks", type=NumberList(1))
 @option("--oec", type=NumbersByName(names_alone=False))
 @option("--weights", type=NumbersByName(names_alone=True))
-@option("--margin", type=NameValue(), multiple=True, callback=collect_pairs)
+@option("--margin", multiple=True, callback=collect_pairs)
 def some(**given: Any) -> dict[str, Any]:
     """Return what was given."""
     return {name: value for name, value in given.items() if value is not None and value != {}}

@@ -25,8 +25,7 @@ from cranfield.cli.options.declaring import (
     option,
     with_options,
 )
-from cranfield.cli.options.judging import choice_option
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import format_option, output_option, write
 from cranfield.cli.options.signatures import options_from, options_of, parse_pairs
 
 if TYPE_CHECKING:
@@ -66,9 +65,7 @@ def output_to(metavar: str, help: str) -> Callable[[Any], Any]:
 
 reason_option = option("--reason", required=True, help="Reason, recorded in the log.")
 
-listing_options = with_options(
-    (choice_option("--format", ("text", "csv", "json"), "Output format.", "text"), output_option)
-)
+listing_options = with_options((format_option(("text", "csv", "json")), output_option))
 """Options of commands that write a list."""
 
 

@@ -33,8 +33,7 @@ from cranfield.cli.options.declaring import (
     settings,
     with_options,
 )
-from cranfield.cli.options.judging import choice_option
-from cranfield.cli.options.output import gather_options, output_option, write_results
+from cranfield.cli.options.output import format_option, gather_options, output_option, write_results
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.pool import LISTS, Dealing, dealing_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, together
@@ -77,12 +76,8 @@ LISTED = ("--output", "--unjudged")
     type=IntegerRange(0),
     goes_with=("--arranged=shuffled", "--assessors"),
 )
-@choice_option(
-    "--format",
-    ("auto", *LISTS),
-    "Output format; auto: by the suffix of --output.",
-    "auto",
-    goes_with=LISTED,
+@format_option(
+    ("auto", *LISTS), "auto", "Output format; auto: by the suffix of --output.", goes_with=LISTED
 )
 @output_option
 def pool(
@@ -176,9 +171,7 @@ def judgments(
 MAX_RUNS = 200
 """Maximum number of runs in the text without --all."""
 
-result_options = with_options(
-    (choice_option("--format", WRITERS, "Output format.", "text"), output_option)
-)
+result_options = with_options((format_option(WRITERS), output_option))
 
 
 def _one_table(result: Result, name: str, table: Table) -> ResultSet:

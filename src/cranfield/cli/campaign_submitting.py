@@ -22,8 +22,7 @@ from cranfield.cli.campaign_folder import (
     write_listing,
 )
 from cranfield.cli.options.declaring import READ, group, option, settings, with_options
-from cranfield.cli.options.judging import choice_option
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import format_option, output_option, write
 from cranfield.cli.options.signatures import options_from, options_of
 
 if TYPE_CHECKING:
@@ -349,7 +348,7 @@ def _cell(value: object) -> str:
 @on_campaign
 @click.argument("tag")
 @contacts_option
-@choice_option("--format", ("text", "json"), "Output format.", "text")
+@format_option(("text", "json"))
 @output_option
 def show(opened: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
     """Show the records of a run, and of other runs with its tag.

@@ -13,8 +13,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import plain
 from cranfield.cli.options.declaring import READ, command, keep_inputs, option, settings
 from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.judging import choice_option
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import format_option, output_option, write
 from cranfield.cli.options.signatures import options_from
 
 if TYPE_CHECKING:
@@ -49,11 +48,9 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
     separator=_WITHOUT_RULES,
     numbers=_WITHOUT_RULES,
 )
-@choice_option(
-    "--format",
+@format_option(
     ("text", "json", "errlog"),
-    "Output format; errlog writes TAG.errlog beside each file, or into the folder --output.",
-    "text",
+    help="Output format; errlog writes TAG.errlog beside each file, or into the folder --output.",
 )
 @output_option
 def check(

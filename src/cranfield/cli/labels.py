@@ -18,7 +18,7 @@ from cranfield.cli.options.declaring import (
     command,
     refuse_given,
     settings,
-    with_conditions,
+    with_changes,
 )
 from cranfield.cli.options.judging import (
     DOCUMENT_JUDGING_SETTINGS,
@@ -34,7 +34,7 @@ from cranfield.cli.options.judging import (
     requested_measures,
 )
 from cranfield.cli.options.output import ResultOutput, result_options
-from cranfield.cli.options.signatures import NameValue, collect_pairs, options_from, parse_pairs
+from cranfield.cli.options.signatures import collect_pairs, options_from, parse_pairs
 from cranfield.collection.policies import FORMATS
 from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
@@ -323,7 +323,7 @@ RANKED = ("--runs", "--own-runs")
     fixed_topics={"goes_with": "--ppi"},
     tolerances={
         "flag": "--tolerance tolerances",
-        "type": NameValue(),
+        "type": str,
         "multiple": True,
         "callback": collect_pairs,
         "metavar": "NAME=VALUE",
@@ -332,8 +332,8 @@ RANKED = ("--runs", "--own-runs")
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
 @result_options(JUDGE_TABLES)
-@with_conditions(("--runs",), ("system", "lower", "on_bad_run"))
-@with_conditions(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
+@with_changes(("system", "lower", "on_bad_run"), goes_with=("--runs",))
+@with_changes((*POLICIES, *OF_DOCUMENTS, *WORK), goes_with=RANKED)
 @document_judging_options
 def judges(
     qrels: str,

@@ -19,8 +19,8 @@ from cranfield.cli.options.declaring import (
     settings,
     warn_unused,
 )
-from cranfield.cli.options.output import ResultOutput, output_option, result_options
-from cranfield.cli.options.signatures import NameValue, collect_pairs, options_from
+from cranfield.cli.options.output import ResultOutput, format_option, output_option, result_options
+from cranfield.cli.options.signatures import collect_pairs, options_from
 from cranfield.result import together
 
 if TYPE_CHECKING:
@@ -56,13 +56,7 @@ def _traffic(
 )
 @option("--unit", default="user", show_default=True, help="Column with the ids of units.")
 @option("--check", is_flag=True, help="Test whether units are assigned uniformly.")
-@option(
-    "--format",
-    type=click.Choice(["csv", "json"]),
-    default="csv",
-    show_default=True,
-    help="Output format.",
-)
+@format_option(("csv", "json"), "csv")
 @output_option
 def assign(
     units: str, unit: str, check: bool, format: str, output: str | None, **design: Any
@@ -94,7 +88,7 @@ def assign(
     write_table(frame, output or "-", format)
 
 
-_BY_METRIC = {"type": NameValue(), "multiple": True, "callback": collect_pairs}
+_BY_METRIC = {"type": str, "multiple": True, "callback": collect_pairs}
 
 
 @command(

@@ -22,6 +22,7 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.judging import READING_SETTINGS, Reading, reading_options
 from cranfield.cli.options.output import (
     ResultOutput,
+    format_option,
     gather_options,
     output_option,
     result_options,
@@ -58,13 +59,11 @@ RUNS = (".run", ".txt", ".trec")
 )
 @gather_options(Reading, "reading", reading_options)
 @option("--list", "listed", is_flag=True, help="List the interleaving methods.")
-@option(
-    "--format",
-    type=click.Choice(["auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"]),
-    default="auto",
-    show_default=True,
-    help="Output format: a line per page (jsonl), a row per document (json, tsv, csv, parquet),"
-    " or a run with pages as topics (trec); auto: by suffix.",
+@format_option(
+    ("auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"),
+    "auto",
+    "Output format: a line per page (jsonl), a row per document (json, tsv, csv, parquet), or a run"
+    " with pages as topics (trec); auto: by suffix.",
 )
 @output_option
 def interleave(

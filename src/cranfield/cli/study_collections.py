@@ -9,8 +9,15 @@ import click
 
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.kinds import Share
-from cranfield.cli.options.declaring import READ, command, option, refuse_given, settings, with_help
-from cranfield.cli.options.judging import WORK, choice_option, measures_option
+from cranfield.cli.options.declaring import (
+    READ,
+    command,
+    option,
+    refuse_given,
+    settings,
+    with_changes,
+)
+from cranfield.cli.options.judging import WORK, measures_option
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from
@@ -28,11 +35,12 @@ if TYPE_CHECKING:
     from cranfield.scores import Scores
 
 
-lists_option = choice_option(
+lists_option = option(
     "--lists",
-    ("raw", "condensed", "both"),
-    "Rankings to score: raw, condensed (without unjudged documents), or both.",
-    "raw",
+    type=click.Choice(["raw", "condensed", "both"]),
+    default="raw",
+    show_default=True,
+    help="Rankings to score: raw, condensed (without unjudged documents), or both.",
 )
 
 
@@ -218,7 +226,7 @@ def read_contributors(text: str) -> Any:
 
 @command(first="measure methods budgets depth teams test resume format table output settings")
 @settings(f"{STUDY_SETTINGS} contributors lists others repeats", flags="depth")
-@with_help(depth="Depth of the pool. By default 100.")
+@with_changes(("depth",), help="Depth of the pool. By default 100.")
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("AP",))

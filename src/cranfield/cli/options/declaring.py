@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePath
 from textwrap import indent
 from typing import Any
@@ -66,24 +66,13 @@ def _exclusions(terms: Sequence[str]) -> str:
     return " and ".join(term[1:].replace("=", " ") for term in terms if term[0] == "!")
 
 
-def with_conditions(goes_with: Sequence[str], names: Collection[str]) -> Callable[[Any], Any]:
-    """Make a decorator that sets the conditions of shared options in a command."""
+def with_changes(names: Collection[str], **attributes: Any) -> Callable[[Any], Any]:
+    """Make a decorator that sets attributes of shared options, such as `help`, in a command."""
 
     def add(command: Any) -> Any:
         for param in command.__click_params__:
             if param.name in names:
-                param.goes_with = tuple(goes_with)
-        return command
-
-    return add
-
-
-def with_help(**texts: str) -> Callable[[Any], Any]:
-    """Make a decorator that rewrites the help of shared options in a command."""
-
-    def add(command: Any) -> Any:
-        for param in command.__click_params__:
-            param.help = texts.get(param.name, param.help)
+                vars(param).update(attributes)
         return command
 
     return add
@@ -301,15 +290,12 @@ def in_group(
 ) -> tuple[Callable[[Any], Any], ...]:
     """Set the group in help of options."""
 
-    def place(declare: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def add(command: Any) -> Any:
-            command = declare(command)
-            command.__click_params__[-1].group = group
-            return command
+    def place(declare: Callable[[Any], Any], command: Any) -> Any:
+        command = declare(command)
+        command.__click_params__[-1].group = group
+        return command
 
-        return add
-
-    return tuple(map(place, options))
+    return tuple(partial(place, declare) for declare in options)
 
 
 class IntegerRange(click.IntRange):

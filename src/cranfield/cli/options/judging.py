@@ -69,23 +69,9 @@ def parse_grades(text: str) -> dict[str, str] | list[str] | str:
     return {**grades, value.strip(): ""} if value.strip() else grades
 
 
-(ungraded_option,) = options_of("cranfield.read_qrels", "ungraded")
-(grades_option,) = options_of(
-    "cranfield.read_qrels",
-    "grades",
-    grades={
-        "flag": "--map-grades",
-        "metavar": "VALUE=N,...",
-        "callback": lambda context, option, text: text and parse_grades(text),
-        "help": "Grades of words, as a mapping, cut points between real numbers, as a list, or a"
-        " pattern of texts whose group is the grade.",
-    },
-)
 (subtopics_option,) = options_of(
     "cranfield.read_qrels", "subtopics", subtopics={"goes_with": ("QRELS", "--judged")}
 )
-(separator_option,) = options_of("cranfield.read_runs", "separator")
-(numbers_option,) = options_of("cranfield.read_runs", "numbers")
 (bad_run_option,) = options_of("cranfield.read_runs", "on_bad_run", on_bad_run={"goes_with": "RUN"})
 
 reading_options = (
@@ -109,10 +95,10 @@ reading_options = (
         help="Scores for which lower is better: a measure of --scores, or the score column of"
         " RUN; may be given several times.",
     ),
-    separator_option,
-    numbers_option,
     *options_of(
-        "cranfield.read_runs", "on_duplicate chunk_separator", chunk_separator={"metavar": "TEXT"}
+        "cranfield.read_runs",
+        "separator numbers on_duplicate chunk_separator",
+        chunk_separator={"metavar": "TEXT"},
     ),
     bad_run_option,
 )
@@ -148,7 +134,8 @@ class Reading:
         return shared(self.columns, self.system)
 
     @property
-    def _common(self) -> dict[str, Any]:
+    def common(self) -> dict[str, Any]:
+        """Options of reading that judgments and runs share."""
         return {name: getattr(self, name) for name in ("encoding", "separator", "on_duplicate")}
 
     def qrels(self, path: str | None, subtopics: bool | None = None, grades: Any = None) -> Qrels:
@@ -164,7 +151,7 @@ class Reading:
             columns=names,
             ungraded=self.ungraded,
             grades=self.map_grades if grades is None else grades,
-            **self._common,
+            **self.common,
         )
         if self.columns is not None:
             # Columns that the judgments lack are required in the runs.
@@ -194,7 +181,7 @@ class Reading:
             columns = Called("qrels", names, frozenset(people.met | (optional if runs else set())))
         usual = "auto" if self.input_format in OF_QRELS else self.input_format
         labels = read_judges(
-            judges, format=form or usual, columns=columns, grades=grades, **self._common
+            judges, format=form or usual, columns=columns, grades=grades, **self.common
         )
         if columns is not None:
             run.loose |= optional & columns.met
@@ -231,7 +218,7 @@ class Reading:
             "numbers": self.numbers,
             "chunk_separator": self.chunk_separator,
             "lower_is_better": not {*self.lower}.isdisjoint(self._score_columns),
-            **self._common,
+            **self.common,
         }
 
     @property
@@ -291,19 +278,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Computed = TypeVar("Computed")
 
 
-def choice_option(
-    name: str, options: Iterable[str], text: str, default: str | None = None, **attributes: Any
-) -> Callable[[Command], Command]:
-    return option(
-        name,
-        type=click.Choice(list(options)),
-        default=default,
-        show_default=default is not None,
-        help=text,
-        **attributes,
-    )
-
-
 def measure_names() -> list[str]:
     """List the measures for completion, with usual cutoffs."""
     from cranfield.measures.families import HOME
@@ -358,8 +332,17 @@ def _judging(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
             (
                 *reading_options,
                 *options,
-                ungraded_option,
-                grades_option,
+                *options_of(
+                    "cranfield.read_qrels",
+                    "ungraded grades",
+                    grades={
+                        "flag": "--map-grades",
+                        "metavar": "VALUE=N,...",
+                        "callback": lambda context, option, text: text and parse_grades(text),
+                        "help": "Grades of words, as a mapping, cut points between real numbers, as"
+                        " a list, or a pattern of texts whose group is the grade.",
+                    },
+                ),
                 *options_of("cranfield.judge", "lengths groups intents", type=READ),
                 option(
                     "--aspect",
@@ -427,18 +410,11 @@ def paths_of(runs: Runs) -> list[str]:
     return [path for path in paths if path is not None]
 
 
-def judge_runs(
-    qrels: str,
-    runs: tuple[str, ...] | Runs,
-    *,
-    aspects: tuple[str, ...] = (),
-    reading: Reading | None = None,
-    **options: Any,
-) -> JudgedRuns:
+def judge_runs(qrels: str, runs: tuple[str, ...] | Runs, **options: Any) -> JudgedRuns:
     """Read and judge runs; policies are checked before any file is read."""
     from cranfield.collection.judged.judging import judge
 
-    return compute_from_runs(judge, qrels, runs, aspects=aspects, reading=reading, **options)
+    return compute_from_runs(judge, qrels, runs, **options)
 
 
 def compute_from_runs(
@@ -462,11 +438,9 @@ def compute_from_runs(
         qrels,
         "QRELS comes first: QRELS RUN...",
         format=reading.input_format,
-        encoding=reading.encoding,
-        separator=reading.separator,
         system=reading.system,
         columns=reading.columns,
-        on_duplicate=reading.on_duplicate,
+        **reading.common,
     )
     with wrong_order():
         run_list = reading.runs(qrels, runs)

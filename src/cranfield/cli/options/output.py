@@ -141,6 +141,19 @@ output_option = option(
 )
 
 
+def format_option(
+    formats: Iterable[str],
+    default: str = "text",
+    help: str = "Output format.",
+    name: str = "format",
+    **attributes: Any,
+) -> Callable[[Command], Command]:
+    """Make the option of the output format."""
+    choice = click.Choice(list(formats))
+    attributes |= {"type": choice, "default": default, "show_default": True, "help": help}
+    return option("--format", name, **attributes)
+
+
 @dataclass(frozen=True)
 class ResultOutput:
     """Format, table and file of results."""
@@ -173,13 +186,7 @@ def result_options(
         else "Write this table only; all: write every table."
     )
     options = (
-        option(
-            "--format",
-            type=click.Choice(list(WRITERS)),
-            default="text",
-            show_default=True,
-            help="Output format.",
-        ),
+        format_option(WRITERS),
         option("--table", metavar="NAME", help=help_text),
         *(() if output is None else (output,)),
     )
@@ -337,14 +344,7 @@ def output_options(
             help=f"Also write the scores of each {unit}.",
             group="Output",
         ),
-        option(
-            "--format",
-            "form",
-            type=click.Choice(formats),
-            default="table",
-            show_default=True,
-            help="Output format.",
-        ),
+        format_option(formats, "table", name="form"),
         output_option,
         *options_of(
             f"{__name__}.Output",

@@ -269,27 +269,14 @@ class NumbersByName(NameList):
         return numbers
 
 
-class NameValue(click.ParamType):  # type: ignore[type-arg]
-    """`NAME=VALUE`, split at the last equals sign."""
-
-    name = "name=value"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        name, sign, text = value.rpartition("=")
-        if not (name and sign and text):
-            raise PolicyError(f"{_name_of(param)} must be NAME=VALUE, got {quoted(value)}")
-        return name.strip(), text.strip()
-
-
 def parse_pairs(
-    values: Iterable[str], name: str, form: str, *, empty: bool = False
+    values: Iterable[str], name: str, form: str, *, empty: bool = False, last: bool = False
 ) -> dict[str, str]:
-    """Split texts `NAME=TEXT` at the first equals sign; each name may occur once."""
+    """Split texts `NAME=TEXT` at the first equals sign, or the last; each name may occur once."""
     pairs: dict[str, str] = {}
     for value in values:
-        key, sign, text = value.partition("=")
+        key, sign, text = value.rpartition("=") if last else value.partition("=")
+        key, text = (key.strip(), text.strip()) if last else (key, text)
         if not (key and sign and (text or empty)):
             raise PolicyError(f"{name} must be {form}, got {quoted(value)}")
         if key in pairs:
@@ -299,15 +286,10 @@ def parse_pairs(
 
 
 def collect_pairs(
-    context: click.Context, param: click.Parameter, pairs: Sequence[tuple[str, str]]
+    context: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
-    """Collect the values of a :class:`NameValue` option in a mapping; a callback of click."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise PolicyError(f"{_name_of(param)} {quoted(repeated)} must be given only once")
-    return values
+    """Collect values `NAME=VALUE`, whose names may contain equals signs; a callback of click."""
+    return parse_pairs(values, shown_name(param), "NAME=VALUE", last=True)
 
 
 def _name_of(param: click.Parameter | None) -> str:

@@ -81,10 +81,10 @@ def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None
 
     accepted = Counter(run.team for run in opened.submissions())
     columns = ["id", "name", "runs", "anonymous until"] + ["contact"] * contacts
-    rows = []
-    for team in opened.teams():
-        row = (team.id, team.name, accepted[team.id], team.anonymous_until, team.contact)
-        rows.append(row[: len(columns)])
+    rows = [
+        (team.id, team.name, accepted[team.id], team.anonymous_until, team.contact)[: len(columns)]
+        for team in opened.teams()
+    ]
     schema = {name: pl.Int64 if name == "runs" else pl.String for name in columns}
     frame = pl.DataFrame(rows, schema, orient="row")
     cells = [[f"{x:,}" if isinstance(x, int) else x or "" for x in row] for row in rows]

@@ -156,8 +156,7 @@ def _write_errlogs(
     if folder is not None and not Path(folder).is_dir():
         raise PolicyError(f"--output must be a folder for --format errlog, got {quoted(folder)}")
     paths = [errlog_of(report) for report in reports]
-    if folder is not None:
-        paths = [Path(folder) / path.name for path in paths]
+    paths = paths if folder is None else [Path(folder) / path.name for path in paths]
     by_path: dict[str, CheckReport] = {}
     for path, report in zip(paths, reports, strict=True):
         # File systems that ignore case would have a single file, too.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
     from cranfield.assess.labels.consensus import Consensus
     from cranfield.collection.qrels import Qrels
-
-    Frames = Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
 
 
 WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
@@ -194,10 +193,8 @@ def labels(
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
     n_hidden = workers.height - top_workers.height
     hidden = f"; {counted(n_hidden, 'other')} not shown" if n_hidden else ""
-    tables = [
-        from_frame(frames["grades"], "Grades", left=["grade"]),
-        from_frame(top_workers, f"Workers, by {method}{hidden}"),
-    ]
+    tables = [from_frame(frames["grades"], "Grades", left=["grade"])]
+    tables.append(from_frame(top_workers, f"Workers, by {method}{hidden}"))
     if len(annotations.workers) > 1:
         agreement = assess.agreement_of(annotations, measures or None, **agreeing)
         frames["agreement"] = agreement.to_polars()
@@ -211,9 +208,8 @@ def labels(
         notes.append("agreement was not measured: there is only one worker")
     if gold_qrels is not None:
         frames["gold"], lines = _compare_gold(consensus, gold_qrels)
-        tables.append(
-            from_frame(frames["gold"], f"Gold grades, and grades by {method}", left=["gold"])
-        )
+        title = f"Gold grades, and grades by {method}"
+        tables.append(from_frame(frames["gold"], title, left=["gold"]))
         notes += lines
     if written.table == "probabilities":
         frames["probabilities"] = consensus.probabilities.to_polars()
@@ -438,16 +434,11 @@ def judges(
         f" {comparison.scale[-1]}",
         *(f"note: {note}" for note in notes),
     ]
-    facts: dict[str, Any] = {
-        "scale": list(comparison.scale),
-        "level": level,
-        "confidence": confidence,
-    }
-    findings = together(*every)
-    frames = _with_judges(findings.frames, results) if ppi else findings.frames
-    facts |= {"confidence": confidence, "notes": notes}
+    facts = {"scale": [*comparison.scale], "level": level, "confidence": confidence, "notes": notes}
     verdict = every[-1].verdict if limits else ()
-    findings = replace(findings, heading=heading, frames=frames, facts=facts, first=())
+    findings = replace(together(*every), heading=heading, facts=facts, first=())
+    if ppi:
+        findings = replace(findings, frames={**findings.frames, "ppi": _ppi_frame(results)})
     written.write(replace(findings, verdict=verdict, verdict_last=True))
 
 
@@ -467,11 +458,8 @@ def _judge_runs(
     from cranfield.assess.judges.self_preference import self_preference
 
     if "ppi" in tables:
-        return [
-            ppi_scores(runs, people, judge, measure, **options)
-            for measure in measures
-            for judge in judges
-        ]
+        pairs = product(measures, judges)
+        return [ppi_scores(runs, people, judge, measure, **options) for measure, judge in pairs]
     results: list[Any] = [judge_rankings(runs, people, judges, measures, **options)]
     if "score-bias" in tables:
         results.append(score_bias(runs, people, judges, measures, **options))
@@ -480,15 +468,13 @@ def _judge_runs(
     return results
 
 
-def _with_judges(frames: Frames, results: Sequence[Any]) -> Frames:
-    """Add measure and judge to the table of prediction-powered scores."""
+def _ppi_frame(results: Sequence[Any]) -> tuple[pl.DataFrame, Sequence[str]]:
+    """Return the prediction-powered scores with their measure and judge, and the key columns."""
     import polars as pl
 
     keys = ("measure", "judge")
-    tables = [
-        result.to_polars().select(
-            *(pl.lit(getattr(result, name)).alias(name) for name in keys), pl.all()
-        )
+    frames = [
+        result.to_polars().select(*(pl.lit(getattr(result, key)).alias(key) for key in keys), "*")
         for result in results
     ]
-    return {**frames, "ppi": (pl.concat(tables), (*keys, "system"))}
+    return pl.concat(frames), (*keys, "system")

@@ -96,8 +96,8 @@ def interleave(
 
     if format == "parquet" and output in {None, "-"}:
         raise PolicyError("--format parquet requires --output FILE")
-    if format == "auto":
-        format = "trec" if PurePath(output or "").suffix.lower() in RUNS else "auto"
+    if format == "auto" and PurePath(output or "").suffix.lower() in RUNS:
+        format = "trec"
     if listed:
         methods = online.interleaving_methods()
         if format in {"auto", "trec"}:
@@ -110,10 +110,8 @@ def interleave(
     if impressions is None and keys is None:
         raise PolicyError("expected a number of lists (--impressions) or a table of pages (--keys)")
     interleaved = online.interleave_runs(reading.runs(None, runs), **method)
-    if keys is None:
-        lists = interleaved.draw(impressions or 0, seed, jobs=jobs)
-    else:
-        lists = interleaved.draw_for(keys, seed, jobs=jobs)
+    draw: Any = interleaved.draw if keys is None else interleaved.draw_for
+    lists = draw(impressions if keys is None else keys, seed, jobs=jobs)
     write_lists(lists, output or "-", "jsonl" if format == "auto" else format)
     if interleaved.missing:
         topics = counted(len(interleaved.missing), "topic")
@@ -191,12 +189,11 @@ def preference(
 
     result: Result
     options["confidence"] = confidence
+    facts: dict[str, Any] = {}
     if votes is not None:
         resampling = {name: options[name] for name in ("resamples", "seed", "confidence")}
         result = online.side_by_side(votes, correction=correction, **resampling)
-        written.write(together(result))
-        return
-    if counts is not None:
+    elif counts is not None:
         if logs:
             raise PolicyError(
                 "--counts cannot be combined with LOG and --unit: impressions must be independent"
@@ -206,21 +203,19 @@ def preference(
         result = online.preference_of(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
-        written.write(together(result))
-        return
-    if not logs:
+    elif not logs:
         raise PolicyError("expected LOG or --counts")
-    log = reading.read(logs)
-    if runs:
-        interleaved = online.interleave_runs([*runs])
-        names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
-    teams = names or teams_of(log)
-    if runs or len(teams) == 2:
-        warn_unused(("correction",), "there is only one pair of rankers")
-        result = online.preference(log, names=teams, expected=expected, **options)
     else:
-        refuse_given(("expected",), f"requires two rankers, got {len(teams)}")
-        result = online.preference_matrix(log, names=teams, correction=correction, **options)
-    written.write(
-        together(result, log=log.source, clicks=options["clicks"], anomalies=log.anomalies)
-    )
+        log = reading.read(logs)
+        if runs:
+            interleaved = online.interleave_runs([*runs])
+            names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
+        teams = names or teams_of(log)
+        if runs or len(teams) == 2:
+            warn_unused(("correction",), "there is only one pair of rankers")
+            result = online.preference(log, names=teams, expected=expected, **options)
+        else:
+            refuse_given(("expected",), f"requires two rankers, got {len(teams)}")
+            result = online.preference_matrix(log, names=teams, correction=correction, **options)
+        facts = {"log": log.source, "clicks": options["clicks"], "anomalies": log.anomalies}
+    written.write(together(result, **facts))

@@ -286,7 +286,9 @@ def pool(
         )
     order = following or budget
     is_list = bool(order or unjudged or (sample and judged is None))
-    _check_format(format, is_list, sample is not None)
+    tables = ["topics", "systems"] if judged is not None else ["topics"]
+    tables = ["stops"] if rules else ["relevant"] if sample else tables
+    _check_output(format, table, tables, is_list=is_list, is_sample=sample is not None)
     design: dict[str, Any] = {
         "size": None if size is None else read_amount(size),
         "strata": None if strata is None else read_strata(strata),
@@ -298,10 +300,6 @@ def pool(
     unused |= {"rel": "does not use grades"} if order and not pooling_method.learns else {}
     for name, reason in unused.items():
         warn_unused((name,), f"{pooling_method} {reason}")
-    if table is not None:
-        tables = ["topics", "systems"] if judged is not None else ["topics"]
-        tables = ["stops"] if rules else ["relevant"] if sample else tables
-        _check_table(table, tables, is_list or format in OF_SAMPLES)
     run_list = reading.runs(judged, runs)
     qrels = judgments_so_far(judged, reading.qrels)
     with progress_of(run_list) as progress:
@@ -331,19 +329,19 @@ def pool(
         write_results(results, "text" if format == "auto" else format, table, output)
 
 
-def _check_table(table: str, tables: Sequence[str], is_list: bool) -> None:
-    if is_list:
-        raise PolicyError("--table requires a report, got a list of documents")
-    check_table(table, tables)
-
-
-def _check_format(format: str, is_list: bool, sample: bool) -> None:
-    formats = LISTS if is_list else (*WRITERS, *(OF_SAMPLES if sample else ()))
+def _check_output(
+    format: str, table: str | None, tables: Sequence[str], *, is_list: bool, is_sample: bool
+) -> None:
+    formats = LISTS if is_list else (*WRITERS, *(OF_SAMPLES if is_sample else ()))
     if format not in {"auto", *formats}:
         noun = "documents to judge" if is_list else "this report"
         raise PolicyError(
             f"--format of {noun} must be one of {', '.join(sorted(formats))}, got {format}"
         )
+    if table is not None:
+        if is_list or format in OF_SAMPLES:
+            raise PolicyError("--table requires a report, got a list of documents")
+        check_table(table, tables)
 
 
 def _report(
@@ -398,11 +396,9 @@ def _stop_report(
 
     stopping = stopping_by_topic(pool, qrels, rules, rel=rel)
     rows = pl.DataFrame(
-        [
-            {"topic": topic, **vars(verdict)}
-            for topic, decisions in stopping.items()
-            for verdict in decisions.verdicts()
-        ]
+        {"topic": topic, **vars(verdict)}
+        for topic, decisions in stopping.items()
+        for verdict in decisions.verdicts()
     )
     topics = counted(len(stopping), "topic")
     lines = [

@@ -141,7 +141,7 @@ def report(
     results = replace(source, runs=run_list).scores(
         {**judging, "reading": reading}, noted=True, scale=scale
     )
-    label_files = [judge.labels.origin.name for judge in judges]
+    files = [source.qrels, *paths_of(run_list), *(judge.labels.origin.name for judge in judges)]
     judged = _compare_judges(people, run_list, results, judges, cut, judging) if judges else None
     write_report(
         results,
@@ -149,8 +149,7 @@ def report(
         title=TITLE if title is None else title,
         scales=scales,
         judges=judged,
-        inputs=source.score_files
-        or [path for path in (source.qrels, *paths_of(run_list), *label_files) if path is not None],
+        inputs=source.score_files or [path for path in files if path is not None],
         command=command_of(context),
         date=date,
         jobs=judging["jobs"],
@@ -238,20 +237,13 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
         return
     from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
 
+    studies = "Charts of studies, by --plot KIND=FILE or in Python by study.plot.stability():"
+    others = "Charts in Python only, such as log.plot.clicks():"
     lines = [f"{name:18}{kind.shows}" for name, kind in CHARTS.items() if kind.of in BY_COMMAND]
-    for heading, sources in (
-        (
-            "Charts of studies, by --plot KIND=FILE or in Python by study.plot.stability():",
-            BY_STUDY,
-        ),
-        ("Charts in Python only, such as log.plot.clicks():", IN_PYTHON),
-    ):
+    for heading, sources in ((studies, BY_STUDY), (others, IN_PYTHON)):
+        charts = [(name, kind) for name, kind in CHARTS.items() if kind.of in sources]
         lines += ["", heading]
-        lines += [
-            f"{name:18}{sources[kind.of]}: {kind.shows}"
-            for name, kind in CHARTS.items()
-            if kind.of in sources
-        ]
+        lines += [f"{name:18}{sources[kind.of]}: {kind.shows}" for name, kind in charts]
     click.echo("\n".join(lines))
     context.exit()
 

@@ -144,15 +144,15 @@ def _study_topics(
     from cranfield import meta
     from cranfield.meta.topic_studies.extrapolation import SCORE_FREE_CORRECTIONS
 
-    missing, correction = sampling["missing"], sampling["correction"]
-    correction = correction if correction in SCORE_FREE_CORRECTIONS else SCORE_FREE_CORRECTIONS[0]
+    test_options = {name: sampling[name] for name in ("correction", "alpha", "missing")}
+    if test_options["correction"] not in SCORE_FREE_CORRECTIONS:
+        test_options["correction"] = SCORE_FREE_CORRECTIONS[0]
     label = f"stability {scores.measure}".strip()
     samples = {"part": label, "seed": options.seed, **sampling}
-    test_options = {"correction": correction, "alpha": sampling["alpha"], "missing": missing}
     studies: list[Result] = []
     try:
         studies.append(options.study(label, meta.stability, scores, **samples))
-        studies.append(meta.generalizability(scores, missing=missing, target=target))
+        studies.append(meta.generalizability(scores, missing=sampling["missing"], target=target))
         studies.append(meta.extrapolate(scores, **test_options))
     except PolicyError:
         raise
@@ -205,8 +205,7 @@ def _study_judgments(
         for unit, teams in {**by_team, "run": None}.items()
     ]
     common["pool_depth"] = pool["pool_depth"]
-    studies.append(meta.pool_depths(trace, None, measures, pool["depths"], **common))
-    return scores, studies
+    return scores, [*studies, meta.pool_depths(trace, None, measures, pool["depths"], **common)]
 
 
 def parse_lists(text: str) -> tuple[str, ...]:
@@ -269,17 +268,10 @@ def pooling(
     read_choices([options_of_study["test"]], **options_of_study)
     options.check_table(meta.Pooling)
     options_of_study |= options.policies("ties", "topics", "negative", "compat")
-    options_of_study |= {
-        "depth": options.judging["depth"] or DEPTH,
-        "rel": options.judging["rel"] or 1,
-    }
-    options_of_study |= {
-        "contributors": read_contributors(contributors),
-        "lists": parse_lists(lists),
-    }
+    options_of_study |= {"lists": parse_lists(lists), "seed": options.seed}
+    options_of_study["contributors"] = read_contributors(contributors)
+    options_of_study["depth"] = options.judging["depth"] or DEPTH
+    options_of_study["rel"] = options.judging["rel"] or 1
     inputs = options.inputs(qrels, runs)
-    options.show(
-        options.study(
-            "pooling", meta.pooling, *inputs, effectiveness, seed=options.seed, **options_of_study
-        )
-    )
+    study = options.study("pooling", meta.pooling, *inputs, effectiveness, **options_of_study)
+    options.show(study)

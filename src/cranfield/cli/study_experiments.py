@@ -157,15 +157,14 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
         raise PolicyError("shards require QRELS and RUN, got --scores")
     rankings = source.rankings()
     refuse_given(OF_DOCUMENTS, "cannot be combined with shards")
+    excluded = ("rel", *OF_DOCUMENTS)
     judging = omit_reading(options.judging)
-    judging = {name: value for name, value in judging.items() if name not in OF_DOCUMENTS}
-    del judging["rel"]
+    judging = {name: value for name, value in judging.items() if name not in excluded}
+    judging |= {"shards": shards, "seed": options.seed}
     measures = options.measures(source.measures)
     many, qrels = options.inputs(*rankings)
-    with progress_of(many) as progress:
-        evaluation = evaluate(
-            many, qrels, measures, shards=shards, seed=options.seed, progress=progress, **judging
-        )
+    with progress_of(many) as judging["progress"]:
+        evaluation = evaluate(many, qrels, measures, **judging)
     evaluation.warn()
     [by_shard] = evaluation.values()
     [whole] = evaluation.whole.scores.values()

@@ -125,9 +125,9 @@ def measures(
     tested |= {"test": choice.test, "correction": str(choice.correction)}
     label = "discriminative power"
     power = options.study(label, meta.discriminative_power, own, part=label, **tested)
-    settings: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
-    lines = [f"note: {note}" for note in notes]
-    options.show(power, *swaps, *quick, notes=lines, each=True, **settings)
+    facts: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
+    facts["notes"] = [f"note: {note}" for note in notes]
+    options.show(power, *swaps, *quick, each=True, **facts)
 
 
 def _scores(

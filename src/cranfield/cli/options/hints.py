@@ -48,21 +48,9 @@ _HINT = re.compile(
 )
 
 
-_READER_ARGUMENTS = frozenset(
-    {
-        "columns",
-        "cut",
-        "on_duplicate",
-        "encoding",
-        "format",
-        "measure",
-        "missing",
-        "repeats",
-        "scale",
-        "worker_columns",
-    }
-    | {"max_grade", "topics_with_grade"}
-    | {"numbers", "separator", "subtopics", "system", "ungraded", "grades"}
+_READER_ARGUMENTS = (
+    "columns cut on_duplicate encoding format measure missing repeats scale worker_columns"
+    " max_grade topics_with_grade numbers separator subtopics system ungraded grades"
 )
 """Arguments of reading and judging; hints on those that a command lacks are removed."""
 
@@ -90,13 +78,14 @@ def as_options(text: str, command: click.Command | None) -> str:
     """
     if command is None:
         return text
+    arguments = _READER_ARGUMENTS.split()
     for hint in reversed([*_HINT.finditer(text)]):
         argument = hint["name"] or hint["of"]
         option = _options(command).get(argument)
         start, end = hint.span()
         if option is not None:
             text = text[:start] + _as_option(hint, option) + text[end:]
-        elif argument in _READER_ARGUMENTS and (clause := _CLAUSE_START.match(text[:start])):
+        elif argument in arguments and (clause := _CLAUSE_START.match(text[:start])):
             tail = re.search(_CLAUSE_END[clause[1]], text[end:])
             assert tail is not None
             end += tail.end() if clause[1] == " (" else tail.start()
@@ -128,9 +117,9 @@ QUOTES = "'\""
 def _options(command: click.Command) -> dict[str, click.Option]:
     """Return the options by the Python arguments that they stand for."""
     options = [param for param in command.params if isinstance(param, click.Option)]
-    # If two options fit an argument, the one that declares it comes last and is taken.
-    options.sort(key=lambda option: bool(getattr(option, "stands_for", "")))
     pairs = [(getattr(option, "stands_for", ""), option) for option in options]
+    # If two options fit an argument, the one that declares it comes last and is taken.
+    pairs.sort(key=lambda pair: bool(pair[0]))
     # The --format of outputs and the --column of tables with metadata are other arguments.
     return {
         name or option.name or "": option

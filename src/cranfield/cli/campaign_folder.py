@@ -20,6 +20,7 @@ from cranfield.base.text import counted, plain
 from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
+    Decorator,
     command,
     keep_inputs,
     option,
@@ -40,7 +41,7 @@ CAMPAIGN = "cranfield.campaign"
 task_option, judgments_option = options_of(f"{CAMPAIGN}.results.scoring.scored", "task judgments")
 
 
-def on_campaign(function: Callable[..., int | None]) -> Callable[..., int]:
+def on_campaign(function: Callable[..., int | None]) -> Any:
     """Add the argument FOLDER to a command, whose function gets the opened campaign.
 
     If the function returns None, the exit status is 1 if a run could not be read.
@@ -54,11 +55,10 @@ def on_campaign(function: Callable[..., int | None]) -> Callable[..., int]:
         status = function(opened, **options)
         return int(bool(opened.unreadable)) if status is None else status
 
-    decorated: Callable[..., int] = click.argument("folder", type=READ)(with_folder)
-    return decorated
+    return click.argument("folder", type=READ)(with_folder)
 
 
-def output_to(metavar: str, help: str) -> Callable[[Any], Any]:
+def output_to(metavar: str, help: str) -> Decorator:
     """Make the required option of the file or folder that a command writes."""
     return option("--output", required=True, metavar=metavar, help=help, type=WRITTEN)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 DEFAULT = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *MARKUP)
+OTHER_VIEWS = ("summary", "preferences", "corroboration", "checklist", "power")
+VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
 
 
 @command(
@@ -79,7 +81,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
-    view={"flag": "--as view"},
+    view={"flag": "--as view", "type": click.Choice(VIEWS)},
     topic_groups={"type": READ},
     factors={"type": READ},
     costs={"type": READ},
@@ -99,17 +101,7 @@ def compare(
     strict: bool = False,
     format: str = "text",
     marks: str | None,
-    view: Literal[
-        "pairs",
-        "anova",
-        "ranks",
-        "prose",
-        "summary",
-        "preferences",
-        "corroboration",
-        "checklist",
-        "power",
-    ] = "pairs",
+    view: str = "pairs",
     topic_groups: str | None,
     factors: str | None,
     costs: str | None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,6 +13,7 @@ from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.cli.options.declaring import (
     READ,
+    Decorator,
     IntegerRange,
     command,
     keep_inputs,
@@ -87,7 +88,7 @@ class Dealing:
         sheet_set.write(path, format=format)
 
 
-def dealing_options(listed: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
+def dealing_options(listed: Sequence[str]) -> tuple[Decorator, ...]:
     """Make the options of sheets, which require one of the conditions `listed`."""
     return options_of(
         "cranfield.assess.sheets",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +11,7 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.kinds import Share
 from cranfield.cli.options.declaring import (
     READ,
+    Decorator,
     command,
     option,
     refuse_given,
@@ -44,7 +45,7 @@ lists_option = option(
 )
 
 
-def contributors_option(default: str) -> Callable[[Any], Any]:
+def contributors_option(default: str) -> Decorator:
     return option(
         "--contributors",
         default=default,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import WRITTEN, option, refuse_given, with_options
+from cranfield.cli.options.declaring import WRITTEN, Decorator, option, refuse_given, with_options
 from cranfield.cli.options.judging import (
     JUDGING_SETTINGS,
     OF_DOCUMENTS,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from cranfield.measures.base import Measure
     from cranfield.meta.test_studies.fast_tests import TestChoice
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 StudyResult = TypeVar("StudyResult", bound=Result)
 
 (missing_option,) = options_of(
@@ -164,7 +163,7 @@ _PLOT = option(
 )
 
 
-def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command], Command]:
+def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     """Add the options of studies, and those of reading and judging, to a command.
 
     The command gets them together as `options`, a :class:`StudyOptions`. `--jobs` applies to the
@@ -173,7 +172,7 @@ def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command]
     seeds = options_of("cranfield.meta.stability", "seed", seed={"help": SEED_HELP}) if seed else ()
     common = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
 
-    def add(command: Command) -> Command:
+    def add(command: Any) -> Any:
         @functools.wraps(command)
         def wrapper(
             written: ResultOutput,
@@ -186,8 +185,7 @@ def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command]
             options = StudyOptions(seed, resume, written, chart, judging)
             return command(options=options, **others)
 
-        decorated: Command = with_options(common)(judging_options(wrapper))
-        return decorated
+        return with_options(common)(judging_options(wrapper))
 
     return add
 

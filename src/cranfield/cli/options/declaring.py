@@ -19,6 +19,9 @@ from cranfield.cli.options.hints import as_options, describe_unknown
 from cranfield.cli.options.settings import read_settings
 from cranfield.sources.archives import matches, test_path
 
+Decorator = Callable[[Any], Any]
+"""A decorator of commands."""
+
 
 def check_conditions(ctx: click.Context) -> None:
     """Raise an error if an option is set while none of its conditions (`goes_with`) is met.
@@ -66,7 +69,7 @@ def _exclusions(terms: Sequence[str]) -> str:
     return " and ".join(term[1:].replace("=", " ") for term in terms if term[0] == "!")
 
 
-def with_changes(names: Collection[str], **attributes: Any) -> Callable[[Any], Any]:
+def with_changes(names: Collection[str], **attributes: Any) -> Decorator:
     """Make a decorator that sets attributes of shared options, such as `help`, in a command."""
 
     def add(command: Any) -> Any:
@@ -268,12 +271,12 @@ class Option(click.Option):
         return name, text
 
 
-def option(*names: str, **arguments: Any) -> Callable[[Any], Any]:
+def option(*names: str, **arguments: Any) -> Decorator:
     """Declare an option, with arguments of `click.option` and of :class:`Option`."""
     return click.option(*names, **{"cls": Option, **arguments})
 
 
-def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+def with_options(options: Iterable[Decorator]) -> Decorator:
     """Make a decorator that adds options to a command, in this order."""
     decorators = list(options)
 
@@ -285,12 +288,10 @@ def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any
     return add
 
 
-def in_group(
-    group: str, options: Iterable[Callable[[Any], Any]]
-) -> tuple[Callable[[Any], Any], ...]:
+def in_group(group: str, options: Iterable[Decorator]) -> tuple[Decorator, ...]:
     """Set the group in help of options."""
 
-    def place(declare: Callable[[Any], Any], command: Any) -> Any:
+    def place(declare: Decorator, command: Any) -> Any:
         command = declare(command)
         command.__click_params__[-1].group = group
         return command
@@ -424,7 +425,7 @@ class Command(click.Command):
             raise click.ClickException(as_options(str(error), self)) from error
 
 
-def settings(names: str, flags: str = "") -> Callable[[Any], Any]:
+def settings(names: str, flags: str = "") -> Decorator:
     """Make a decorator that moves options of a command from flags to the YAML file of --settings.
 
     Keys of the file are the names of the options without dashes. Options in `flags` remain flags.
@@ -453,7 +454,7 @@ _SETTINGS = option(
 )
 
 
-def command(name: str | None = None, **arguments: Any) -> Callable[[Any], Any]:
+def command(name: str | None = None, **arguments: Any) -> Decorator:
     """Declare a command; `first` names the options that `--help` shows if it has many."""
     return click.command(name, **{"cls": Command, **arguments})
 

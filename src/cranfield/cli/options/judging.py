@@ -15,6 +15,7 @@ import click
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options.declaring import (
     READ,
+    Decorator,
     IntegerRange,
     Named,
     in_group,
@@ -274,7 +275,6 @@ def omit_reading(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in READING}
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 Computed = TypeVar("Computed")
 
 
@@ -286,7 +286,7 @@ def measure_names() -> list[str]:
     return [*HOME, *(f"{name}@{depth}" for name in names for depth in (5, 10, 20, 100, 1000))]
 
 
-def measures_option(default: tuple[str, ...], **attributes: Any) -> Callable[[Command], Command]:
+def measures_option(default: tuple[str, ...], **attributes: Any) -> Decorator:
     return option(
         "--measure",
         "measures",
@@ -314,7 +314,7 @@ rel_option = option(
 )
 
 
-def _judging(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _judging(*options: Decorator) -> Decorator:
     """Make the options of reading and judging, with `options` options of judgments."""
     return with_options(
         in_group(

@@ -9,14 +9,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import WRITTEN, IntegerRange, in_group, option, with_options
+from cranfield.cli.options.declaring import (
+    WRITTEN,
+    Decorator,
+    IntegerRange,
+    in_group,
+    option,
+    with_options,
+)
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import WRITERS, Result, ResultSet, check_table, together
 
@@ -119,8 +126,6 @@ def progress_of(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
     return progress_bar("judging", len(runs)) if len(runs) >= MIN_RUNS else nullcontext()
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 MARKUP = ("latex", "markdown", "html")
 """Formats of tables for papers and pages."""
 
@@ -147,7 +152,7 @@ def format_option(
     help: str = "Output format.",
     name: str = "format",
     **attributes: Any,
-) -> Callable[[Command], Command]:
+) -> Decorator:
     """Make the option of the output format."""
     choice = click.Choice(list(formats))
     attributes |= {"type": choice, "default": default, "show_default": True, "help": help}
@@ -173,8 +178,8 @@ class ResultOutput:
 
 
 def result_options(
-    tables: Iterable[str] = (), output: Callable[[Any], Any] | None = output_option
-) -> Callable[[Command], Command]:
+    tables: Iterable[str] = (), output: Decorator | None = output_option
+) -> Decorator:
     """Make a decorator that adds options of results; a command gets them as `written`.
 
     `tables` are listed in help. A command whose --output is not the result passes its own option.
@@ -193,24 +198,20 @@ def result_options(
     return gather_options(ResultOutput, "written", in_group("Output", options))
 
 
-def gather_options(
-    kind: type, name: str, options: Iterable[Callable[[Any], Any]]
-) -> Callable[[Command], Command]:
+def gather_options(kind: type, name: str, options: Iterable[Decorator]) -> Decorator:
     """Make a decorator that adds options to a command, which gets their values as one object.
 
     Fields of the object without an option keep their default.
     """
 
-    def add(command: Command) -> Command:
+    def add(command: Any) -> Any:
         @functools.wraps(command)
         def wrapper(*arguments: Any, **values: Any) -> Any:
-            output_options = {
-                field.name: values.pop(field.name) for field in fields(kind) if field.name in values
-            }
-            return command(*arguments, **{name: kind(**output_options)}, **values)
+            keys = [field.name for field in fields(kind) if field.name in values]
+            gathered = kind(**{key: values.pop(key) for key in keys})
+            return command(*arguments, **{name: gathered}, **values)
 
-        decorated: Command = with_options(options)(wrapper)
-        return decorated
+        return with_options(options)(wrapper)
 
     return add
 
@@ -330,9 +331,7 @@ class Output:
         return (csv_text if self.form == "csv" else json_text)(scores, by_topic=self.by_topic)
 
 
-def output_options(
-    unit: str = "topic", formats: Sequence[str] = FORMATS
-) -> Callable[[Command], Command]:
+def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Decorator:
     """Make a decorator that adds options of scores, each of which belongs to a `unit`."""
     rounded = ",".join(form for form in formats if form in ROUNDED)
     markup = ",".join(MARKUP)

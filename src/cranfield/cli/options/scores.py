@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import click
 from cranfield.base.errors import PolicyError, warn
 from cranfield.cli.options.declaring import (
     READ,
+    Decorator,
     Named,
     in_group,
     on_command_line,
@@ -117,7 +118,7 @@ class ScoreInput:
         return with_directions(by_measure, judging["lower"])
 
 
-def score_input(measures: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def score_input(measures: Decorator) -> Decorator:
     """Make a decorator that adds QRELS, RUN, measures and --scores; a command gets a `source`."""
     options = (
         click.argument("qrels", metavar="[QRELS]", required=False, type=READ),

@@ -39,19 +39,18 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
 
 def _convert(param: click.Parameter, value: Any, place: str, ctx: click.Context) -> Any:
     """Convert a value of YAML for an option; a mapping becomes NAME=VALUE pairs."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if item is None or isinstance(item, (dict, list)):
-                raise PolicyError(f"{place}: {name} must be one value, got {quoted(item)}")
-        pairs = [f"{name}={item}" for name, item in value.items()]
-        value = pairs if param.multiple else ",".join(pairs)
-    if param.multiple and not isinstance(value, list):
-        value = [value]
-    for item in value if isinstance(value, list) else [value]:
+    items = value if isinstance(value, list) else [value]
+    pairs = value.items() if isinstance(value, dict) else [(None, item) for item in items]
+    texts = []
+    for name, item in pairs:
         if item is None or isinstance(item, (dict, list)):
-            raise PolicyError(f"{place} must be one value, got {quoted(value)}")
-    if isinstance(value, list) and not param.multiple:
-        value = ",".join(map(str, value))
+            key = place if name is None else f"{place}: {name}"
+            raise PolicyError(f"{key} must be one value, got {quoted(item)}")
+        texts.append(item if name is None else f"{name}={item}")
+    if param.multiple:
+        value = texts
+    elif isinstance(value, (dict, list)):
+        value = ",".join(map(str, texts))
     try:
         param.type_cast_value(ctx, value)
     except click.BadParameter as error:

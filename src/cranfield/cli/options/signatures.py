@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,7 @@ import cranfield
 from cranfield.base import kinds
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.declaring import (
+    Decorator,
     IntegerRange,
     NumberRange,
     option,
@@ -331,7 +332,7 @@ def options_of(
     goes_with: str | Sequence[str] = (),
     group: str = "",
     **changes: Any,
-) -> tuple[Callable[[Any], Any], ...]:
+) -> tuple[Decorator, ...]:
     """Make options of the parameters of a public function, with changes to single ones.
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
@@ -346,7 +347,7 @@ def options_of(
     )
 
 
-def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Callable[[Any], Any]:
+def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Decorator:
     parameter = read_parameter(function, name)
     default = attributes.get("default", parameter.default)
     settings: dict[str, Any] = {"of": (function, name), "help": make_help(parameter.about, default)}
@@ -380,6 +381,6 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Call
     return option(*flag.split(), **settings | attributes)
 
 
-def options_from(function: str, names: str, /, **changes: Any) -> Callable[[Any], Any]:
+def options_from(function: str, names: str, /, **changes: Any) -> Decorator:
     """Make a decorator of :func:`options_of`."""
     return with_options(options_of(function, names, **changes))

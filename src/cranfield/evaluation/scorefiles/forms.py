@@ -107,16 +107,16 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     )
 
 
-def _may_be_measure(name: str) -> bool:
-    return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
-
-
 def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
     """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
+
+    def may_be_measure(name: str) -> bool:
+        return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
+
     columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
     criteria = [
         [AGGREGATE not in names for names in columns],
-        [any(map(_may_be_measure, islice(names, MAX_NAMES))) for names in columns],
+        [any(map(may_be_measure, islice(names, MAX_NAMES))) for names in columns],
         [not {*requested}.isdisjoint(names) for names in columns],
         [not all(map(is_numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],
@@ -307,11 +307,8 @@ def _find_topics(
                 " transpose the table, so that the measures are columns"
             )
         names = [table.names[k] for k in others[1:]]
-        if (
-            names
-            and all(map(_LIKE_TOPIC.fullmatch, names))
-            and not any(map(_LIKE_TOPIC.fullmatch, topics))
-        ):
+        are_topics = names and all(map(_LIKE_TOPIC.fullmatch, names))
+        if are_topics and not any(map(_LIKE_TOPIC.fullmatch, topics)):
             raise InputError(
                 f"expected topics in rows and systems in columns, got columns {some_of(names, 3)};"
                 " transpose the table, or name its first column topic"
@@ -370,11 +367,15 @@ def _entries(
 ) -> Iterator[Entry]:
     """Yield the score of each row of a long table, or of each row and system of a wide one."""
     is_long, by_score = "system" in place or "score" in place, "score" in place
-    nulls: list[str | None] = [None] * len(topics)
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
+<<<<<<< HEAD
     measures: Sequence[str | None] = labels.get("measure", nulls)
     shards: Sequence[str | None] = labels.get(_third_axis(table, place), nulls)
+=======
+    nulls = [None] * len(topics)
+    measures, shards = (labels.get(role, nulls) for role in ("measure", "shard"))
+>>>>>>> s59-readers
     columns = [place["score"]] if by_score else others
     if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")
@@ -515,21 +516,16 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
         ):
             topics = dict(enumerate(scores_of_system, 1))
         else:
-            raise InputError(
-                f"system {quoted(system)} has {_described(scores_of_system)} instead of {{topic:"
-                " score} or a list of scores"
-            )
+            got = f"system {quoted(system)} has {_described(scores_of_system)}"
+            raise InputError(f"{got} instead of {{topic: score}} or a list of scores")
         by_measure = any(isinstance(value, Mapping) for value in topics.values())
         for label, value in topics.items():
             topic = read_label(label, "topic")
             if not by_measure:
                 yield Entry(None, topic, system, None, value)
             elif not isinstance(value, Mapping):
-                raise InputError(
-                    f"system {quoted(system)} has {_described(value)} instead of {{measure:"
-                    " score}",
-                    topic=topic,
-                )
+                got = f"system {quoted(system)} has {_described(value)}"
+                raise InputError(f"{got} instead of {{measure: score}}", topic=topic)
             else:
                 for measure, cell in value.items():
                     yield Entry(read_label(measure, "measure"), topic, system, None, cell)

@@ -36,6 +36,7 @@ from cranfield.evaluation.scorefiles.joining import (
     make_part,
 )
 from cranfield.scores import Scores
+from cranfield.scores.one_measure import AXES
 from cranfield.sources.columns import (
     Columns,
     columns_of_frame,
@@ -235,7 +236,17 @@ def from_table(table: ScoreTable) -> ScorePart:
             warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
     if "score" in place:
         table.columns.tell_unused(SCORES, [*place.values()])
-    return make_part(_entries(table, place, others, topics))
+    part = make_part(_entries(table, place, others, topics))
+    return replace(part, axis=_third_axis(table, place))
+
+
+def _third_axis(table: ScoreTable, place: Mapping[str, int]) -> str:
+    """Return the name of the third axis of scores, or `shard` for a table without one."""
+    axes = [axis for axis in AXES if axis in place]
+    if len(axes) > 1:
+        names = " and ".join(quoted(table.names[place[axis]]) for axis in axes)
+        raise InputError(f"expected scores by shard or by replicate, got columns {names}")
+    return next(iter(axes), AXES[0])
 
 
 def _is_named(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
@@ -272,7 +283,7 @@ def _find_topics(
     """Return the topic of each row; None if there are none and rows are numbered."""
     if "topic" in place:
         return table.labels(place["topic"], "topic")
-    role = next((role for role in ("system", "measure", "shard") if role in place), None)
+    role = next((role for role in ("system", "measure", *AXES) if role in place), None)
     if role is not None and not (others and others[0] == 0 and not table.names[0]):
         raise InputError(
             f"has a column of {role}s, {quoted(table.names[place[role]])},"
@@ -352,8 +363,13 @@ def _entries(
     is_long, by_score = "system" in place or "score" in place, "score" in place
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
+<<<<<<< HEAD
+    measures: Sequence[str | None] = labels.get("measure", nulls)
+    shards: Sequence[str | None] = labels.get(_third_axis(table, place), nulls)
+=======
     nulls = [None] * len(topics)
     measures, shards = (labels.get(role, nulls) for role in ("measure", "shard"))
+>>>>>>> s59-readers
     columns = [place["score"]] if by_score else others
     if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")

@@ -363,13 +363,9 @@ def _entries(
     is_long, by_score = "system" in place or "score" in place, "score" in place
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
-<<<<<<< HEAD
-    measures: Sequence[str | None] = labels.get("measure", nulls)
-    shards: Sequence[str | None] = labels.get(_third_axis(table, place), nulls)
-=======
     nulls = [None] * len(topics)
-    measures, shards = (labels.get(role, nulls) for role in ("measure", "shard"))
->>>>>>> s59-readers
+    roles = ("measure", _third_axis(table, place))
+    measures, shards = (labels.get(role, nulls) for role in roles)
     columns = [place["score"]] if by_score else others
     if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")

@@ -314,6 +314,8 @@ def _values(facts: ScaleFacts) -> list[str]:
     gaps = image.gaps()
     power = f"about 2^{image.size.bit_length() - 1}"
     count = f"{image.size:,}" if image.size < 2**62 else power
+    if image.confidence < 1:
+        count = f"about {image.size:.2g}"
     lines = [f"image: {count} values, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
     if image.size <= MAX_VALUES:
         lines[0] += ": " + ", ".join(f"{value:.4g}" for value in image.values())

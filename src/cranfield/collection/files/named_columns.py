@@ -75,11 +75,9 @@ FLAT = "; write a table or JSON lines with a row for each document: topic, doc a
 def shape(value: Any, depth: int = 3) -> str:
     """Describe the structure of JSON: its keys, and the first nested value."""
     if isinstance(value, Mapping):
-        nested = (k for k, inner in value.items() if depth and isinstance(inner, dict | list))
-        first = next(nested, None)
-        inside = "" if first is None else f", where {quoted(first)} is "
-        inside += "" if first is None else shape(value[first], depth - 1)
-        return f"an object with {some_of(map(quoted, value), 4)}{inside}"
+        nested = [k for k, inner in value.items() if depth and isinstance(inner, dict | list)]
+        inside = [f", where {quoted(k)} is {shape(value[k], depth - 1)}" for k in nested[:1]]
+        return f"an object with {some_of(map(quoted, value), 4)}{''.join(inside)}"
     if isinstance(value, list) and value:
         return f"an array of {len(value)}, the first is {shape(value[0], depth)}"
     names = {str: "text", int: "a number", float: "a number", list: "an empty array"}

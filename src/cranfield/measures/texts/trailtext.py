@@ -118,7 +118,7 @@ def u_measure(
     return float((worth * remaining).sum() / norm)
 
 
-def _amounts(name: str, values: ArrayLike) -> Floats:
+def _amounts(name: str, values: ArrayLike | None) -> Floats:
     amounts = numbers(values, f"u_measure: {name}")
     if amounts.ndim != 1 or not (np.isfinite(amounts) & (amounts >= 0)).all():
         raise MeasureError(f"u_measure: {name} must be a list of finite numbers >= 0")

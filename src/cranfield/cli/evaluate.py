@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from cranfield.base.errors import MeasureError, PolicyError, collected_warnings, quoted, warn
+from cranfield.base.errors import (
+    InputError,
+    MeasureError,
+    PolicyError,
+    collected_warnings,
+    quoted,
+    warn,
+)
 from cranfield.base.kinds import Whole
 from cranfield.base.text import some_of
 from cranfield.cli.options.declaring import (
@@ -230,6 +237,7 @@ def _evaluate_probabilities(
 ) -> ExpectedScores:
     """Read probabilities of relevance and runs, and compute expected scores."""
     import cranfield as cf
+    from cranfield.collection.judged.judging import can_be_read
 
     qrels, run_files = source.rankings()
     refuse_given(_OF_GRADES, "cannot be combined with --as expected")
@@ -238,7 +246,13 @@ def _evaluate_probabilities(
         raise PolicyError("--columns with --as expected names columns of runs only: run.doc=...")
     options = {**omit_reading(judging), **expecting, "aspects": judging["aspects"] or None}
     measures = requested_measures(source.measures, options.pop("rel"), options["compat"])
-    probabilities = cf.read_probabilities(qrels)
+    try:
+        probabilities = cf.read_probabilities(qrels)
+    except InputError as error:
+        if can_be_read(qrels, "qrels"):
+            advice = "these are judgments with grades, which are scored without --as expected"
+            raise InputError(f"{error}; {advice}") from None
+        raise
     runs = reading.runs(qrels, run_files)
     with progress_of(runs) as options["progress"]:
         return cf.evaluate_probabilities(runs, probabilities, measures, **options)

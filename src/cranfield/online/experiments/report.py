@@ -155,8 +155,8 @@ STOPPED = (
 )
 
 LIFT_METHODS = {
-    "log": "of the logarithm of the ratio (delta method)",
-    "linear": "of the ratio (delta method)",
+    "log": "on the scale of the logarithm of the ratio (delta method)",
+    "linear": "on the scale of the ratio (delta method)",
     "fieller": "by Fieller's method",
 }
 

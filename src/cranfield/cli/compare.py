@@ -14,7 +14,6 @@ from cranfield.base.text import plain
 from cranfield.cli.options.declaring import (
     READ,
     command,
-    refuse_given,
     refuse_others,
     settings,
     warn_unused,
@@ -73,16 +72,19 @@ VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
     f"{__name__}.compare",
     "margin fail_if_worse joint strict",
     group="Comparison",
-    margin={"metavar": "MARGIN"},
+    margin={"metavar": "MARGIN", "goes_with": "!--marks"},
 )
 @options_from(
     f"{__name__}.compare",
     "format marks view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
-    marks={"type": click.Choice(list(MARKS))},
+    marks={
+        "type": click.Choice(list(MARKS)),
+        "goes_with": f"--format=text,{','.join(MARKUP)}",
+    },
     view={"flag": "--as view", "type": click.Choice(VIEWS)},
-    topic_groups={"type": READ},
+    topic_groups={"type": READ, "goes_with": "--as=summary"},
     factors={"type": READ},
     costs={"type": READ},
     replicates={"type": READ},
@@ -190,7 +192,7 @@ def compare(
     if margin is not None:
         read_margin(margin)
     if marks is not None:
-        _check_marks(marks, format, comparing, margin)
+        kind_of(marks, comparing.baseline, (comparing.alpha,))
     is_pairwise = strict or marks is not None or margin is not None or fail_if_worse
     is_pairwise = is_pairwise or view == "anova"
     if (view == "ranks" and (joint or is_pairwise)) or (joint and is_pairwise):
@@ -389,9 +391,8 @@ SHARED = ("alpha", "missing", "resamples", "seed", "jobs")
 
 def _chooses_test(options: Mapping[str, Any], *more: str) -> bool:
     """Return True if an option selects a test, its hypothesis or its statistic."""
-    names = ("test", "statistic", "threshold", *more)
     is_default = options["alternative"] == "two-sided" and options["exact"] is None
-    return not is_default or any(options[name] for name in names)
+    return not is_default or any(options[x] for x in ("test", "statistic", "threshold", *more))
 
 
 def _ranks(scores: Mapping[str, Scores], options: Mapping[str, Any]) -> dict[str, RankSets]:
@@ -419,7 +420,6 @@ def _joint(scores: Mapping[str, Scores], options: Mapping[str, Any]) -> dict[str
 
 def _check_view(view: str, format: str, printing: Printing, marks: str | None) -> None:
     """Refuse formats and options that a view does not support."""
-    refuse_given(("topic_groups",), "requires --as summary")
     if view in {"prose", "anova"} and marks is not None:
         raise PolicyError(f"--as {view} cannot be combined with --marks")
     if view == "prose" and (
@@ -430,14 +430,6 @@ def _check_view(view: str, format: str, printing: Printing, marks: str | None) -
         )
     if view == "anova" and format not in {"text", *MARKUP}:
         raise PolicyError(f"--as anova requires --format text, {', '.join(MARKUP)}, got {format}")
-
-
-def _check_marks(marks: str, format: str, comparing: Comparing, margin: str | None) -> None:
-    if margin is not None:
-        raise PolicyError("--margin cannot be combined with --marks")
-    if format in {"csv", "json"}:
-        raise PolicyError(f"--marks requires --format text, {', '.join(MARKUP)}, got {format}")
-    kind_of(marks, comparing.baseline, (comparing.alpha,))
 
 
 PAGE = "cranfield-demo.html"

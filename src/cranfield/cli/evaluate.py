@@ -94,7 +94,7 @@ _OF_REPLICATES = ("replicates", "expected-exposure", "equity")
     "view coverage replicates",
     group="Output",
     view={"flag": "--as view"},
-    replicates={"type": READ},
+    replicates={"type": READ, "goes_with": f"--as={','.join(_OF_REPLICATES)}"},
 )
 @table_options
 @options_from(
@@ -151,7 +151,6 @@ def evaluate(
     if view in _OF_REPLICATES:
         _write_replicates(source, output, printing, judging, replicates, view)
         return
-    refuse_given(("replicates",), f"requires --as {', '.join(_OF_REPLICATES)}")
     if source.score_files:
         if coverage or view != "scores" or output.form in _LINES:
             option = "--coverage" if coverage else f"--format {output.form}"

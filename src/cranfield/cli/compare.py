@@ -79,10 +79,7 @@ VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
     "format marks view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
-    marks={
-        "type": click.Choice(list(MARKS)),
-        "goes_with": f"--format=text,{','.join(MARKUP)}",
-    },
+    marks={"type": click.Choice(list(MARKS))},
     view={"flag": "--as view", "type": click.Choice(VIEWS)},
     topic_groups={"type": READ, "goes_with": "--as=summary"},
     factors={"type": READ},
@@ -422,6 +419,8 @@ def _check_view(view: str, format: str, printing: Printing, marks: str | None) -
     """Refuse formats and options that a view does not support."""
     if view in {"prose", "anova"} and marks is not None:
         raise PolicyError(f"--as {view} cannot be combined with --marks")
+    if marks is not None and format not in {"text", *MARKUP}:
+        raise PolicyError(f"--marks requires --format text, {', '.join(MARKUP)}, got {format}")
     if view == "prose" and (
         format not in {"text", "markdown", "latex"} or any(vars(printing).values())
     ):

@@ -98,13 +98,11 @@ def measures(
         raise PolicyError(
             f"--length, --grades and --judgments require a single measure, got {name}"
         )
-    facts = (
-        None
-        if name is None or len(catalogue) > 1
-        else _scale_facts(name, catalogue[0], runs, has_length)
-    )
-    if facts is not None:
+    facts = None
+    if name is not None and len(catalogue) == 1:
         from cranfield.reporting.comparison_formats import scale_dict, scale_text
+
+        facts = _scale_facts(name, catalogue[0], runs, has_length)
     if format == "json":
         records = [entry.to_dict() for entry in catalogue]
         if facts is not None:

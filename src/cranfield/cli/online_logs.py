@@ -62,8 +62,8 @@ class LogOptions:
         except InputError as error:
             if "may give the count of rows" not in error.reason:
                 raise
-            advice = "; `online measure --totals` reads totals of impressions and clicks"
-            reason = error.reason + advice
+            advice = "`online measure --totals` reads totals of impressions and clicks"
+            reason = f"{error.reason}; {advice}"
             raise InputError(reason, source=error.source, line=error.line) from None
         return log if self.session_timeout is None else sessionise(log, self.session_timeout)
 
@@ -330,9 +330,8 @@ def train(
         frames["relevance"] = online.predict_relevance(document_fits, qrels, measures)
         tables.append(from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(train_log)]
-    notes.append(f"evaluated on {test_log!r}" if test else "evaluated on the training pages")
-    if path is not None:
-        notes.append(f"{fits[0].model} written to {path}")
+    notes += [f"evaluated on {test_log!r}" if test else "evaluated on the training pages"]
+    notes += [] if path is None else [f"{fits[0].model} written to {path}"]
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     facts = {"models": [str(model) for model in model_list], "tied": tied or "none", **draws}
     save = None if path is None else partial(fits[0].save, path)

@@ -181,12 +181,8 @@ def _compare_judges(
 
 def command_of(context: click.Context, output: str = "--output") -> list[str]:
     """Return the words of a command line, with options in the order of their declaration."""
-    names: list[str] = []
-    ancestor: click.Context | None = context
-    while ancestor is not None and ancestor.parent is not None:
-        names.insert(0, ancestor.command.name or "")
-        ancestor = ancestor.parent
-    words = ["cranfield", *names]
+    program = context.find_root().command_path
+    words = ["cranfield", *context.command_path.removeprefix(program).split()]
     options: list[str] = []
     for param in context.command.params:
         name = param.name or ""
@@ -326,14 +322,11 @@ def plot(
     name = CHARTS.find(kind)
     chart = CHARTS[name]
     if chart.of in BY_STUDY:
-        raise PolicyError(
-            f"{name} is a chart of a study: cranfield {BY_STUDY[chart.of]} ... --plot {name}=FILE"
-        )
+        call = f"cranfield {BY_STUDY[chart.of]} ... --plot {name}=FILE"
+        raise PolicyError(f"{name} is a chart of a study: {call}")
     if chart.of in IN_PYTHON:
-        raise PolicyError(
-            f"{name} can be drawn in Python only:"
-            f" {IN_PYTHON[chart.of]}(...).plot.{name.replace('-', '_')}()"
-        )
+        call = f"{IN_PYTHON[chart.of]}(...).plot.{name.replace('-', '_')}()"
+        raise PolicyError(f"{name} can be drawn in Python only: {call}")
     path = output or f"{name}.svg"
     check_extra(format_of(path))
     options = _options(chart, name, {option: judging.pop(option) for option in CHART_OPTIONS})
@@ -395,8 +388,6 @@ def _pair(
         return options
     pair = options.pop("systems", None) or systems
     if len(pair) != 2:
-        raise PolicyError(
-            f"{name} shows two systems, got {len(pair)}; choose them with --only FIRST --only"
-            f" SECOND"
-        )
+        advice = "choose them with --only FIRST --only SECOND"
+        raise PolicyError(f"{name} shows two systems, got {len(pair)}; {advice}")
     return {**options, "first": pair[0], "second": pair[1]}

@@ -316,9 +316,7 @@ class FileRead(click.ParamType):  # type: ignore[type-arg]
 
     name = "file"
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(incomplete, type="file")]
 
 
@@ -330,9 +328,7 @@ class Named(click.ParamType):  # type: ignore[type-arg]
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self.names = names
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         # Names may be a comma-separated list, of which the last is completed.
         before, comma, word = incomplete.rpartition(",")
         start = word.casefold()
@@ -364,11 +360,8 @@ class Command(click.Command):
 
     def options(self, ctx: click.Context, *, every: bool) -> list[Option]:
         """Return the options to show in help: every option, or the first ones."""
-        options = [
-            opt
-            for opt in self.params
-            if isinstance(opt, Option) and opt.get_help_record(ctx) is not None
-        ]
+        options = [opt for opt in self.params if isinstance(opt, Option)]
+        options = [opt for opt in options if opt.get_help_record(ctx) is not None]
         if every:
             return options
         flags = [opt for opt in options if not opt.in_file]
@@ -582,11 +575,8 @@ class CommandGroup(click.Group):
                 for name, group in groups.items()
                 if isinstance(group, click.Group) and command_name in group.list_commands(ctx)
             ] or nearest(command_name, names, 1)
-            hint = (
-                f"did you mean {' or '.join(similar)}?"
-                if similar
-                else f"expected one of: {', '.join(names)}"
-            )
+            hint = f"expected one of: {', '.join(names)}"
+            hint = f"did you mean {' or '.join(similar)}?" if similar else hint
             ctx.fail(f"unknown command '{command_name}'; {hint}")
 
 

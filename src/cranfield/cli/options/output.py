@@ -71,31 +71,21 @@ def show_elapsed() -> Iterator[None]:
         ended.set()
         thread.join(1.0)
 
-    thread.start()
-    with _before_writing(sys.stdout, end):
-        try:
-            yield
-        finally:
-            end()
-
-
-@contextmanager
-def _before_writing(stream: Any, action: Callable[[], None]) -> Iterator[None]:
-    """Call a function before each write to a terminal."""
-    if stream is None or not stream.isatty():
-        yield
-        return
-    original = stream.write
-
     def write(text: str) -> int:
-        action()
+        end()
         return int(original(text))
 
-    stream.write = write
+    thread.start()
+    stream: Any = sys.stdout
+    shares_terminal = stream is not None and stream.isatty()
+    if shares_terminal:
+        original, stream.write = stream.write, write
     try:
         yield
     finally:
-        stream.write = original
+        end()
+        if shares_terminal:
+            stream.write = original
 
 
 @contextmanager

@@ -203,11 +203,8 @@ def make_help(about: str, default: Any) -> str:
     'Names, as of x. By default all.'
     """
     first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", about)
-    defaults = (
-        [text for text in more_sentences if text.startswith("By default")]
-        if default is None
-        else []
-    )
+    defaults = [text for text in more_sentences if text.startswith("By default")]
+    defaults = defaults if default is None else []
     first = re.sub(r"^Whether to (\w)", lambda match: match[1].upper(), first)
     sentences = (re.sub(r":$", ".", text) for text in (first, *defaults))
     return re.sub(r":\w+:`[\w.]*?(\w+)`|`", r"\1", " ".join(sentences))
@@ -221,9 +218,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
     def __init__(self, minimum: int | None) -> None:
         self.minimum = minimum
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[float]:
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
         kind = float if self.minimum is None else int
         try:
             numbers = [kind(text) for text in value.split(",")]
@@ -234,7 +229,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         expected = "numbers such as 0,0.05,0.1"
         if self.minimum is not None:
             expected = f"integers >= {self.minimum}, such as 5,10,20"
-        raise PolicyError(f"{_name_of(param)} must be {expected}, got {quoted(value)}")
+        raise PolicyError(f"{shown_name(param)} must be {expected}, got {quoted(value)}")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -242,9 +237,7 @@ class NameList(click.ParamType):  # type: ignore[type-arg]
 
     name = "name,..."
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[str]:
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
         return [name.strip() for name in value.split(",")] if isinstance(value, str) else [*value]
 
 
@@ -256,7 +249,7 @@ class NumbersByName(NameList):
     def __init__(self, *, names_alone: bool) -> None:
         self.names_alone = names_alone
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if self.names_alone and "=" not in value:
             return super().convert(value, param, ctx)
         pairs = [pair.rpartition("=") for pair in value.split(",")]
@@ -266,7 +259,7 @@ class NumbersByName(NameList):
             numbers = {}
         if "" in numbers or len(numbers) < len(pairs):
             form = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            raise PolicyError(f"{_name_of(param)} must be {form}, got {quoted(value)}")
+            raise PolicyError(f"{shown_name(param)} must be {form}, got {quoted(value)}")
         return numbers
 
 
@@ -291,10 +284,6 @@ def collect_pairs(
 ) -> dict[str, str]:
     """Collect values `NAME=VALUE`, whose names may contain equals signs; a callback of click."""
     return parse_pairs(values, shown_name(param), "NAME=VALUE", last=True)
-
-
-def _name_of(param: click.Parameter | None) -> str:
-    return "it" if param is None else shown_name(param)
 
 
 def _click_type(hint: Any) -> dict[str, Any]:
@@ -352,20 +341,21 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
     default = attributes.get("default", parameter.default)
     settings: dict[str, Any] = {"of": (function, name), "help": make_help(parameter.about, default)}
     settings |= _click_type(parameter.hint)
-    attributes = (
-        {"multiple": True, **attributes} if parameter.hint == tuple[str, ...] else attributes
-    )
+    if parameter.hint == tuple[str, ...]:
+        attributes.setdefault("multiple", True)
     if attributes.get("multiple") and isinstance(settings["type"], NameList):
         settings["type"] = str
     usual = f"--{name.replace('_', '-')}"
     if flag and flag != usual:
         settings["stands_for"] = name
     flag = flag or usual
-    if settings["type"] is bool and default is not False:
-        flag = f"{flag}/--no-{flag.removeprefix('--')}"
-        settings |= {"default": default, "show_default": default is not None}
-    elif settings["type"] is bool:
-        settings |= {"is_flag": True, "default": False}
+    if settings["type"] is bool:
+        del settings["type"]
+        if default is False:
+            settings |= {"is_flag": True, "default": False}
+        else:
+            flag = f"{flag}/--no-{flag.removeprefix('--')}"
+            settings |= {"default": default, "show_default": default is not None}
     elif default == ():
         settings["default"] = ()
     elif isinstance(default, (tuple, list)):
@@ -376,8 +366,6 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
         settings |= {"default": default, "show_default": text if default else False}
     elif default is not None:
         settings |= {"default": default, "show_default": default != ""}
-    if settings["type"] is bool:
-        del settings["type"]
     return option(*flag.split(), **settings | attributes)
 
 

@@ -81,12 +81,12 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.of
         compute = partial(globally, judged, local, rel, self.navigational_once, str(self), top)
         runs, levels = judged.view(key, compute)
-        chosen: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
+        inner_parameters: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
         if binary or isinstance(getattr(self.inner, "max_grade", None), int):
-            chosen |= {"max_grade": None} if "max_grade" in self.inner.parameters else {}
+            inner_parameters |= {"max_grade": None} if "max_grade" in self.inner.parameters else {}
         if "gains" in self.inner.parameters:
-            chosen["gains"] = levels
-        out: Floats = self.inner(**chosen).score(runs)
+            inner_parameters["gains"] = levels
+        out: Floats = self.inner(**inner_parameters).score(runs)
         return out
 
     def _top(self, judged: JudgedRuns, gains: Gain) -> float | None:
@@ -117,11 +117,11 @@ def globally(
     intents = judged.intents(name, rel)
     judgments, documents = judged.judgments, judged.documents
     min_grade = max(rel, judgments.judged_from)
-    useful = np.unique(intents.answers(np.arange(judgments.topic.size), min_grade)[0])
+    relevant_docs = np.unique(intents.answers(np.arange(judgments.topic.size), min_grade)[0])
     of_judgment = np.zeros(judgments.topic.size)
     parts = []
-    for block in row_slices(useful.size, intents.exists.shape[1], BLOCK):
-        docs = useful[block]
+    for block in row_slices(relevant_docs.size, intents.exists.shape[1], BLOCK):
+        docs = relevant_docs[block]
         grades = intents.grades(docs)
         worth = gains(grades) * (grades >= min_grade) * intents.probability[judgments.topic[docs]]
         of_judgment[docs] = worth.sum(axis=1)
@@ -179,10 +179,10 @@ def _once(
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
     row, entry = ranges(starts, stops)
     entry_place = place[entry]
-    first = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_place])
-    key = rows.cell[row[first]] * navigational.shape[1] + entry_place[first]
+    satisfying = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_place])
+    key = rows.cell[row[satisfying]] * navigational.shape[1] + entry_place[satisfying]
     order = np.argsort(key, kind="stable")
-    is_repeat = first[order[places(key[order]) > 1]]
+    is_repeat = satisfying[order[places(key[order]) > 1]]
     worth = gain[entry]
     worth[is_repeat] = 0.0
     return np.bincount(row, weights=worth, minlength=rows.cell.size).astype(float)

@@ -20,7 +20,7 @@ from cranfield.base.errors import InputError, converted_error, quoted
 from cranfield.base.parallel import in_threads
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.pages import filled_text
 from cranfield.campaign.results.leaderboard import MAX_COMPARED, compared_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import as_bytes, files_of
@@ -233,7 +233,7 @@ COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "obj
 class Payload:
     """Inputs of the files of a release."""
 
-    opened: OpenedCampaign
+    campaign: OpenedCampaign
     task: TaskRules
     arrived: tuple[Submission, ...]  # accepted runs in the registry, in order of arrival
     runs: tuple[ReleasedRun, ...]  # readable runs, in order of their public tags
@@ -253,7 +253,7 @@ class Payload:
     @property
     def about(self) -> dict[str, Any]:
         """Contents of `about.json`."""
-        rules = self.opened.rules
+        rules = self.campaign.rules
         return {
             "campaign": rules.id,
             "campaign_title": rules.title,
@@ -284,16 +284,16 @@ class Payload:
 
 def write_payload(folder: Path, payload: Payload) -> None:
     """Write all files of a release to a new folder."""
-    rules = payload.opened.rules
+    rules = payload.campaign.rules
     evaluation = _with_public_tags(payload.evaluation, payload.runs)
     released = replace(evaluation, scores={name: evaluation[name] for name in payload.scores})
     if not payload.scores_only:
         _write_runs(folder / "runs", payload)
-        qrels = qrels_of(payload.opened, payload.task, payload.judgments)
+        qrels = qrels_of(payload.campaign, payload.task, payload.judgments)
         write_qrels(qrels, folder / "judgments.txt")
     _csv(folder / "runs.csv", _runs(payload))
     _csv(folder / "teams.csv", _teams(payload))
-    _write(folder / "rules.toml", rules_text(rules, payload.opened.folder, [payload.task.name]))
+    _write(folder / "rules.toml", rules_text(rules, payload.campaign.folder, [payload.task.name]))
     _write_scores(folder / "scores", released)
     _csv(folder / "leaderboard.csv", leaderboard(released, payload.public_runs).to_polars())
     _csv(folder / "topic-statistics.csv", _statistics(released, payload))
@@ -356,7 +356,7 @@ def _write_runs(folder: Path, payload: Payload) -> None:
     folder.mkdir()
 
     def write(run: ReleasedRun) -> None:
-        data = records.read(payload.opened.folder, run.record.object)
+        data = records.read(payload.campaign.folder, run.record.object)
         alias = run.run.tag if run.hidden else None
         try:
             text = released_text(data, alias, payload.task.format)

@@ -24,7 +24,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.opened import OpenedCampaign, PathName
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import REGISTRY, read_json
 from cranfield.measures import parse_measure
@@ -110,14 +110,14 @@ class _Entries:
         return pl.concat(frames)
 
     def campaign(self, folder: Path) -> pl.DataFrame:
-        opened = OpenedCampaign(folder)
-        scoring = Scoring(opened, self.task, [self.measure])
+        campaign = OpenedCampaign(folder)
+        scoring = Scoring(campaign, self.task, [self.measure])
         [scores] = scoring.evaluation().values()
         if self.standardised:
             values = _standardise(scores)
         else:
             values = pl.DataFrame({"entry": scores.systems, "score": scores.overall()})
-        self.unreadable.extend(opened.unreadable.values())
+        self.unreadable.extend(campaign.unreadable.values())
         by_tag = {run.tag: run for run in scoring.submissions}
         runs = [by_tag[tag] for tag in values["entry"]]
         version = scoring.judgments.version
@@ -125,7 +125,7 @@ class _Entries:
             pl.Series("date", [_day(run.received) for run in runs], pl.Date),
             pl.Series("team", [run.team for run in runs], pl.String),
             own=False,
-            collection=pl.lit(f"{opened.rules.id}/{scoring.rules.name}, judgments {version}"),
+            collection=pl.lit(f"{campaign.rules.id}/{scoring.rules.name}, judgments {version}"),
             falls=scoring.measures[0].info.lower_is_better,
         )
 

@@ -42,8 +42,8 @@ class Discounted(OfGains):
 
     def equal_weights(self) -> bool:
         """Return True if no rank is discounted."""
-        within = self.cutoff is not None and self.cutoff <= self.discount.base
-        return self.discount.form == "max(1,log(rank))" and within
+        is_undiscounted = self.cutoff is not None and self.cutoff <= self.discount.base
+        return self.discount.form == "max(1,log(rank))" and is_undiscounted
 
     def sum(self, rows: Rows) -> Floats:
         return rows.total(rows.gains / rows.by_rank(self.discount.of))
@@ -144,12 +144,12 @@ class nDCGAtRelevant(OfGains):
             return np.zeros(judged.shape)
         ideal_so_far = best.running(_discounted(best))
         ideal_totals, _ = upto(best, ideal_so_far, rows.topic, rows.rank)
-        positive = rows.gains > 0
+        has_gain = rows.gains > 0
         worth = _discounted(rows)
-        at_hits = np.where(positive, ratio(rows.running(worth), ideal_totals), 0.0)
-        missed = best.count - rows.where(positive).count
+        at_hits = np.where(has_gain, ratio(rows.running(worth), ideal_totals), 0.0)
+        n_missed = best.count - rows.where(has_gain).count
         end = ratio(rows.total(worth), best.total(_discounted(best)))
-        return ratio(rows.total(at_hits) + missed * end, best.count)
+        return ratio(rows.total(at_hits) + n_missed * end, best.count)
 
 
 @measure(
@@ -175,16 +175,16 @@ class nDCGAtLevels(Measure):
         total = np.zeros(judged.shape)
         terms = np.zeros(judged.shape)
         for level in np.unique(best.gains):
-            inside = best.gains >= level
-            end = best.where(inside).count
-            reached = best.where(best.gains == level).count > 0
+            is_in_level = best.gains >= level
+            end = best.where(is_in_level).count
+            has_level = best.where(best.gains == level).count > 0
             so_far = rows.total(np.where(rows.rank <= rows.at(end), worth, 0.0))
-            value = ratio(so_far, best.total(np.where(inside, ideal_worth, 0.0)))
-            total += np.where(reached, value, 0.0)
-            terms += reached
-        beyond = (judged.retrieved > best.count + 1) & (best.count > 0)
-        total += np.where(beyond, ratio(rows.total(worth), best.total(ideal_worth)), 0.0)
-        value = ratio(total, terms + beyond)
+            value = ratio(so_far, best.total(np.where(is_in_level, ideal_worth, 0.0)))
+            total += np.where(has_level, value, 0.0)
+            terms += has_level
+        is_longer = (judged.retrieved > best.count + 1) & (best.count > 0)
+        total += np.where(is_longer, ratio(rows.total(worth), best.total(ideal_worth)), 0.0)
+        value = ratio(total, terms + is_longer)
         return np.where(judged.recall_base(self.rel) > 0, value, 0.0)
 
 
@@ -203,11 +203,11 @@ class NormalisedGain(OfGains):
     def values(self, judged: JudgedRuns) -> Floats:
         rows, best = gained(judged, self.gains), ideal(judged, self.gains)
         cost = best.running(np.maximum(best.gains, 1.0))
-        spent, within = upto(best, cost, rows.topic, rows.rank)
-        spent = spent + (rows.rank - within)
+        ideal_cost, ideal_rank = upto(best, cost, rows.topic, rows.rank)
+        ideal_cost = ideal_cost + (rows.rank - ideal_rank)
         with np.errstate(invalid="ignore", divide="ignore"):
-            lost = np.log2(2.0 + spent - rows.cumulated)
-        return ratio(rows.total(ratio(rows.gains, lost)), best.total(best.gains))
+            discount = np.log2(2.0 + ideal_cost - rows.cumulated)
+        return ratio(rows.total(ratio(rows.gains, discount)), best.total(best.gains))
 
 
 @measure(

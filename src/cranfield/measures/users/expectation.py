@@ -259,6 +259,6 @@ class Residual(Expectation):
     description = "Increase of EU of {} if all unjudged documents have the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rise = self._expected(judged, best=True).utility - self._expected(judged).utility
+        increase = self._expected(judged, best=True).utility - self._expected(judged).utility
         # Rounding may give a small difference where every rank is judged.
-        return np.where(np.abs(rise) < 1e-14, 0.0, rise)
+        return np.where(np.abs(increase) < 1e-14, 0.0, increase)

@@ -62,9 +62,9 @@ class Moves:
         weight = np.array(self.rows)
         if not loops or states.shape[1] == 1:
             np.fill_diagonal(weight, float(states.shape[1] == 1))
-        chance = weight[states[:, :, np.newaxis], states[:, np.newaxis, :]]
-        chance /= chance.sum(axis=2, keepdims=True)
-        equations = np.swapaxes(chance, 1, 2) - np.eye(states.shape[1])
+        probability = weight[states[:, :, np.newaxis], states[:, np.newaxis, :]]
+        probability /= probability.sum(axis=2, keepdims=True)
+        equations = np.swapaxes(probability, 1, 2) - np.eye(states.shape[1])
         equations[:, -1] = 1.0  # One of them follows from the others; the sum is 1.
         right_side = np.zeros((*states.shape, 1))
         right_side[:, -1] = 1.0

@@ -85,12 +85,12 @@ def _split_edges(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]
     return np.array(level), np.array(links, dtype=np.int64).reshape(-1, 2), chains
 
 
-def _means(layer: Ints, links: Ints, place: Floats) -> Floats:
+def _means(layer: Ints, links: Ints, position: Floats) -> Floats:
     """Return the mean position of the sources of links; its own for a node without links."""
-    size = place.size
-    total = np.bincount(links[:, 1], place[links[:, 0]], size)[layer]
+    size = position.size
+    total = np.bincount(links[:, 1], position[links[:, 0]], size)[layer]
     count = np.bincount(links[:, 1], minlength=size)[layer]
-    return np.where(count > 0, total / np.maximum(count, 1), place[layer])
+    return np.where(count > 0, total / np.maximum(count, 1), position[layer])
 
 
 def _count_crossings(layers: Sequence[Ints], links: Ints, place: Floats) -> int:
@@ -169,32 +169,34 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     x = alt.X("across:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
     steps = {kind: dash for kind, dash in STEPS.items() if (ways["step"] == kind).any()}
-    key = alt.Legend(title="one step up", symbolSize=400)
-    dashes = map_values(alt.StrokeDash, "step", steps, steps.values(), legend=key)
+    legend = alt.Legend(title="one step up", symbolSize=400)
+    dashes = map_values(alt.StrokeDash, "step", steps, steps.values(), legend=legend)
     lines = chart_of(ways).mark_line(color="#888888", strokeWidth=1.25)
     lines = lines.encode(x=x, y=y, order="order:Q", detail="edge:N", strokeDash=dashes)
     base = chart_of(nodes).encode(x=x, y=y)
     totals = sorted(set(nodes["total"].to_list()))
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(totals))]
     title = "relevant documents" if grades == 1 else "sum of grades"
-    key = alt.Legend(title=title, symbolType="square", symbolSize=160)
+    legend = alt.Legend(title=title, symbolType="square", symbolSize=160)
     # The width of the symbol, two units, is the square root of its size.
-    half = TALL / box
+    half_height = TALL / box
     boxes = base.mark_point(
-        shape=f"M-1,{-half:.3f}h2v{2 * half:.3f}h-2z",
+        shape=f"M-1,{-half_height:.3f}h2v{2 * half_height:.3f}h-2z",
         size=box**2,
         fill="white",
         opacity=1,
         strokeWidth=2.5,
     ).encode(
-        stroke=map_values(alt.Stroke, "total", totals, colours, kind="O", legend=key),
+        stroke=map_values(alt.Stroke, "total", totals, colours, kind="O", legend=legend),
         tooltip=["run:N", "level:Q", "total:Q"],
     )
-    words = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(text="run:N")
+    run_labels = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(
+        text="run:N"
+    )
     return combine(
         lines,
         boxes,
-        words,
+        run_labels,
         width=round((box + BESIDE) * (right - left)),
         height=UP * (top + 1),
         description=f"Hasse diagram of the {len(nodes)} runs of length {length} with grades 0 to"

@@ -85,14 +85,16 @@ def clicks_by_rank_chart(
     if frame.is_empty():
         raise CranfieldError("expected at least one shown result, got none")
     size = frame["shown"].to_numpy().astype(np.float64)
-    share = frame["clicked"].to_numpy() / size
-    low, high = wilson(share, size, float(ndtri((1 + confidence) / 2)))
+    proportion = frame["clicked"].to_numpy() / size
+    low, high = wilson(proportion, size, float(ndtri((1 + confidence) / 2)))
     names = frame["variant"].unique(maintain_order=True).to_list()
     no_variant = NO_VARIANT if NO_VARIANT not in names else ""
     variants = labels([no_variant if name is None else name for name in names])
-    renamed = pl.col("variant").replace_strict(names, variants, return_dtype=pl.String)
-    ends = {"share": share, "low": low, "high": high}
-    frame = frame.with_columns(renamed, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()})
+    variant_label = pl.col("variant").replace_strict(names, variants, return_dtype=pl.String)
+    ends = {"share": proportion, "low": low, "high": high}
+    frame = frame.with_columns(
+        variant_label, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()}
+    )
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = draw_bands(
         frame,

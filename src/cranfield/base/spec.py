@@ -185,7 +185,7 @@ class Shares:
 
     pairs: tuple[tuple[str, float], ...]
 
-    def of(self, names: tuple[str, ...]) -> tuple[float, ...]:
+    def proportions(self, names: tuple[str, ...]) -> tuple[float, ...]:
         """Return the proportion of each name; 0 for names without a number."""
         total = sum(number for _, number in self.pairs)
         by_name = dict(self.pairs)

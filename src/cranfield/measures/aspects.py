@@ -201,7 +201,7 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
         names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
-        return self.mean(scores, np.array(weights.of(names))[:, None, None])
+        return self.mean(scores, np.array(weights.proportions(names))[:, None, None])
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
         """Average scores [aspect, topic, system] with weights [aspect, 1, 1]."""

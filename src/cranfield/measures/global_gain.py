@@ -44,7 +44,7 @@ class LevelGain(Gain):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    def of(self, grades: NDArray[Any]) -> Floats:
+    def for_grades(self, grades: NDArray[Any]) -> Floats:
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
@@ -52,7 +52,7 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
     navigational_once = False
 
     def check(self, inner: Measure) -> None:
-        if not inner.passes or inner.info.family == _FAMILY:
+        if not inner.scores_cut_rankings or inner.info.family == _FAMILY:
             raise MeasureError(
                 f"{self.about.name}: {inner} uses intents itself, so it cannot be inside"
             )
@@ -78,7 +78,7 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         top = None if scaled else self._top(judged, gains)
         key = (self.navigational_once, rel, str(self.inner) if scaled else gains, top)
         # With binary gains, equation (27) is the probability that the document is relevant.
-        local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.of
+        local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.for_grades
         compute = partial(globally, judged, local, rel, self.navigational_once, str(self), top)
         runs, levels = judged.view(key, compute)
         inner_parameters: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
@@ -99,7 +99,7 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         if not isinstance(end, int):
             return None
         highest_of(judged, end, str(self))
-        return float(gains.of(np.arange(end + 1)).max())
+        return float(gains.for_grades(np.arange(end + 1)).max())
 
 
 def globally(

@@ -143,7 +143,7 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
 def _form(kind: type[Measure]) -> str:
     if kind.kind == KINDS[1]:
         return f"{kind.info.name}(…)"
-    return kind.info.name + {"required": "@…", "optional": "[@…]"}.get(kind.info.at_wanted, "")
+    return kind.info.name + {"required": "@…", "optional": "[@…]"}.get(kind.info.at_usage, "")
 
 
 def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, Setting]:

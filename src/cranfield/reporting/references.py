@@ -349,7 +349,7 @@ def _measure_source(name: str) -> Iterator[tuple[str, str]]:
         if kind is None:
             yield name, ""
         else:
-            yield name, kind.info.source if kind.inside else kind().source
+            yield name, kind.info.source if kind.inner_example else kind().source
 
 
 def _name_sources(name: str) -> list[tuple[str, str]]:

@@ -298,7 +298,7 @@ def test_counts_add_up_to_the_rows() -> None:
     of["user"] = log.pages["user"].n_unique()
     of["absence"] = of["session"]
     every = (found.values + found.censored + found.without)[0]
-    assert every.tolist() == [of[one.values_of] for one in found.measures]
+    assert every.tolist() == [of[one.value_kind] for one in found.measures]
 
 
 def test_times_that_are_not_known_are_not_censored() -> None:

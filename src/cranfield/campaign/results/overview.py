@@ -144,7 +144,7 @@ def overview_of(
     tags = sorted(run.tag for run in runs)
     first = evaluation.measures[0]
     scores = evaluation[str(first)].select(in_order(evaluation.topics), tags)
-    topics = topic_statistics(scores, median=median).of().drop("group")
+    topics = topic_statistics(scores, median=median).for_group().drop("group")
     return Overview(
         title or task.title or task.name,
         judgments,

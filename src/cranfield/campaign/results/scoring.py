@@ -247,7 +247,9 @@ class Scoring:
 
     def _cached(self, all_runs: bool) -> pl.DataFrame:
         """Return the scores by the measures that depend on all runs, or by the other measures."""
-        measures = [measure for measure in self.measures if measure.info.others == all_runs]
+        measures = [
+            measure for measure in self.measures if measure.info.depends_on_others == all_runs
+        ]
         names = [str(measure) for measure in measures]
         table = pl.DataFrame(schema={**SCHEMA, **dict.fromkeys(names, pl.Float64)})
         if not measures:

@@ -275,7 +275,7 @@ def standing(
     """
     scoring = Scoring(campaign, task, None if measure is None else [measure], judgments)
     first_measure = scoring.measures[0]
-    if first_measure.info.others:
+    if first_measure.info.depends_on_others:
         raise PolicyError(
             f"{first_measure} depends on other runs, so no single run can be compared by it"
         )

@@ -86,24 +86,24 @@ class Verification(Result):
     @property
     def problems(self) -> tuple[Finding, ...]:
         """Problems: changed bytes and missing files."""
-        return self._of(PROBLEM)
+        return self._findings_of(PROBLEM)
 
     @property
     def left_over(self) -> tuple[Finding, ...]:
         """Unreferenced files left by an interrupted command; `repair` removes them."""
-        return self._of(LEFT_OVER)
+        return self._findings_of(LEFT_OVER)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
         """Findings that are harmless but worth knowing."""
-        return self._of(NOTE)
+        return self._findings_of(NOTE)
 
     @property
     def ok(self) -> bool:
         """True if there is no problem."""
         return not self.problems
 
-    def _of(self, kind: str) -> tuple[Finding, ...]:
+    def _findings_of(self, kind: str) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def __str__(self) -> str:

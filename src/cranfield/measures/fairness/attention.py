@@ -206,7 +206,7 @@ class InequityOfAttention(Exposing):
     def _worth(self, judged: JudgedRuns) -> Floats:
         grades = judged.judgments.grade
         counts = grades >= max(self.rel, judged.judgments.judged_from)
-        return np.where(counts, self.gains.of(grades), 0.0)
+        return np.where(counts, self.gains.for_grades(grades), 0.0)
 
 
 def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
@@ -270,7 +270,7 @@ def _fixed_shares(target: Shares, groups: Groups, measure: str) -> Floats:
     for name, _ in target.pairs:
         if name not in groups.names:
             raise MeasureError(f"{measure}: unknown group {quoted(name)}")
-    return np.array(target.of(groups.names))
+    return np.array(target.proportions(groups.names))
 
 
 @measure(

@@ -243,7 +243,7 @@ class _Ratio(
     def _utility(self, grades: Ints) -> Floats:
         if self.gains is None:
             return (grades >= self.rel).astype(np.float64)
-        return np.where(grades >= self.rel, self.gains.of(grades), 0.0)
+        return np.where(grades >= self.rel, self.gains.for_grades(grades), 0.0)
 
     def values(self, judged: JudgedRuns) -> Floats:
         pairs, per_unit, units = self._values(judged, self._sides(judged.groups(str(self))))

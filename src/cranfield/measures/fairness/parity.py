@@ -247,7 +247,7 @@ def _bits(share: Floats, overall: Floats) -> Floats:
     return np.asarray(share * logs)
 
 
-LONGEST = 2000
+MAX_CUTOFF = 2000
 """Maximal number of ranks tested; exact probabilities of more take too long."""
 
 
@@ -258,7 +258,7 @@ LONGEST = 2000
     source="Zehlike and others (2017)",
     family="fairness",
     inputs=("groups",),
-    at_wanted="required",
+    at_usage="required",
     needs="groups of documents",
     scale=Scale.ORDINAL,
     scale_note="a verdict, 0 or 1",
@@ -284,9 +284,9 @@ class RankedGroupFairness(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         assert self.cutoff is not None
-        if self.cutoff > LONGEST:
+        if self.cutoff > MAX_CUTOFF:
             raise MeasureError(
-                f"{self}: cutoff must be at most {LONGEST}, as the test adjusts alpha over"
+                f"{self}: cutoff must be at most {MAX_CUTOFF}, as the test adjusts alpha over"
                 " all prefixes"
             )
         rows = protected_rows(judged, self.protected, str(self))

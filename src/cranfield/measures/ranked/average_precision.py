@@ -13,7 +13,7 @@ from cranfield.base.spec import choice, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gained, ideal
+from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gain_rows, ideal_rows
 from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, sum_divisor
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
@@ -115,8 +115,8 @@ class _Interpolated(
     "IPrec",
     summary="Interpolated precision: the best precision at this level of recall or beyond.",
     formula=r"iP(R_j) = \max_{R \ge R_j} P(R)",
-    at="recall",
-    at_wanted="required",
+    at_parameter="recall",
+    at_usage="required",
     elsewhere={"trec_eval": "iprec_at_recall_x", "ir_measures": "IPrec@x"},
 )
 class InterpolatedPrecision(_Interpolated):
@@ -280,7 +280,7 @@ class KishidaAveragePrecision(Measure):
         return gain / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gained(judged, self.gains), ideal(judged, self.gains)
+        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         if self.cutoff is not None and self.denominator == "min":
             best = best.where(best.rank <= self.cutoff)
         total = rows.total(self.mean_so_far(rows.cumulated, rows.rank))

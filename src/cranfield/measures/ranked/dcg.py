@@ -1,4 +1,4 @@
-"""Discounted cumulated gain, its normalised form, and relatives of it that trec_eval prints."""
+"""Discounted cumulated gain, its normalised form, and variants of it that trec_eval prints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from cranfield.base.spec import choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS, Discount, Gain, OfGains, gained, ideal, upto
+from cranfield.measures.gains import (
+    GAINS,
+    Discount,
+    Gain,
+    OfGains,
+    gain_rows,
+    ideal_rows,
+    running_total_at,
+)
 from cranfield.measures.ranked.precision import REL, OfRelevance
 
 
@@ -46,7 +54,7 @@ class Discounted(OfGains):
         return self.discount.form == "max(1,log(rank))" and is_undiscounted
 
     def sum(self, rows: Rows) -> Floats:
-        return rows.total(rows.gains / rows.by_rank(self.discount.of))
+        return rows.total(rows.gains / rows.by_rank(self.discount.for_ranks))
 
 
 @measure(
@@ -75,7 +83,7 @@ class DCG(Discounted):
     """Discounted cumulated gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.sum(gained(judged, self.gains))
+        return self.sum(gain_rows(judged, self.gains))
 
 
 @measure(
@@ -115,10 +123,10 @@ class nDCG(Discounted):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        best = ideal(judged, self.gains)
+        best = ideal_rows(judged, self.gains)
         if self.cutoff is not None and self.ideal == "cut":
             best = best.where(best.rank <= self.cutoff)
-        return ratio(self.sum(gained(judged, self.gains)), self.sum(best))
+        return ratio(self.sum(gain_rows(judged, self.gains)), self.sum(best))
 
 
 def _discounted(rows: Rows) -> Floats:
@@ -136,14 +144,14 @@ def _discounted(rows: Rows) -> Floats:
     beyond_length="all judgments of the topic",
 )
 class nDCGAtRelevant(OfGains):
-    """Each of the m relevant documents not retrieved counts with nDCG at the end of the list."""
+    """Mean of nDCG over relevant ranks; m documents not retrieved count with the last nDCG."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gained(judged, self.gains), ideal(judged, self.gains)
+        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         if not best.cell.size:
             return np.zeros(judged.shape)
         ideal_so_far = best.running(_discounted(best))
-        ideal_totals, _ = upto(best, ideal_so_far, rows.topic, rows.rank)
+        ideal_totals, _ = running_total_at(best, ideal_so_far, rows.topic, rows.rank)
         has_gain = rows.gains > 0
         worth = _discounted(rows)
         at_hits = np.where(has_gain, ratio(rows.running(worth), ideal_totals), 0.0)
@@ -164,13 +172,13 @@ class nDCGAtRelevant(OfGains):
     beyond_length="all judgments of the topic",
 )
 class nDCGAtLevels(Measure):
-    """The end of the list counts if it is at least two ranks beyond the last level."""
+    """Mean of nDCG at the ends of levels, and at the end of a list two or more ranks longer."""
 
     rel: int = parameter(1, REL, "0 for a topic without a document of this grade")
     gains: Gain = GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gained(judged, self.gains), ideal(judged, self.gains)
+        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         worth, ideal_worth = _discounted(rows), _discounted(best)
         total = np.zeros(judged.shape)
         terms = np.zeros(judged.shape)
@@ -198,12 +206,12 @@ class nDCGAtLevels(Measure):
     beyond_length="all judgments of the topic",
 )
 class NormalisedGain(OfGains):
-    """ig(r) is the ideal cumulated gain, counting 1 at least for each rank."""
+    """Gain with a discount by ig(r), the ideal cumulated gain with at least 1 for each rank."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gained(judged, self.gains), ideal(judged, self.gains)
+        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         cost = best.running(np.maximum(best.gains, 1.0))
-        ideal_cost, ideal_rank = upto(best, cost, rows.topic, rows.rank)
+        ideal_cost, ideal_rank = running_total_at(best, cost, rows.topic, rows.rank)
         ideal_cost = ideal_cost + (rows.rank - ideal_rank)
         with np.errstate(invalid="ignore", divide="ignore"):
             discount = np.log2(2.0 + ideal_cost - rows.cumulated)
@@ -222,7 +230,7 @@ class NormalisedGain(OfGains):
     elsewhere={"trec_eval": "binG"},
 )
 class BinaryGain(OfRelevance):
-    """n_r documents that are not relevant stand above rank r."""
+    """Binary gain with a discount by n_r, the number of non-relevant documents above rank r."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)

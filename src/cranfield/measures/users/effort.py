@@ -175,13 +175,13 @@ class UMeasure(UserModel):
 
     def _of(self, grades: Any) -> Floats:
         by_word = isinstance(self.gains.kind, str)
-        return np.asarray((self.gains.of if by_word else self.gains.from_mapping)(grades))
+        return np.asarray((self.gains.for_grades if by_word else self.gains.from_mapping)(grades))
 
     def _share(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:
             return 1.0
         top = highest_of(judged, self.max_grade, str(self))
-        return 1.0 / (float(self.gains.of(np.array([top]))[0]) + 1.0)
+        return 1.0 / (float(self.gains.for_grades(np.array([top]))[0]) + 1.0)
 
     def costs(self, page: Page) -> Floats:
         """Return the characters of each rank; beyond the list, those of a snippet."""
@@ -303,7 +303,7 @@ class INSQ(StaticModel):
     ),
     formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
     source="Moffat and others (2013)",
-    at_wanted="required",
+    at_usage="required",
     scale_note="not interval; it is DCG by a constant",
     elsewhere={"cwl_eval": "EU of NDCG-k@..."},
     linear=True,
@@ -319,7 +319,7 @@ class ScaledDCG(StaticModel):
         return self.cutoff
 
     def views(self, rank: Any) -> Any:
-        return 1.0 / self.discount.of(rank)
+        return 1.0 / self.discount.for_ranks(rank)
 
     def depth_to(self, ranks: int | None) -> float:
         if ranks is None or ranks <= MOST_RANKS:

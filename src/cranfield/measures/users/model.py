@@ -78,7 +78,7 @@ class UnitGains(Measure):
         if isinstance(self.gains.kind, tuple):
             return self.gains.from_mapping(grades)
         is_graded = self.gains.kind in {"graded", "levels"}
-        return self._scale().of(grades) / top if is_graded else grades >= self.rel
+        return self._scale().for_grades(grades) / top if is_graded else grades >= self.rel
 
     def exact_gains(self, highest: int) -> NDArray[Any] | None:
         """Return the gains of grades 0 to `highest` as fractions, up to a common factor.

@@ -26,7 +26,7 @@ from cranfield.base.text import counted
 from cranfield.measures.aliases import NO_MEASURES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
-from cranfield.measures.grammar import LONGEST
+from cranfield.measures.grammar import MAX_LENGTH
 from cranfield.measures.users.clicks import Chain, Continuing, user_of
 from cranfield.online.click_models.model import (
     Items,
@@ -340,7 +340,7 @@ class ClickModel(Result):
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
         trained_measure: Measure = REGISTRY[measure](**options)
         trained_measure.require_complete()
-        if len(str(trained_measure)) > LONGEST:
+        if len(str(trained_measure)) > MAX_LENGTH:
             raise MeasureError(f"the text of {measure} to rank {ranks} is too long; set a cutoff")
         return trained_measure
 

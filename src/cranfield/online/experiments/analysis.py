@@ -102,7 +102,7 @@ def _effects_by_segment(
         for name, metric in units.places.items():
             means = arm_means(by_level, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
-                effects = Effects.of(means, 0, k)
+                effects = Effects.from_arms(means, 0, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
                 values = np.where(is_tested, effects.inference(critical, options.lift), np.nan)
                 keys = {"segment": segment, "level": pl.Series(levels, dtype=pl.String)}

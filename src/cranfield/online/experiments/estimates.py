@@ -52,7 +52,7 @@ class Effects:
     other_count: Floats
 
     @classmethod
-    def of(cls, arms: ArmMeans, control: int, other: int) -> Effects:
+    def from_arms(cls, arms: ArmMeans, control: int, other: int) -> Effects:
         """Return the effects for two variants of the last axis."""
         return cls(
             *(arms.value[..., k] for k in (control, other)),

@@ -221,7 +221,11 @@ def _wait(end: pl.Expr, clicks: pl.Expr) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", BOOK, "lower", unit="seconds", lasts=True
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)",
+    BOOK,
+    "lower",
+    unit="seconds",
+    may_be_censored=True,
 )
 def TimeToClick(click: str = parameter("first", choice("first", "last"), "which click")) -> Sums:
     """Seconds from the page to its first or last click; censored where there is none."""
@@ -229,7 +233,11 @@ def TimeToClick(click: str = parameter("first", choice("first", "last"), "which 
 
 
 @online_measure(
-    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", unit="seconds", lasts=True
+    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)",
+    FOX,
+    "lower",
+    unit="seconds",
+    may_be_censored=True,
 )
 def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Seconds from the page to its first satisfied click; censored where there is none."""
@@ -245,7 +253,12 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c", BOOK, "higher", unit="seconds", of="click", lasts=True
+    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c",
+    BOOK,
+    "higher",
+    unit="seconds",
+    object_kind="click",
+    may_be_censored=True,
 )
 def Dwell() -> Sums:
     """Seconds on a clicked result."""
@@ -283,7 +296,7 @@ def SATClicks(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     return _per_page(_satisfied(seconds, unknown), seconds, unknown)
 
 
-@online_measure(r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, "higher", of="click")
+@online_measure(r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, "higher", object_kind="click")
 def SATRate(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Proportion of the clicks that are satisfied, by their dwell."""
     return _per_click(_satisfied(seconds, unknown), seconds, unknown)
@@ -295,7 +308,7 @@ def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     return _per_page(_dissatisfied(seconds, unknown), seconds, unknown)
 
 
-@online_measure(r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, "lower", of="click")
+@online_measure(r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, "lower", object_kind="click")
 def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Proportion of the clicks that are dissatisfied, by their dwell."""
     return _per_click(_dissatisfied(seconds, unknown), seconds, unknown)
@@ -418,7 +431,7 @@ def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums
     range=FROM_1,
     unit="queries",
     level="session",
-    lasts=True,
+    may_be_censored=True,
 )
 def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     """Number of queries of a session up to its first satisfied click; censored without one."""
@@ -478,10 +491,10 @@ class AbsenceTime(OnlineMeasure):
     """
 
     name = "AbsenceTime"
-    level, of = "user", "absence"
+    level, object_kind = "user", "absence"
     formula = r"\frac{1}{|A|} \sum_{s \in A} (t_{s+1,1} - t_{s,\mathit{last}})"
     source = "Dupret and Lalmas (2013)"
-    unit, better, lasts = "seconds", "lower", True
+    unit, better, may_be_censored = "seconds", "lower", True
 
     def columns(self, *, until: bool = False) -> set[str]:
         return {"user", "session", "time", "last_click"}

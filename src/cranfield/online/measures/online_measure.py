@@ -66,13 +66,15 @@ class OnlineMeasure(Spec):
     unit: ClassVar[str] = ""  # Unit of the values, such as seconds; empty for a proportion
     better: ClassVar[str] = ""  # `higher` or `lower`; empty if neither is
     level: ClassVar[str] = "page"  # Kind of rows: `page`, `session` or `user`
-    of: ClassVar[str] = ""  # Kind of objects with values, if not rows: `click` or `absence`
-    lasts: ClassVar[bool] = False  # Whether values are times, or other numbers that may be censored
+    # Kind of objects with values, if not rows: `click` or `absence`
+    object_kind: ClassVar[str] = ""
+    # Whether values are times, or other numbers that may be censored
+    may_be_censored: ClassVar[bool] = False
 
     @property
-    def values_of(self) -> str:
+    def value_kind(self) -> str:
         """Kind of objects with values, in the singular."""
-        return self.of or self.level
+        return self.object_kind or self.level
 
     def sums(self) -> Sums:
         """Return the expressions over pages, or over the pages of each session or user."""
@@ -103,7 +105,7 @@ class OnlineMeasure(Spec):
         total, number = (
             pl.when(has_value).then(summand).otherwise(0) for summand in ("total", number)
         )
-        of_clicks = self.of == "click"
+        of_clicks = self.object_kind == "click"
         values = (number if of_clicks else has_value).cast(pl.Int64)
         missing = pl.col("missing").fill_null(0)
         return self.summands(pages, keys).select(
@@ -211,7 +213,7 @@ def catalogue() -> pl.DataFrame:
     return MEASURES.table(
         "measure",
         {
-            "of": lambda kind: kind().values_of,
+            "of": lambda kind: kind().value_kind,
             "parameters": parameters_of,
             "what it tells": summary_of,
             "formula": attrgetter("formula"),

@@ -430,7 +430,7 @@ def policy_value(
     warnings = [*actions.notes, *means.notes(units, unit)]
     summary = None
     if weights is not None:
-        summary = WeightSummary.of(weights.draws, clip)
+        summary = WeightSummary.from_weights(weights.draws, clip)
         warnings += summary.warnings()
     if actions.unseen > 0:
         warnings.append(

@@ -462,7 +462,7 @@ def run_value(
         )
     warnings += means.notes(units, unit)
     counted_weights = weight[clicked & is_known & (new_rank_gain > 0)]
-    weights = WeightSummary.of(counted_weights, clip) if counted_weights.size else None
+    weights = WeightSummary.from_weights(counted_weights, clip) if counted_weights.size else None
     warnings += weights.warnings() if weights else ["no click has a weight above 0"]
     sizes, name = (number, units, unit), f"{parsed} by IPS of clicks"
     return PolicyValue(name, means, *sizes, weights, unseen, interval, tuple(warnings))

@@ -142,7 +142,7 @@ class WeightSummary:
     clipped: float = 0.0
 
     @classmethod
-    def of(cls, weights: Floats, clip: float | None) -> WeightSummary:
+    def from_weights(cls, weights: Floats, clip: float | None) -> WeightSummary:
         """Clip and summarise weights."""
         clipped = weights if clip is None else np.minimum(weights, clip)
         if not clipped.size or not np.isfinite(clipped).all():

@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
-_MOST = 8
+_MAX_THREADS = 8
 """Maximum number of threads of one computation; more would only need more memory."""
 
 _THIS = threading.local()
@@ -58,7 +58,7 @@ def own_threads() -> int:
 
     It is 1 in a thread of a pool, so that pools do not multiply.
     """
-    return getattr(_THIS, "own", None) or min(_MOST, processors())
+    return getattr(_THIS, "own", None) or min(_MAX_THREADS, processors())
 
 
 @contextmanager
@@ -201,7 +201,7 @@ Name = TypeVar("Name")
 Task = TypeVar("Task")
 Named = Iterable[tuple[Name, Task]]
 
-MOST_JOBS = 100_000
+MAX_JOBS = 100_000
 """Maximum number of jobs: more than any cluster has."""
 
 _KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}

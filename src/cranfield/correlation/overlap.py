@@ -45,13 +45,13 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
     # Below its end, the shorter ranking has unseen items, which may be in the longer one.
     only_long = (longer.top > 0) & ~in_both
-    full, active = (
+    is_full, active = (
         _count_reached(ranks[only_long], length) for ranks in (longer.bottom, longer.top)
     )
     unseen = np.maximum(depth - s, 0)
-    n_full = np.minimum(unseen, full)
-    max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, active - full)
-    mean = (full + long_depths.proportion * (active - full)) / np.maximum(active, 1)
+    n_full = np.minimum(unseen, is_full)
+    max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, active - is_full)
+    mean = (is_full + long_depths.proportion * (active - is_full)) / np.maximum(active, 1)
     agreement = float(overlaps[s - 1] / norm[s - 1])
     weight = (1 - p) * p ** (depth - 1.0)
     common = int(in_both.sum())

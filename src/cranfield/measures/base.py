@@ -17,7 +17,7 @@ from cranfield.base.spec import Spec, flag, integer, optional, parameter, short,
 from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
-from cranfield.measures.spacing import MOST, evenly_spaced, few_runs
+from cranfield.measures.spacing import MAX_TRIED_GRADE, evenly_spaced, few_runs
 from cranfield.scores.one_measure import direction_note, suggests_lower
 
 
@@ -117,15 +117,15 @@ class Info:
         return "; ".join((self.source, *parameter_sources))
 
 
-MOST_RANKS = 1 << 20
+MAX_SUMMED_RANKS = 1 << 20
 """Maximum cutoff of measures that sum over all ranks, including ranks without documents."""
 
 
 def check_ranks(ranks: int, name: object) -> None:
     """Refuse a cutoff that would take all memory."""
-    if ranks > MOST_RANKS:
+    if ranks > MAX_SUMMED_RANKS:
         raise MeasureError(
-            f"{name} sums all ranks down to its cutoff, which must be at most {MOST_RANKS:,}"
+            f"{name} sums all ranks down to its cutoff, which must be at most {MAX_SUMMED_RANKS:,}"
         )
 
 
@@ -215,21 +215,26 @@ class Measure(Spec):
             name = self.info.name
             raise MeasureError(f"{name} needs a {self.info.at_parameter}, such as {name}@{example}")
 
-    def __call__(self, /, *at: Never, **parameters: Any) -> Self:
-        if at:
+    def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
+        if arguments:
             raise ArgumentError(
-                f"parameters of {self.name} must be named; write a cutoff as {self.name} @ {at[0]}"
+                f"parameters of {self.name} must be named; write a cutoff as"
+                f" {self.name} @ {arguments[0]}"
             )
         return super().__call__(**parameters)
 
-    def __matmul__(self, at: Any) -> Self:
+    def __matmul__(self, cutoff: Any) -> Self:
         if self.info.at_usage == "none":
             raise MeasureError(f"{self.info.name} takes no cutoff")
-        if isinstance(at, float) and self.info.at_parameter == "cutoff" and "p" in self.parameters:
+        if (
+            isinstance(cutoff, float)
+            and self.info.at_parameter == "cutoff"
+            and "p" in self.parameters
+        ):
             raise MeasureError(
-                f"cutoff must be an integer, got {at}; did you mean {self.name}(p={at})?"
+                f"cutoff must be an integer, got {cutoff}; did you mean {self.name}(p={cutoff})?"
             )
-        return self._with({self.info.at_parameter: at})
+        return self._with({self.info.at_parameter: cutoff})
 
     @classmethod
     def takes_cutoff(cls) -> bool:
@@ -290,7 +295,7 @@ class Measure(Spec):
         interval scales; RR@3 is not. It is the highest scale that is known: a measure declared
         ordinal may be interval.
         """
-        grades = sorted({*range(1, MOST + 1), *self._named_grades()})
+        grades = sorted({*range(1, MAX_TRIED_GRADE + 1), *self._named_grades()})
         higher = self.info.scale < Scale.INTERVAL and all(map(self.evenly_spaced, grades))
         return Scale.INTERVAL if higher else self.info.scale
 
@@ -308,7 +313,7 @@ class Measure(Spec):
         is_own = self.kind == KINDS[0] and self.info.name in HOME and self.reads is JudgedRuns
         if not is_own or self.info.inputs or self.info.beyond_grades or self.deepest is None:
             return False
-        highest = min(highest, MOST)
+        highest = min(highest, MAX_TRIED_GRADE)
         return few_runs(self.deepest, highest) and _evenly_spaced(self, highest)
 
     def _named_grades(self) -> Iterator[int]:
@@ -356,9 +361,11 @@ class Measure(Spec):
         return False
 
     def __str__(self) -> str:
-        at = getattr(self, self.info.at_parameter) if self.info.at_usage != "none" else None
-        cutoff = short(at) if isinstance(at, float) else at
-        suffix = "" if at is None else f"@{cutoff}"
+        suffix_value = (
+            getattr(self, self.info.at_parameter) if self.info.at_usage != "none" else None
+        )
+        cutoff = short(suffix_value) if isinstance(suffix_value, float) else suffix_value
+        suffix = "" if suffix_value is None else f"@{cutoff}"
         return self.called() + self.parameter_text(self.info.at_parameter) + suffix
 
 

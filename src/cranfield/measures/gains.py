@@ -219,14 +219,14 @@ class OfGains(Measure, needs="graded or binary judgments"):
         """Return True if the gains, or all values on short runs, are equally spaced."""
         if not self.equal_weights():
             return super().evenly_spaced(highest)
-        if highest > (HIGHEST if self.gains.kind == "exponential" else MOST_GRADES):
+        if highest > (HIGHEST if self.gains.kind == "exponential" else MAX_COMPARED_GRADE):
             return False
         return gains_evenly_spaced(
             self.gains.as_fractions().for_grades(grades_up_to(highest)), self.cutoff
         )
 
 
-MOST_GRADES = 1_000
+MAX_COMPARED_GRADE = 1_000
 """The highest grade up to which gains are compared one by one."""
 
 

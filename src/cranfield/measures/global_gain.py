@@ -126,12 +126,12 @@ def globally(
         worth = gains(grades) * (grades >= min_grade) * intents.probability[judgments.topic[docs]]
         of_judgment[docs] = worth.sum(axis=1)
         if navigational_once:
-            of, place = np.nonzero(worth)
-            parts.append((docs[of], place, worth[of, place]))
+            gain_index, place = np.nonzero(worth)
+            parts.append((docs[gain_index], place, worth[gain_index, place]))
     of_row = of_judgment[documents.judgment]
     if parts:
-        of, place, gain = (np.concatenate(column) for column in zip(*parts, strict=True))
-        of_row = _once(documents, of, place, gain, intents.navigational)
+        gain_index, place, gain = (np.concatenate(column) for column in zip(*parts, strict=True))
+        of_row = _once(documents, gain_index, place, gain, intents.navigational)
     levels = np.unique(np.concatenate([[0.0, top or 0.0], of_judgment, of_row]))
     low = judgments.judged_from
 

@@ -220,8 +220,8 @@ class Sharp(Wrapping):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rel = getattr(innermost_measure(self.inner), "rel", 1)
-        cut = {"cutoff": self.cutoff, "judged_only": self.judged_only}
-        recall = SubtopicRecall(rel=rel, **cut).score(judged)
+        cut_options = {"cutoff": self.cutoff, "judged_only": self.judged_only}
+        recall = SubtopicRecall(rel=rel, **cut_options).score(judged)
         return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)
 
 

@@ -183,11 +183,11 @@ class ClickU(Measure):
             raise MeasureError(f"{self}: judged_only is not available for clicks")
         counts = ~clicks.again if self.once else np.ones(clicks.cell.size, dtype=bool)
         length = clicks.length
-        unknown = np.isnan(length) & counts
-        if unknown.any():
+        is_unknown = np.isnan(length) & counts
+        if is_unknown.any():
             if self.length is None:
                 raise MeasureError(
-                    f"{self}: {int(unknown.sum())} of {length.size} clicks are on"
+                    f"{self}: {int(is_unknown.sum())} of {length.size} clicks are on"
                     " documents without a known length; pass lengths=, or one length"
                     " for all as ClickU(length=...)"
                 )

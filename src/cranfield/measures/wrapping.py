@@ -92,13 +92,13 @@ class Wrapping(Measure):
     def require_complete(self) -> None:
         self.inner.require_complete()
 
-    def __matmul__(self, at: Any) -> Self:
-        return type(self)(self.inner @ at, **self.options())
+    def __matmul__(self, cutoff: Any) -> Self:
+        return type(self)(self.inner @ cutoff, **self.options())
 
-    def __call__(self, /, *at: Never, **parameters: Any) -> Self:
+    def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
         """Return the measure with other parameters, its own or those of the measure inside."""
-        if at:
-            return super().__call__(*at)
+        if arguments:
+            return super().__call__(*arguments)
         names = set(self.option_names())
         inner_parameters = {name: value for name, value in parameters.items() if name not in names}
         options = {name: value for name, value in parameters.items() if name in names}

@@ -257,7 +257,7 @@ def _click_probabilities(log: QueryLog, clicks: pl.DataFrame, rel: int) -> dict[
     """Estimate from results above the lowest click: that click is conditional on itself."""
     lowest = clicks.group_by("page").agg(lowest=pl.col("rank").max())
     clicked = clicks.select("page", "rank", clicked=1.0).unique()
-    read = (
+    page_reads = (
         log.results.join(lowest, on="page")
         .filter(pl.col("rank") < pl.col("lowest"))
         .join(clicked, on=["page", "rank"], how="left")
@@ -268,7 +268,7 @@ def _click_probabilities(log: QueryLog, clicks: pl.DataFrame, rel: int) -> dict[
     estimates = {}
     for name, is_relevant in (("click", True), ("click_other", False)):
         by_page = (
-            read.filter(pl.col("relevant") == is_relevant)
+            page_reads.filter(pl.col("relevant") == is_relevant)
             .group_by("page", maintain_order=True)
             .agg(pl.col("clicked").sum(), results=pl.len())
         )
@@ -296,9 +296,9 @@ def _document_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dic
     table = read_lengths(lengths)
     by_doc = pl.DataFrame({"doc": table.docs, "length": table.values})
     timed = timed.join(by_doc, on="doc", how="left", maintain_order="left")
-    unknown = timed["length"].null_count()
-    if unknown:
-        notes.append(f"{counted(unknown, 'click')} on documents without a known length excluded")
+    n_unknown = timed["length"].null_count()
+    if n_unknown:
+        notes.append(f"{counted(n_unknown, 'click')} on documents without a known length excluded")
     timed = timed.drop_nulls("length")
     if timed.height < 3 or timed["length"].n_unique() < 2:
         return {}
@@ -307,20 +307,20 @@ def _document_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dic
 
 def _line(length: Floats, seconds: Floats, notes: list[str]) -> Iterator[tuple[str, Estimate]]:
     """Fit a line without a negative slope or intercept by least squares."""
-    every = np.column_stack([length, np.ones(length.size)])
-    coefficients = np.linalg.lstsq(every, seconds, rcond=None)[0]
+    design = np.column_stack([length, np.ones(length.size)])
+    coefficients = np.linalg.lstsq(design, seconds, rcond=None)[0]
     is_used = coefficients >= 0
     if not is_used.all():
         name = "ab"[int(np.flatnonzero(~is_used)[0])]
         notes.append(f"the estimate of {name} was below 0, and is set to 0")
-        fit = np.linalg.lstsq(every[:, is_used], seconds, rcond=None)[0]
+        fit = np.linalg.lstsq(design[:, is_used], seconds, rcond=None)[0]
         coefficients = np.zeros(2)
         coefficients[is_used] = fit
-    residual = seconds - every @ coefficients
-    used = every[:, is_used]
-    variance = (residual**2).sum() / (length.size - used.shape[1])
+    residual = seconds - design @ coefficients
+    used_rows = design[:, is_used]
+    variance = (residual**2).sum() / (length.size - used_rows.shape[1])
     errors = np.full(2, np.nan)
-    errors[is_used] = np.sqrt(variance * np.diag(np.linalg.inv(used.T @ used)))
+    errors[is_used] = np.sqrt(variance * np.diag(np.linalg.inv(used_rows.T @ used_rows)))
     for name, value, error in zip("ab", coefficients, errors, strict=True):
         yield name, (float(value), float(error), length.size)
 

@@ -218,8 +218,8 @@ def comparison_json(statements: Mapping[str, Meaningfulness], margin: str | None
                 "holds for": equivalence.holds_for,
                 "verdicts": equivalence.count(),
             }
-            more = _equivalence(statement, margin).to_dicts()
-            table["pairs"] = [a | b for a, b in zip(table["pairs"], more, strict=True)]
+            equivalence_rows = _equivalence(statement, margin).to_dicts()
+            table["pairs"] = [a | b for a, b in zip(table["pairs"], equivalence_rows, strict=True)]
         comparisons.append(table)
     return json_text({"cranfield": __version__, "comparisons": comparisons})
 

@@ -46,7 +46,7 @@ _BOARD = Schema(
     hint="; set columns={{'{name}': ...}}",
 )
 
-OWN = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
+OWN_MARKS = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
 """Marks of the organisers' own entries."""
 
 _BLANK = " \ufe0f"
@@ -243,7 +243,7 @@ def _day_of(table: Table, row: int, text: str | None) -> date:
         raise table.wrong(row, str(error)) from None
 
 
-REFERENCES = (
+STANDARDISED_NOTE = (
     "standardised by the runs of each campaign; the better those runs, the lower the score of a run"
 )
 """Note on scores that are standardised by different runs."""
@@ -341,7 +341,7 @@ def history(
     task: str | None = None,
     standardised: bool = False,
     columns: Mapping[str, str] | None = None,
-    own: Sequence[str] = OWN,
+    own: Sequence[str] = OWN_MARKS,
     lower_is_better: bool = False,
     retracted: bool = False,
 ) -> History:
@@ -409,7 +409,7 @@ def history(
         raise PolicyError("expected at least one source")
     reader = _Entries(measure, task, standardised, columns, tuple(own), retracted)
     entries = pl.concat(reader.read(source) for source in source_list)
-    options = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN}
+    options = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN_MARKS}
     for name, is_set in options.items():
         if is_set and name not in reader.used:
             required = {"task": "campaigns and releases", "columns": "tables"}
@@ -428,7 +428,7 @@ def history(
         n_missing = entries.height - scored.height
         notes.append(f"{n_missing:,} of {entries.height:,} entries without a score excluded")
     if standardised and len(collections) > 1:
-        notes.append(REFERENCES)
+        notes.append(STANDARDISED_NOTE)
     falls = lower_is_better or bool(entries["falls"].any())
     if falls:
         notes.append(f"lower scores of {measure} are better")

@@ -215,8 +215,8 @@ def write_overview(
     except MissingDependencyError as error:
         warn(f"the overview has no charts: {error}")
     page = as_bytes(overview_page(overview, svgs, forms))
-    index, *others = write_files(target, {"index.html": page, **files})
-    return index, *others, report(evaluation, target / "report.html", title=overview.title)
+    index, *paths = write_files(target, {"index.html": page, **files})
+    return index, *paths, report(evaluation, target / "report.html", title=overview.title)
 
 
 def charts_of(overview: Overview) -> Iterator[tuple[str, Any]]:

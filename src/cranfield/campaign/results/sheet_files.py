@@ -30,7 +30,7 @@ from cranfield.campaign.results.sheet import (
     topic_rows,
 )
 from cranfield.campaign.results.sheet_making import (
-    OTHERS,
+    NAMING_OF_OTHERS,
     SheetInputs,
     own_measures,
     reference_groups,
@@ -104,7 +104,7 @@ def write_sheets(
     *,
     judgments: str | None = None,
     measure: str | None = None,
-    others: Annotated[str, OneOf(OTHERS)] = "named",
+    others: Annotated[str, OneOf(NAMING_OF_OTHERS)] = "named",
 ) -> tuple[Path, ...]:
     """Write the sheets of a task's accepted runs: HTML, text and JSON, and an index.
 

@@ -98,7 +98,7 @@ LEVELS = tuple(f"{k / 10:g}" for k in range(11))
 
 NO_REASON = "the comparison is not possible"
 
-OTHERS = ("named", "hidden")
+NAMING_OF_OTHERS = ("named", "hidden")
 """Whether a sheet names the runs that are not significantly different from its run."""
 
 COUNTS = {
@@ -281,7 +281,7 @@ class SheetInputs:
             Return the sheets of this team only, with reference groups that do not reveal the scores
             of few other teams.
         """
-        check_choice("others", others, OTHERS)
+        check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task
         group_of = reference_groups(self.runs, task, team)
         groups = dict.fromkeys(group for group in group_of.values() if group is not None)

@@ -40,7 +40,7 @@ from cranfield.campaign.rules.task_rules import (
 NAMES = ("campaign.toml", "rules.toml")
 """File names of the rules, in a campaign's folder and in the pack of participants."""
 
-LARGEST = 1 << 20
+MAX_BYTES = 1 << 20
 """Maximum number of bytes of a file of rules."""
 
 
@@ -124,12 +124,12 @@ def _file_of_rules(path: Path) -> Path:
 def _bytes_of(file: Path) -> bytes:
     try:
         with file.open("rb") as stream:
-            data = stream.read(LARGEST + 1)
+            data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"cannot be read: {reason}", source=str(file)) from None
-    if len(data) > LARGEST:
-        raise InputError(f"has more than {LARGEST:,} bytes", source=file.name)
+    if len(data) > MAX_BYTES:
+        raise InputError(f"has more than {MAX_BYTES:,} bytes", source=file.name)
     return data
 
 

@@ -122,7 +122,7 @@ class Verification(Result):
         return pl.DataFrame(rows, schema=dict.fromkeys(self.columns, pl.String), orient="row")
 
 
-OWN = (RULES, REGISTRY, OBJECTS, SCORES, RELEASES)
+CAMPAIGN_PATHS = (RULES, REGISTRY, OBJECTS, SCORES, RELEASES)
 
 _FILE_PATTERN = re.compile(
     rf"{OBJECTS}/(\.[^/]*|([0-9a-f]{{2}})/(\2[0-9a-f]{{62}}|\.[^/]*))"
@@ -168,11 +168,11 @@ def _other_files(folder: Path, hashes: _Hashes) -> Iterator[Finding]:
     while pending:
         path = pending.pop()
         name = path.relative_to(folder).as_posix()
-        is_own = name in OWN or name in parents or path.parent == folder / OBJECTS
+        is_own = name in CAMPAIGN_PATHS or name in parents or path.parent == folder / OBJECTS
         if is_own and path.is_dir() and not path.is_symlink():
             # Releases, and folders of others, are not entered.
             pending.extend(sorted(path.iterdir(), reverse=True))
-        elif name in hashes or name in OWN:
+        elif name in hashes or name in CAMPAIGN_PATHS:
             continue
         elif _FILE_PATTERN.fullmatch(name) or (path / "bagit.txt").exists():
             yield Finding(name, "no record names it", LEFT_OVER)

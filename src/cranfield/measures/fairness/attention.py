@@ -180,12 +180,12 @@ class InequityOfAttention(Exposing):
         else:
             judgments = judged.judgments
             worth = self._worth(judged)
-            whole = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
+            total_worth = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
             rows = judged.relevant(self.rel)
             rows = rows.where(worth[rows.judgment] > 0)
             attention = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))
-            merit = ratio(worth[rows.judgment], whole[rows.topic, 0])
-            has_documents, has_relevance = judged.retrieved > 0, whole > 0
+            merit = ratio(worth[rows.judgment], total_worth[rows.topic, 0])
+            has_documents, has_relevance = judged.retrieved > 0, total_worth > 0
         # All other documents or groups have either attention or relevance, but not both.
         missing_attention = np.where(has_documents, 1.0 - rows.total(attention), 0.0)
         missing_relevance = 1.0 - rows.total(merit)
@@ -309,8 +309,8 @@ class AttentionWeightedRankFairness(Exposing):
         pairs, exposed = self.by_group(judged)
         is_exposed = exposed > 0
         pairs, exposed = pairs.where(is_exposed), exposed[is_exposed]
-        whole = pairs.total(exposed)
-        attention = exposed / pairs.at(whole)
+        total_exposure = pairs.total(exposed)
+        attention = exposed / pairs.at(total_exposure)
         target_share = target[pairs.topic, pairs.grade]
         middle = (attention + target_share) / 2
         terms = attention * np.log(attention / middle)
@@ -320,7 +320,7 @@ class AttentionWeightedRankFairness(Exposing):
         missing = target.sum(axis=1)[:, None] - pairs.total(target_share)
         divergence = (pairs.total(terms) + missing * np.log(2.0)) / 2
         maximum = np.log(2.0) if self.base == "2" else 1.0
-        is_defined = (whole > 0) & (target.sum(axis=1) > 0)[:, None]
+        is_defined = (total_exposure > 0) & (target.sum(axis=1) > 0)[:, None]
         return np.where(is_defined, np.clip(1.0 - divergence / maximum, 0.0, 1.0), 0.0)
 
     def _shares(self, judged: JudgedRuns, groups: Groups) -> Floats:

@@ -146,8 +146,8 @@ class ExpectedExposureLoss(_ExpectedExposure):
     """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        disparity, relevance, whole = self.products(judged)
-        return np.maximum(disparity - 2 * relevance + whole, 0.0)
+        disparity, relevance, norm = self.products(judged)
+        return np.maximum(disparity - 2 * relevance + norm, 0.0)
 
 
 @measure(

@@ -162,8 +162,8 @@ class PMeasure(_Blended):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        here = hits.rank == self._first_best(hits)
-        return hits.total(np.where(here, self._ratios(judged, hits), 0.0))
+        is_first_best = hits.rank == self._first_best(hits)
+        return hits.total(np.where(is_first_best, self._ratios(judged, hits), 0.0))
 
 
 @measure(
@@ -238,8 +238,8 @@ class NormalisedCumulativeUtility(_Blended):
             judgments = judged.judgments
             relevant = judgments.grade >= max(self.rel, judgments.judged_from)
             worth = np.where(relevant, weights.for_grades(judgments.grade), 0.0)
-            whole = np.bincount(judgments.topic, weights=worth, minlength=judgments.topics)
-            return ratio(hits.total(weights.for_grades(hits.grade) * useful), whole[:, None])
+            total_worth = np.bincount(judgments.topic, weights=worth, minlength=judgments.topics)
+            return ratio(hits.total(weights.for_grades(hits.grade) * useful), total_worth[:, None])
         base = judged.recall_base(self.rel)
         # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
         powers = -np.expm1(base * np.log(self.gamma)) / (1 - self.gamma) if self.gamma < 1 else base

@@ -46,8 +46,10 @@ _TRAILTEXTS = Schema(
 
 def decays(offsets: Floats, limit: float, decay: str) -> Floats:
     """Return the proportion of a gain that remains at each offset."""
-    read = offsets / limit
-    return np.maximum(0.0, 1.0 - read) if decay == "linear" else np.exp2(-read)
+    proportion_read = offsets / limit
+    return (
+        np.maximum(0.0, 1.0 - proportion_read) if decay == "linear" else np.exp2(-proportion_read)
+    )
 
 
 def u_measure(
@@ -186,14 +188,14 @@ def score_trailtexts(
         for column in ("topic", "system")
     )
     values = np.zeros((len(topics), len(systems)))
-    read: set[tuple[int, int]] = set()
+    read_units: set[tuple[int, int]] = set()
     for (topic, system), texts in rows.group_by(["topic", "system"], maintain_order=True):
         cell = topics[topic], systems[system]
-        read.add(cell)
+        read_units.add(cell)
         values[cell] = u_measure(
             texts["gain"], lengths=texts["length"], limit=limit, decay=decay, norm=norm
         )
-    warn_missing(read, tuple(topics), tuple(systems))
+    warn_missing(read_units, tuple(topics), tuple(systems))
     options = "" if decay == "linear" else f", decay={decay}"
     options += "" if norm == 1 else f", N={norm:g}"
     return Scores(values, tuple(topics), tuple(systems), measure=f"U(L={limit:.15g}{options})")

@@ -165,7 +165,7 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             replace(rows, grade=np.searchsorted(grades, rows.grade) + 1),
             self.worth(judged, rows),
             max(int(judged.retrieved.max(initial=0)), 1),
-            other=0.0,
+            fill_value=0.0,
             relevant=judged.recall_base(),
             lengths=None,
             grade=0.0,

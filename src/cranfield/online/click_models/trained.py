@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 KINDS = ("utility", "effort")
 
-TIED = ("none", "grade")
+TIED_BY = ("none", "grade")
 """Variable of document parameters: the query and the document, or the grade."""
 
 _ATTRACTS = {"clicks": "attractiveness"}
@@ -546,7 +546,7 @@ def train_models(
     log: QueryLog,
     models: Iterable[str | Model],
     *,
-    tied: Annotated[str | None, OneOf(TIED)] = None,
+    tied: Annotated[str | None, OneOf(TIED_BY)] = None,
     qrels: Any = None,
 ) -> tuple[ClickModel, ...]:
     """Estimate the parameters of several click models on the same pages.
@@ -570,7 +570,7 @@ def train_models(
     """
     check_several("models", models)
     parsed = [parse_model(text) for text in models]
-    check_choice("tied", "none" if tied is None else tied, TIED)
+    check_choice("tied", "none" if tied is None else tied, TIED_BY)
     tied = "grade" if tied == "grade" else None
     if qrels is not None:
         if tied is None:

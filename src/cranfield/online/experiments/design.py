@@ -340,7 +340,7 @@ def chi_square(counts: ArrayLike, shares: Floats) -> tuple[Floats, Floats]:
     return statistic, np.asarray(chdtrc(shares.size - 1, statistic))
 
 
-LARGEST = 10**12
+MAX_EXPERIMENT_UNITS = 10**12
 """Maximum number of units of an experiment."""
 
 
@@ -485,8 +485,8 @@ def experiment_size(
         target, effect = power or 0.0, lift or 0.0
         check_positive(lift=abs(effect))
         units = _smallest_size(lambda number: power_of(number, effect) >= target)
-    elif not 4 <= units <= LARGEST:
-        raise PolicyError(f"units must be from 4 to {LARGEST:,} units, got {units:,}")
+    elif not 4 <= units <= MAX_EXPERIMENT_UNITS:
+        raise PolicyError(f"units must be from 4 to {MAX_EXPERIMENT_UNITS:,} units, got {units:,}")
     elif lift is None:
         target, number = power or 0.0, units
         if target <= power_of(units, 0.0):
@@ -510,8 +510,8 @@ def _smallest_size(is_enough: Callable[[int], bool]) -> int:
     high = 4
     while not is_enough(high):
         high *= 2
-        if high > LARGEST:
-            raise PolicyError(f"the required number of units exceeds {LARGEST:,}")
+        if high > MAX_EXPERIMENT_UNITS:
+            raise PolicyError(f"the required number of units exceeds {MAX_EXPERIMENT_UNITS:,}")
     low = max(4, high // 2)
     while low < high:
         middle = (low + high) // 2

@@ -36,7 +36,7 @@ Critical = Callable[[Floats], Floats]
 
 Bounds = tuple[Floats, Floats]
 
-FEW = 10
+MIN_UNITS = 10
 """Number of units in a variant below which Welch's test is unreliable."""
 
 
@@ -79,7 +79,7 @@ class Effects:
     @property
     def has_few_units(self) -> Bools:
         """Whether a variant has too few units for Welch's test."""
-        return np.asarray(np.minimum(self.control_count, self.other_count) < FEW)
+        return np.asarray(np.minimum(self.control_count, self.other_count) < MIN_UNITS)
 
     @property
     def is_constant(self) -> Bools:

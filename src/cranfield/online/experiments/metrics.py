@@ -95,7 +95,7 @@ def skewness(values: Floats) -> float:
 THETAS = ("pooled", "within")
 """Units that determine the coefficient of a covariate: all, or within their variant."""
 
-ONES = 0
+ONES_COLUMN = 0
 """Index of the column of ones, the denominator of a mean."""
 
 
@@ -183,9 +183,9 @@ class MetricColumns:
     """Column numbers of a metric; -1 without a covariate."""
 
     numerator: int
-    denominator: int = ONES
+    denominator: int = ONES_COLUMN
     covariate: int = -1
-    covariate_denominator: int = ONES
+    covariate_denominator: int = ONES_COLUMN
 
 
 @dataclass(frozen=True, eq=False)

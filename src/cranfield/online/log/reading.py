@@ -190,7 +190,12 @@ def _read_tables(
     result_table, click_table = tables.results, tables.clicks
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table, warn_without_results)
-    elif is_file and form in _MIXED and click_table is not None and click_table.frame.is_empty():
+    elif (
+        is_file
+        and form in _MIXED_FORMATS
+        and click_table is not None
+        and click_table.frame.is_empty()
+    ):
         warn(f"{click_table.source}: has no clicks; measures of clicks are 0")
     return tables
 
@@ -217,7 +222,7 @@ def _read_one_source(
     return (read_yandex if form == "yandex" else read_pyclick)(raw, name)
 
 
-_MIXED = frozenset({"sessions", "yandex", "pyclick"})
+_MIXED_FORMATS = frozenset({"sessions", "yandex", "pyclick"})
 """Formats that mix clicks with other records, so that a file without clicks is suspicious."""
 
 
@@ -290,11 +295,11 @@ def _read_raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
     file = Source(fspath(source))
     raw = file.read()
     if is_blank(raw) and not empty:
-        raise InputError(_EMPTY, source=file.name)
+        raise InputError(_EMPTY_LOG, source=file.name)
     return raw, file.name
 
 
-_EMPTY = "is empty: a log has at least one page"
+_EMPTY_LOG = "is empty: a log has at least one page"
 
 
 def find_tables(folder: Path) -> tuple[str, str | None, str | None]:
@@ -351,7 +356,7 @@ def _detect_format(source: Any, has_more: bool) -> str:
     for form, pattern in _PATTERNS:
         if pattern.match(head):
             return form
-    reason = "is not a log of a known format; set format=..." if head.strip() else _EMPTY
+    reason = "is not a log of a known format; set format=..." if head.strip() else _EMPTY_LOG
     raise InputError(reason, source=file.name)
 
 

@@ -175,7 +175,7 @@ MEASURES: Registry[type[OnlineMeasure]] = Registry(
     base=OnlineMeasure,
 )
 
-_AT = re.compile(r"(.*)@\s*(\S+?)\s*", re.DOTALL)
+_AT_CUTOFF = re.compile(r"(.*)@\s*(\S+?)\s*", re.DOTALL)
 
 
 def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
@@ -195,7 +195,7 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
         ...
     cranfield.MeasureError: unknown online measure 'CTRR'; did you mean CTR or UCTR or QCTR?
     """
-    if not isinstance(text, str) or not (match := _AT.fullmatch(text)):
+    if not isinstance(text, str) or not (match := _AT_CUTOFF.fullmatch(text)):
         return MEASURES.parse(text)
     if not match[2].isdecimal() or len(match[2]) > 9:
         raise MeasureError(f"{quoted(text)}: the cutoff after @ must be an integer")

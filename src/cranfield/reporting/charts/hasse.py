@@ -121,7 +121,7 @@ def _straighten(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
 MAX_RUNS = 128
 """Maximum number of runs in a legible diagram."""
 
-BESIDE, TALL, UP = 22, 22, 52
+RUN_GAP, RUN_HEIGHT, LEVEL_HEIGHT = 22, 22, 52
 """Pixels between neighbouring runs, height of a run, and distance of levels."""
 
 LETTER = 7.3
@@ -164,8 +164,12 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """
     nodes, ways, layout = diagram(length, grades)
     box = LETTER * max(map(len, nodes["run"])) + 14
-    ends = [end for way in layout.ways for end in (way.min(), way.max())]
-    left, right, top = min(ends) - 0.5, max(ends) + 0.5, int(nodes["level"].to_numpy().max())
+    end_positions = [end for way in layout.ways for end in (way.min(), way.max())]
+    left, right, top = (
+        min(end_positions) - 0.5,
+        max(end_positions) + 0.5,
+        int(nodes["level"].to_numpy().max()),
+    )
     x = alt.X("across:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
     steps = {kind: dash for kind, dash in STEPS.items() if (ways["step"] == kind).any()}
@@ -179,7 +183,7 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     title = "relevant documents" if grades == 1 else "sum of grades"
     legend = alt.Legend(title=title, symbolType="square", symbolSize=160)
     # The width of the symbol, two units, is the square root of its size.
-    half_height = TALL / box
+    half_height = RUN_HEIGHT / box
     boxes = base.mark_point(
         shape=f"M-1,{-half_height:.3f}h2v{2 * half_height:.3f}h-2z",
         size=box**2,
@@ -197,8 +201,8 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
         lines,
         boxes,
         run_labels,
-        width=round((box + BESIDE) * (right - left)),
-        height=UP * (top + 1),
+        width=round((box + RUN_GAP) * (right - left)),
+        height=LEVEL_HEIGHT * (top + 1),
         description=f"Hasse diagram of the {len(nodes)} runs of length {length} with grades 0 to"
         f" {grades}: a line joins two runs where one swap or one replacement of documents makes"
         " the lower into the upper one, and no run is between them.",

@@ -137,15 +137,17 @@ def drawing(result: Any, name: str) -> Callable[..., Any]:
             f"{name} is cf.charts.{chart.function}, which takes {chart.subject}; {available}"
         )
     draw, select = CHARTS[full_name].draw, subjects[full_name]
-    own = tuple(inspect.signature(select).parameters)[1:]
+    selection_names = tuple(inspect.signature(select).parameters)[1:]
 
     @functools.wraps(draw)
     def wrapper(*arguments: Any, **options: Any) -> Any:
-        selection: Mapping[str, Any] = {k: options.pop(k) for k in own if k in options}
+        selection: Mapping[str, Any] = {k: options.pop(k) for k in selection_names if k in options}
         return draw(select(result, **selection), *arguments, **options)
 
     parameters = list(inspect.signature(draw).parameters.values())[1:]
-    keywords = [inspect.signature(select).parameters[k].replace(kind=_KEYWORD) for k in own]
+    keywords = [
+        inspect.signature(select).parameters[k].replace(kind=_KEYWORD) for k in selection_names
+    ]
     wrapper.__signature__ = inspect.Signature([*parameters, *keywords])  # type: ignore[attr-defined]
     return wrapper
 

@@ -256,8 +256,8 @@ FILLS = {
 DIGITS = 6
 """Significant digits of differences and p-values in tooltips."""
 
-UNORDERED = 2
-WORDS = {1: BETTER, -1: WORSE, 0: SAME, UNORDERED: DIFFERENT}
+NO_ORDER = 2
+WORDS = {1: BETTER, -1: WORSE, 0: SAME, NO_ORDER: DIFFERENT}
 """Verdict on the first system of a pair by its code in the file; the second has the negative."""
 
 MAX_SIGNED = 40
@@ -321,7 +321,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
 
     def side(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
-        words = {str(code): word for code, word in WORDS.items() if code != UNORDERED}
+        words = {str(code): word for code, word in WORDS.items() if code != NO_ORDER}
         top = columns_of("column", columns, "compared with", size, domain=False, orient="top")
         base = (
             chart_of(cells)

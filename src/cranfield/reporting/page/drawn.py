@@ -208,13 +208,13 @@ def drawn_curves(
         "curves.html",
         title=title,
         size=f"{width:g} {height:g}",
-        grid="".join(f"M{left:g} {at:.1f}H{right:g}" for at in y(marks).tolist()),
+        grid="".join(f"M{left:g} {y_position:.1f}H{right:g}" for y_position in y(marks).tolist()),
         texts=texts,
         lines=lines,
     )
 
 
-BULK = 1.5
+MAX_IQR_DISTANCE = 1.5
 """Maximum distance from the quartiles, in interquartile ranges, of values always on the axis."""
 
 MAX_STRETCH = 1.25
@@ -222,7 +222,7 @@ MAX_STRETCH = 1.25
 
 
 def span(
-    middle: Floats, low: Floats, high: Floats, *, zero: bool, whole: bool = False
+    middle: Floats, low: Floats, high: Floats, *, zero: bool, is_whole: bool = False
 ) -> tuple[float, float]:
     """Return the ends of an axis for the bulk of the rows, without outliers.
 
@@ -247,13 +247,13 @@ def span(
     low, high = (np.where(np.isfinite(ends), ends, middle) for ends in (low, high))
     first, last = float(low.min()), float(high.max())
     q1, q3 = np.quantile(middle, [0.25, 0.75])
-    reach = BULK * (q3 - q1)
+    reach = MAX_IQR_DISTANCE * (q3 - q1)
     inside = (middle >= q1 - reach) & (middle <= q3 + reach)
     inside[0] = True
     # Rows within these ends are drawn with their whole intervals.
     inside |= (middle >= low[inside].min()) & (middle <= high[inside].max())
     ends = float(low[inside].min()), float(high[inside].max())
-    if not whole and (last - first) > MAX_STRETCH * (ends[1] - ends[0]):
+    if not is_whole and (last - first) > MAX_STRETCH * (ends[1] - ends[0]):
         first, last = ends
     if zero:
         first, last = min(first, 0.0), max(last, 0.0)

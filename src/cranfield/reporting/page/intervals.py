@@ -29,7 +29,7 @@ STEPS = ((12, 26), (25, 19), (np.inf, 14))
 LETTERS = 24
 """Maximum number of characters of a name; its tooltip has the whole name."""
 
-SHORT = 14
+MAX_SHORT_NAME = 14
 """Maximum length of names that take so little room that the plot is wider."""
 
 MAX_VISIBLE = 40
@@ -196,7 +196,7 @@ def _draw_rows(
     `band` is shaded over all rows. `noun` names a row in the note, and `unit` is that of the axis.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
-    start, stop = span(values, low, high, zero=zero, whole=is_whole)
+    start, stop = span(values, low, high, zero=zero, is_whole=is_whole)
     step = next(step for count, step in STEPS if frame.height <= count)
     side = np.where(values < start, -1, np.where(values > stop, 1, 0))
 
@@ -234,7 +234,7 @@ def _draw_rows(
         step=step,
         bottom=TOP + step * frame.height,
         height=TOP + step * frame.height + BOTTOM,
-        short=all(len(row["name"]) <= SHORT for row in rows),
+        short=all(len(row["name"]) <= MAX_SHORT_NAME for row in rows),
     )
     notes = []
     if beyond := int(np.count_nonzero(side)):

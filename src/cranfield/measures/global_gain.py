@@ -79,7 +79,9 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         key = (self.navigational_once, rel, str(self.inner) if scaled else gains, top)
         # With binary gains, equation (27) is the probability that the document is relevant.
         local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.for_grades
-        compute = partial(globally, judged, local, rel, self.navigational_once, str(self), top)
+        compute = partial(
+            with_global_gains, judged, local, rel, self.navigational_once, str(self), top
+        )
         runs, levels = judged.view(key, compute)
         inner_parameters: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
         if binary or isinstance(getattr(self.inner, "max_grade", None), int):
@@ -102,7 +104,7 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         return float(gains.for_grades(np.arange(end + 1)).max())
 
 
-def globally(
+def with_global_gains(
     judged: JudgedRuns,
     gains: Callable[[Any], Floats],
     rel: int,
@@ -131,7 +133,7 @@ def globally(
     of_row = of_judgment[documents.judgment]
     if parts:
         gain_index, place, gain = (np.concatenate(column) for column in zip(*parts, strict=True))
-        of_row = _once(documents, gain_index, place, gain, intents.navigational)
+        of_row = _gain_once(documents, gain_index, place, gain, intents.navigational)
     levels = np.unique(np.concatenate([[0.0, top or 0.0], of_judgment, of_row]))
     low = judgments.judged_from
 
@@ -155,14 +157,16 @@ def globally(
             judgments.topics, judgments.topic[order], grade[order], low, max(levels.size - 1, 0)
         ),
         annotations=replace(
-            judged.annotations, intents=None, groups=_regrouped(judged.annotations.groups, number)
+            judged.annotations,
+            intents=None,
+            groups=_reorder_groups(judged.annotations.groups, number),
         ),
         views={},
     )
     return runs, LevelGain(levels=levels)
 
 
-def _regrouped(groups: Groups | None, number: Ints) -> Groups | None:
+def _reorder_groups(groups: Groups | None, number: Ints) -> Groups | None:
     if groups is None:
         return None
     judgment = number[groups.judgment]
@@ -172,10 +176,10 @@ def _regrouped(groups: Groups | None, number: Ints) -> Groups | None:
     )
 
 
-def _once(
+def _gain_once(
     rows: Rows, judgment: Ints, place: Ints, gain: Floats, navigational: NDArray[np.bool_]
 ) -> Floats:
-    """Global gain of each row where navigational intents are satisfied by their first document."""
+    """Return the gain of each row if only the first document of a navigational intent counts."""
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
     row, entry = ranges(starts, stops)
     entry_place = place[entry]

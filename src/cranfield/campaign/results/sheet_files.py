@@ -38,8 +38,8 @@ from cranfield.campaign.results.sheet_making import (
 )
 from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.campaign.store.records import ACCEPTED
-from cranfield.reporting.page.drawn import drawn_bars, drawn_curves
 from cranfield.reporting.page.html import label
+from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
 
 
 def sheet_page(sheet: Sheet) -> str:
@@ -71,16 +71,16 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
         "headings": headings,
         "sheet": sheet,
         "facts": facts(sheet),
-        "curves": drawn_curves(
+        "curves": draw_curves(
             np.arange(len(sheet.precision_at_recall)) / 10,
             [*curves.items()],
             title="Interpolated precision by recall",
-            across="recall",
-            up="precision",
+            x_title="recall",
+            y_title="precision",
         ),
         "above": int((sign * differences > 0).sum()),
         "below": int((sign * differences < 0).sum()),
-        "bars": drawn_bars(
+        "bars": draw_bars(
             [topic.topic for topic in sheet.by_topic],
             differences,
             title=title,

@@ -322,9 +322,9 @@ class FirstRank(OfRelevance):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        missed = (self.cutoff or 1) + 1.0
+        rank_if_missed = (self.cutoff or 1) + 1.0
         ranks: Floats = ratio(np.array(1.0), hits.largest(1 / hits.rank))
-        ranks[hits.count == 0] = missed
+        ranks[hits.count == 0] = rank_if_missed
         return ranks
 
 

@@ -205,7 +205,7 @@ def cell_index(rank: int | Indices, last: Indices) -> Indices:
 def patterns_of(log: QueryLog, items: Items) -> Patterns:
     """Return the patterns of the pages of a log.
 
-    Clicks on no result are ignored, and several clicks on a result count once.
+    Clicks at ranks without a result are ignored, and several clicks on a result count once.
     """
     codes = items.codes(log)
     log.require("clicks", purpose="a click model")

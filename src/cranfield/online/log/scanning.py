@@ -107,7 +107,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         else:
             check_types(lazy, name, fields, source)
             check_values(lazy, fields, source)
-            # Keys of pages that are integers stay so; other fields become text.
+            # Integer keys of pages stay integers; other fields become text.
             types = lazy.collect_schema()
             keys = {key for key in ("id", "page") if key in fields and types[key].is_integer()}
             texts = [key for key in fields if key not in {*_TYPES, *keys}]

@@ -35,11 +35,11 @@ class Layout:
     """
 
     across: Floats
-    ways: tuple[Floats, ...]
+    edge_paths: tuple[Floats, ...]
     crossings: int
 
 
-def layered(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
+def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
     """Lay out a diagram with nodes in layers, and edges from nodes to higher ones.
 
     Notes
@@ -135,8 +135,8 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """Draw the partial order of all runs of a length by swap and replacement.
 
     A run is below another if an upward path leads from it to the other; then every measure that
-    rewards both steps orders them so. Without a path, measures may disagree. Colours show the sum
-    of grades.
+    rewards both steps orders them in this way. Without a path, measures may disagree. Colours show
+    the sum of grades.
 
     Parameters
     ----------
@@ -162,9 +162,9 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     >>> len(chart.to_dict()["layer"])
     3
     """
-    nodes, ways, layout = diagram(length, grades)
+    nodes, edge_paths, layout = diagram(length, grades)
     box = LETTER * max(map(len, nodes["run"])) + 14
-    end_positions = [end for way in layout.ways for end in (way.min(), way.max())]
+    end_positions = [end for way in layout.edge_paths for end in (way.min(), way.max())]
     left, right, top = (
         min(end_positions) - 0.5,
         max(end_positions) + 0.5,
@@ -172,10 +172,10 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     )
     x = alt.X("across:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
-    steps = {kind: dash for kind, dash in STEPS.items() if (ways["step"] == kind).any()}
+    steps = {kind: dash for kind, dash in STEPS.items() if (edge_paths["step"] == kind).any()}
     legend = alt.Legend(title="one step up", symbolSize=400)
     dashes = map_values(alt.StrokeDash, "step", steps, steps.values(), legend=legend)
-    lines = chart_of(ways).mark_line(color="#888888", strokeWidth=1.25)
+    lines = chart_of(edge_paths).mark_line(color="#888888", strokeWidth=1.25)
     lines = lines.encode(x=x, y=y, order="order:Q", detail="edge:N", strokeDash=dashes)
     base = chart_of(nodes).encode(x=x, y=y)
     totals = sorted(set(nodes["total"].to_list()))
@@ -216,10 +216,10 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
 
     Examples
     --------
-    >>> nodes, ways, _ = diagram(2)
+    >>> nodes, edge_paths, _ = diagram(2)
     >>> nodes["run", "total", "level"].rows()
     [('00', 0, 0), ('01', 1, 1), ('10', 1, 2), ('11', 2, 3)]
-    >>> ways.filter(order=0)["lower", "upper", "step"].rows()
+    >>> edge_paths.filter(order=0)["lower", "upper", "step"].rows()
     [('00', '01', 'replacement'), ('01', '10', 'swap'), ('10', '11', 'replacement')]
     """
     check_size(length, grades)
@@ -228,7 +228,7 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
             f"a diagram has at most {MAX_RUNS} runs, got {grades + 1}^{length} of length {length}"
         )
     runs, height, edges = all_runs(length, grades), levels(length, grades), covers(length, grades)
-    layout = layered(height, edges)
+    layout = lay_out_layers(height, edges)
     separator = "" if grades < 10 else ","
     names = [separator.join(map(str, run)) for run in runs.tolist()]
     nodes = pl.DataFrame(
@@ -245,7 +245,9 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
             "across": float(across),
             "level": int(height[low]) + k,
         }
-        for number, ((low, high), way) in enumerate(zip(edges.tolist(), layout.ways, strict=True))
+        for number, ((low, high), way) in enumerate(
+            zip(edges.tolist(), layout.edge_paths, strict=True)
+        )
         for k, across in enumerate(way)
     ]
     return nodes, pl.DataFrame(points), layout

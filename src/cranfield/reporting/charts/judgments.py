@@ -154,12 +154,12 @@ def confusion_chart(
     for k in selection:
         judge_proportions = proportions.filter(pl.col("judge") == comparison.judges[k])
         panels.append(_panel(judge_proportions, comparison.scale, names[k]))
-    title = "How people graded what a judge gave each grade"
+    title = "Grades by people for each grade of a judge"
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
         title=headline(
-            title, "Proportions of people's grades by grade of the judge, and its pairs."
+            title, "Proportions of people's grades; in parentheses, the number of pairs."
         ),
         description=f"{title}: a confusion matrix for {counted(len(selection), 'judge')}.",
     )

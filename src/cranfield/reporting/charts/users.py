@@ -98,7 +98,7 @@ def clicks_by_rank_chart(
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = draw_bands(
         frame,
-        _rank(frame),
+        _rank_axis(frame),
         alt.Y("share:Q").title("clicked results / shown results").scale(zero=True),
         by_colour("variant", variants),
         tips("variant:N", "rank:Q", "shown", "clicked", "share", "low", "high", form=",.4~f"),
@@ -117,7 +117,7 @@ def clicks_by_rank_chart(
 
 @draws("perplexity", "ModelEvaluation")
 def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) -> alt.LayerChart:
-    """Draw the perplexity of click models by rank: 1 is perfect, 2 is a coin.
+    """Draw the perplexity of click models by rank: 1 is perfect, 2 is that of a coin toss.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     tip = tips("model:N", "rank:Q", "pages", "value", form=",.4~f")
     line, y = chart_of(frame).mark_line(point=True), alt.Y("value:Q").title(kind).scale(zero=False)
     return combine(
-        line.encode(x=_rank(frame), y=y, tooltip=tip, **by_colour("model", names)),
+        line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **by_colour("model", names)),
         width=WIDTH,
         height=280,
         title=headline(
@@ -160,8 +160,8 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     )
 
 
-def _rank(frame: pl.DataFrame) -> alt.X:
-    """Return the axis of ranks, with a tick at each or, if they are many, at some."""
+def _rank_axis(frame: pl.DataFrame) -> alt.X:
+    """Return the axis of ranks, with a tick at each rank if they are few."""
     max_rank = int(frame["rank"].max())  # type: ignore[arg-type]
     marks = [*range(1, max_rank + 1)][:: 1 + max_rank // 20]
     rank = alt.X("rank:Q").scale(nice=False, padding=12)
@@ -296,10 +296,10 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
 
 @draws("sensitivity", "Sensitivity")
 def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
-    """Draw the impressions that each pair of systems needs, against its offline difference.
+    """Draw the number of impressions that each pair requires, against its offline difference.
 
     There is a panel for each user, and a point for each pair of systems and method; the axis of
-    impressions is logarithmic. Pairs that need infinitely many are not drawn.
+    impressions is logarithmic. Pairs that no number of impressions distinguishes are not drawn.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from .topics import difference_bars as difference_bars, difference_scatter as di
 from .topics import difficulty_map as difficulty_map
 from .systems import cost_chart as cost_chart
 from .systems import intervals_chart as intervals_chart
+from .systems import measure_scatter as measure_scatter
 from .systems import significance_matrix as significance_matrix
 from .recall import precision_recall as precision_recall
 from .topics import residual_plots as residual_plots

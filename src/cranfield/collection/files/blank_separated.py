@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.parallel import as_they_come, own_threads
+from cranfield.base.parallel import ordered_results, own_threads
 from cranfield.collection.files.layouts import (
     BLANKS,
     Q0,
@@ -190,7 +190,7 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
             return len(chunk), chunk
 
     first_line, fruitless, width, dropped = 1, 0, 0, 0
-    with closing(as_they_come(attempt, source.chunks(), own_threads())) as results:
+    with closing(ordered_results(attempt, source.chunks(), own_threads())) as results:
         for size, result in results:
             error = None
             if isinstance(result, bytes):

@@ -335,9 +335,9 @@ def rbp_persistence(
     p, error = ratio_of_sums(frame["on"], frame["could"])
     low = high = float("nan")
     if 0 < p < 1 and error > 0:
-        half = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
+        half_width = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
         logit = np.log(p / (1 - p))
-        low, high = (float(1 / (1 + np.exp(-(logit + sign * half)))) for sign in (-1, 1))
+        low, high = (float(1 / (1 + np.exp(-(logit + sign * half_width)))) for sign in (-1, 1))
     by = "lowest click" if model is None else str(model.model)
     sizes = frame.height, pages, log.pages.height - pages
     return Persistence(by, p, error, low, high, confidence, unit, *sizes)

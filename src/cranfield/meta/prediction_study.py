@@ -299,34 +299,22 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
             raise CranfieldError(f"predictor {predictor} has no prediction for system {system}")
     is_known = table["topic"].is_in(list(scores.topics))
     known = table.filter(is_known)
-    cell = tuple(
-        known[column].replace_strict(labels, range(len(labels)), return_dtype=pl.Int64).to_numpy()
-        for column, labels in (
-            ("predictor", predictors),
-            ("system", systems),
-            ("topic", scores.topics),
-        )
-    )
-    cube = np.full((len(predictors), len(systems), len(scores.topics)), np.nan)
-    cube[cell] = known["prediction"]
+    labels = {"predictor": predictors, "system": systems, "topic": scores.topics}
+    cube = np.full([len(names) for names in labels.values()], np.nan)
+    codes = (known[column].cast(pl.Enum(names)).to_physical() for column, names in labels.items())
+    cube[tuple(codes)] = known["prediction"]
     values = scores.select(systems=systems).values.T
     has_scores = ~np.isnan(values).any(axis=0)
     is_complete = ~np.isnan(cube).any(axis=(0, 1))
     has_predictions = ~np.isnan(cube).all(axis=(0, 1))
-    n_unknown = table["topic"].filter(~is_known).n_unique()
+    n_unscored = int((has_predictions & ~has_scores).sum())
+    n_unscored += table["topic"].filter(~is_known).n_unique()
+    n_unpredicted = int((has_scores & ~is_complete).sum())
     numbers = (
         (len(predicted - set(systems)), "system", "with predictions but no scores"),
         (len(scores.systems) - len(systems), "system", "without predictions"),
-        (
-            n_unknown + int((has_predictions & ~has_scores).sum()),
-            "topic",
-            "with predictions, but without a score of every system,",
-        ),
-        (
-            int((has_scores & ~is_complete).sum()),
-            "topic",
-            "with scores, but without a prediction of every predictor,",
-        ),
+        (n_unscored, "topic", "with predictions, but without a score of every system,"),
+        (n_unpredicted, "topic", "with scores, but without a prediction of every predictor,"),
     )
     notes = [f"{counted(n, noun)} {reason} excluded" for n, noun, reason in numbers if n]
     is_common = has_scores & is_complete

@@ -22,7 +22,7 @@ from cranfield.significance.registry import CORRECTIONS
 ALARM = 0.0005
 """P-value below which there is a sample ratio mismatch (Fabijan et al., 2019)."""
 
-FEW = 1000
+MAX_EXACT_UNITS = 1000
 """Number of units below which the test is exact."""
 
 MAX_UNITS = 2**52
@@ -137,7 +137,7 @@ def sample_ratio(
         raise CranfieldError("expected at least one unit, got none")
     shares = np.fromiter(weights.values(), dtype=np.float64)
     shares /= shares.sum()
-    is_exact = method == "exact" or (method == "auto" and total < FEW)
+    is_exact = method == "exact" or (method == "auto" and total < MAX_EXACT_UNITS)
     statistic, pvalue = map(float, chi_square(number, shares))
     if is_exact:
         pvalues = [

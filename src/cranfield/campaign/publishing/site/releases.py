@@ -121,7 +121,7 @@ def read_releases(folder: Path) -> tuple[Released, ...]:
     return tuple(sorted(releases, key=lambda release: (release.task, -release.number)))
 
 
-def newest(releases: Iterable[Released]) -> tuple[Released, ...]:
+def newest_releases(releases: Iterable[Released]) -> tuple[Released, ...]:
     """Return the newest release of each task that was not retracted."""
     by_task: dict[str, Released] = {}
     for release in releases:
@@ -171,7 +171,7 @@ def read_recorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Relea
     return tuple(releases)
 
 
-def unrecorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
+def unrecorded_releases(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
     """Return the ids of the releases in a folder that have no record."""
     recorded = {record.id for record in records}
     return tuple(release.id for release in read_releases(folder) if release.id not in recorded)

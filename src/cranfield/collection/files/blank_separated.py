@@ -319,7 +319,9 @@ def _check_width(fields: list[str], layout: Layout) -> None:
     if width < expected or (width > expected and not layout.more_allowed):
         reason = f"expected {expected} columns"
         separation = ", separated by ';'" if layout.separator == ";" else ""
-        reason += f" ({' '.join(layout.columns)}{separation}) in a {layout.kind} line, got {width}"
+        # The second column of judgments is the iteration, whether or not it holds subtopics.
+        columns = " ".join("iteration" if c == "subtopic" else c for c in layout.columns)
+        reason += f" ({columns}{separation}) in a {layout.kind} line, got {width}"
         if _lacks_grade(fields, layout):
             reason += "; if other lines have it, ungraded='drop' treats this document as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:

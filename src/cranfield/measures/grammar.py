@@ -317,7 +317,9 @@ def _build_call(
         measure = kind(_build(arguments[0], text), **parameters)
         return measure
     if arguments:
-        raise MeasureError(f"{quoted(text)}: parameters must be written as name=value")
+        names = ", ".join(key for key in kind.parameters if key != "cutoff")
+        hint = f"; parameters of {name}: {names}" if names else ""
+        raise MeasureError(f"{quoted(text)}: parameters must be written as name=value{hint}")
     for key in parameters:
         if key in presets:
             raise MeasureError(f"{quoted(text)}: {name} already sets {key}={presets[key]!r}")
@@ -355,6 +357,7 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
             suggestions := [n for n in nearest(match[1], names) if _takes_cutoff(n)]
         ):
             hint = f"; did you mean {suggestions[0]}@{match[2]}?"
+    hint = hint or "; `cranfield measures` lists the measures"
     raise MeasureError(f"unknown measure {quoted(name)}{hint}")
 
 

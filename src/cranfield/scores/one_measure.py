@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
-from cranfield.base.text import counted, did_you_mean, html, plain
+from cranfield.base.text import counted, did_you_mean, html, plain, some_of
 from cranfield.scores.averages import Averages, fill_missing
 from cranfield.tabular import Framed, frame_html
 
@@ -69,7 +69,8 @@ def place_of(name: object, labels: Sequence[str], kind: str = "system", role: st
     """Return the index of a label; the error for an unknown label suggests similar ones."""
     if name in labels:
         return labels.index(str(name))
-    hint = did_you_mean(name, labels, show=quoted)
+    known = f"expected one of: {some_of(map(quoted, labels), 10)}"
+    hint = did_you_mean(name, labels, otherwise=known, show=quoted)
     raise PolicyError(f"unknown {kind} {quoted(name)}{role}{hint}")
 
 

@@ -235,6 +235,11 @@ def test_margins_are_absolute_or_relative() -> None:
     report = analyse_experiment(table, {"x": Metric("x", margin="5%")})
     assert report.verdicts == (("not worse",),)
     assert "p not worse" in report.to_polars().columns
+    assert not any("margin" in note for note in report.notes)
+    wide = analyse_experiment(table, {"x": Metric("x", margin=50)})
+    [note] = [note for note in wide.notes if "margin" in note]
+    assert note.startswith("x: the margin 50 is larger than the mean of the control, ")
+    assert note.endswith("; a percentage is written as '50%'")
 
 
 def test_margins_of_permuted_metrics_agree_with_their_intervals() -> None:

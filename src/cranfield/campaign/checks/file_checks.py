@@ -174,7 +174,7 @@ def check(
         message = "looks like judgments, expected a run; judgments come first"
         misplaced.append(message if is_qrels else "")
     if (any(misplaced) or not reports[0].accepted) and can_be_read(fspath(qrels), "run", **options):
-        misplaced[0] = "looks like a run, expected judgments"
+        misplaced[0] = "looks like a run, expected judgments, which come first: QRELS RUN..."
     run_faults = _compare(judgments, read_runs, reports[1:])
     files = []
     for report, message, faults in zip(reports, misplaced, [[], *run_faults], strict=True):

@@ -53,6 +53,7 @@ from cranfield.online.experiments.units import (
 )
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums
+from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.corrections.pvalue_corrections import LAWS, adjust_pvalues
 from cranfield.significance.differences import t_quantile
 
@@ -346,6 +347,7 @@ def analyse_units(
     notes = [
         *units.notes,
         *_notes_on_few_units(units, rows),
+        *_notes_on_margins(metrics, rows),
         *_notes_on_constants(units, arms, rows),
         *_notes_on_skewness(units, metrics, rows, options),
     ]
@@ -443,6 +445,22 @@ def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
         if test in tests:
             remark = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
     return [f"few units ({variant_list}): only large differences can be detected{remark}"]
+
+
+def _notes_on_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> list[str]:
+    """Return notes on margins that no loss can reach, as a percentage without its sign may be."""
+    controls = {row["metric"]: abs(row["control mean"]) for row in rows if row["metric"] in metrics}
+    notes = []
+    for name, control in controls.items():
+        if (margin := metrics[name].margin) is None:
+            continue
+        size, is_percentage = read_margin(margin)
+        if not is_percentage and size > control:
+            notes.append(
+                f"{name}: the margin {size:g} is larger than the mean of the control,"
+                f" {control:.4g}; a percentage is written as '{size:g}%'"
+            )
+    return notes
 
 
 def _notes_on_constants(

@@ -74,7 +74,8 @@ class SampleRatio(TableResult):
         counts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
         proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "sample ratio as expected"
-        return [f"{verdict}: {counts} for {proportions}; {self.method} p {self.pvalue:.6g}"]
+        pvalue = f"{self.pvalue:.6g}" if self.pvalue else "<1e-300"
+        return [f"{verdict}: {counts} for {proportions}; {self.method} p {pvalue}"]
 
 
 def sample_ratio(
@@ -155,8 +156,8 @@ STOPPED = (
 )
 
 LIFT_METHODS = {
-    "log": "of the logarithm of the ratio (delta method)",
-    "linear": "of the ratio (delta method)",
+    "log": "on the scale of the logarithm of the ratio (delta method)",
+    "linear": "on the scale of the ratio (delta method)",
     "fieller": "by Fieller's method",
 }
 

@@ -321,6 +321,8 @@ def _read_table(
         decisive=("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW)),
     )
     columns = read_columns(data, schema)
+    if variant is not None and spelt(variant) not in map(spelt, columns.names):
+        schema = replace(schema, hint="; variant=... names another column")
     if unit == ROW and ROW not in map(spelt, columns.names):
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
     elif unit is None:

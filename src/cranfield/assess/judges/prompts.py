@@ -65,7 +65,7 @@ _ANSWERS = Schema(
 )
 
 
-def _texts(data: Any, kind: str, placeholders: set[str], pairs: Table) -> dict[str, list[str]]:
+def _texts(data: Any, kind: str, placeholders: list[str], pairs: Table) -> dict[str, list[str]]:
     """Return the texts of the placeholders of topics or documents, a text for each pair."""
     schema = Schema(
         f"table of {kind}s",
@@ -87,7 +87,7 @@ def _texts(data: Any, kind: str, placeholders: set[str], pairs: Table) -> dict[s
     places = {str(name): k for k, name in enumerate(columns.names) if k != id_place}
     default = next((name for name in (*_TEXT_COLUMNS[kind], *places) if name in places), "")
     texts = {}
-    for placeholder in placeholders:
+    for placeholder in dict.fromkeys(placeholders):
         column = placeholder.strip("{}").partition(".")[2] or default
         if column not in places:
             expected = ", ".join(f"{{{kind}.{name}}}" for name in places)
@@ -136,7 +136,7 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     parts = _PLACEHOLDER.split(template)
     texts: dict[str, list[str]] = {}
     for kind, data in (("topic", topics), ("document", documents)):
-        placeholders = {part for part in parts[1::2] if part.startswith(f"{{{kind}")}
+        placeholders = [part for part in parts[1::2] if part.startswith(f"{{{kind}")]
         if not placeholders:
             raise PolicyError("the template must have the placeholders {topic} and {document}")
         texts |= _texts(data, kind, placeholders, table)
@@ -181,13 +181,14 @@ class ParsedAnswers(TableResult):
 
     def heading(self) -> list[str]:
         """Return the parse rate, the counts, and the rule."""
-        size, counts = self.rows.height, dict(self.rows["outcome"].value_counts().iter_rows())
-        parsed = counts.get("parsed", 0)
-        answered = size - counts.get("missing", 0)
-        others = [f"{counts.get(name, 0):,} {name}" for name in ("unparsed", "refused", "missing")]
+        names = ("parsed", "unparsed", "refused", "missing")
+        size = self.rows.height
+        counts = {name: self.rows.filter(outcome=name).height for name in names}
+        parsed, answered = counts["parsed"], size - counts["missing"]
+        others = ", ".join(f"{counts[name]:,} {name}" for name in names[1:])
         return [
             f"parse rate {100 * parsed / size:.1f}%: {parsed:,} of {counted(size, 'prompt')} have a"
-            f" grade; {answered:,} answered, {', '.join(others)}, {self.duplicates:,} duplicate",
+            f" grade; {answered:,} answered, {others}, {self.duplicates:,} duplicate",
             f"rule: {self.rule}",
         ]
 
@@ -230,14 +231,11 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     rows = table.frame.join(last, "id", how="left", maintain_order="left")
     text = rows["text"].str.strip_chars().replace("", None)
     grade = rule.grades_of(text)
-    outcome = (
-        pl.when(pl.col("answered").is_null())
-        .then(pl.lit("missing"))
-        .when(text.is_null())
-        .then(pl.lit("refused"))
-        .when(grade.is_null())
-        .then(pl.lit("unparsed"))
-        .otherwise(pl.lit("parsed"))
+    outcome = pl.coalesce(
+        pl.when(pl.col("answered").is_null()).then(pl.lit("missing")),
+        pl.when(text.is_null()).then(pl.lit("refused")),
+        pl.when(grade.is_null()).then(pl.lit("unparsed")),
+        pl.lit("parsed"),
     )
     labels = rows.select("topic", "doc", grade.alias("grade"), outcome.alias("outcome"))
     described = "the only number of the answer" if grades == ONLY_NUMBER else str(grades)

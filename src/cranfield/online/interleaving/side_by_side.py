@@ -132,12 +132,13 @@ def _bounds(
     blocks = (draws[rows] @ flat for rows in row_slices(resamples, size * size, _BLOCK))
     samples = np.concatenate([bradley_terry(block.reshape(-1, size, size)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
-    excluded = counted(int((~is_finite).sum()), "resample") + " without finite strengths"
-    if topics < 2 or (~is_finite).mean() > (1 - confidence) / 2:
+    n_excluded = int((~is_finite).sum())
+    excluded = f"{counted(n_excluded, 'resample')} without finite strengths"
+    if topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
         note = f"no intervals of strengths: {excluded}, {counted(topics, 'topic')}"
         return *np.full((2, size), np.nan), [note]
     bounds = [percentiles(column, confidence) for column in samples[is_finite].T]
-    return *np.array(bounds).T, [] if is_finite.all() else [f"{excluded} excluded"]
+    return *np.array(bounds).T, [f"{excluded} excluded"] if n_excluded else []
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -75,6 +75,7 @@ READERS = {
     "Costs of systems": ("cranfield.significance.cost:_COSTS", "effects.md"),
     "Published tests": ("cranfield.significance.published:_TESTS", "power.md"),
     "Factors of systems": ("cranfield.significance.models.factors:_FACTORS", "significance.md"),
+    "Replicates of systems": ("cranfield.scores.replicates:_REPLICATES", "replicates.md"),
     "Pages to interleave": ("cranfield.online.interleaving.interleaver:_PAGES", "interleaving.md"),
     "Logged actions": ("cranfield.online.off_policy.policy_value:ACTIONS", "off-policy.md"),
     "Policies": ("cranfield.online.off_policy.policy_value:POLICY", "off-policy.md"),

@@ -204,6 +204,7 @@ def world(folder: Path) -> None:
         "totals.csv": "query,doc,rank,impressions,clicks\nq1,d1,1,10,2\nq1,d2,2,10,1\n",
         "costs.csv": "system,seconds\na,2\nb,3\n",
         "factors.csv": "system,stem\na,none\nb,porter\n",
+        "replicates.csv": "run,system,replicate\na,x,1\nb,x,2\nc,y,1\n",
         "groups-of-topics.csv": "topic,group\nq1,x\nq2,y\nq3,x\n",
     }
     for name, text in files.items():

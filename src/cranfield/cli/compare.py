@@ -73,6 +73,7 @@ Examples:
   cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
   cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
+  cranfield compare qrels.txt bm25@*.run dense@*.run -m AP --test shared-replicates
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
   cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
   cranfield compare qrels.txt old.run new.run -m nDCG@10 -b old --margin 2% --fail-if-worse
@@ -87,7 +88,8 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
     first="measure scores baseline test correction margin fail-if-worse format as marks output rel",
 )
 @settings(
-    f"statistic exact threshold topic-groups caption label long {JUDGING_SETTINGS}", flags="lower"
+    f"statistic exact threshold topic-groups replicates caption label long {JUDGING_SETTINGS}",
+    flags="lower",
 )
 @score_input(measures_option(DEFAULT))
 @scale_option
@@ -100,7 +102,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
 )
 @options_from(
     f"{__name__}.compare",
-    "format marks view topic_groups factors costs",
+    "format marks view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
@@ -108,6 +110,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
     topic_groups={"type": READ},
     factors={"type": READ},
     costs={"type": READ},
+    replicates={"type": READ},
 )
 @table_options
 @output_option
@@ -137,6 +140,7 @@ def compare(
     topic_groups: str | None,
     factors: str | None,
     costs: str | None,
+    replicates: str | None,
     printing: Printing,
     output: str | None,
     **judging: Any,
@@ -181,6 +185,9 @@ def compare(
     costs
         Table with system and a column for each cost, such as seconds or joules: find the systems on
         the Pareto front of effectiveness and each cost instead.
+    replicates
+        Table with run, system and replicate, for the tests independent-replicates and
+        shared-replicates; by default runs are called SYSTEM@REPLICATE.
     """
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compare_systems
@@ -210,6 +217,7 @@ def compare(
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     options = comparing.checked() | {"jobs": judging["jobs"]}
     scores = source.scores(judging, noted=format != "csv", scale=scale)
+    scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         boards = (_joint if joint else _ranks)(scores, options)
         write(_boards(boards, format, view, printing), output)
@@ -487,6 +495,21 @@ def _describe_failures(
                 f" {pairs.difference[k]:+.4f}{interval}"
             )
     return lines
+
+
+def _with_replicates(
+    scores: Mapping[str, Scores], test: str | None, replicates: str | None
+) -> Mapping[str, Scores]:
+    """Return scores by replicate if a test, or a table of replicates, requires them."""
+    from cranfield.scores.replicates import unmarked_replicates
+    from cranfield.significance.registry import REPLICATE_TESTS
+    from cranfield.significance.replicates import by_replicate
+
+    if replicates is not None or test in REPLICATE_TESTS:
+        return {name: by_replicate(table, replicates) for name, table in scores.items()}
+    if warning := unmarked_replicates(next(iter(scores.values())).systems):
+        warn(warning)
+    return scores
 
 
 SHARED = ("alpha", "missing", "resamples", "seed", "jobs")

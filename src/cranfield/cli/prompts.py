@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.text import plain
+from cranfield.base.text import counted, plain
 from cranfield.cli.options.declaring import READ, command
 from cranfield.cli.options.judging import parse_grades
 from cranfield.cli.options.output import output_option
@@ -51,16 +51,16 @@ def prompts(
     from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
     from cranfield.sources.text import decoded
 
-    path, count = output or "-", len(files)
+    path, number = output or "-", counted(len(files), "file")
     if template is not None:
-        if count != 3:
-            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {count} files")
+        if len(files) != 3:
+            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {number}")
         source, (pairs, topics, documents) = Source(template), files
         text = decoded(source.read(), source.name)
         write_table(make_prompts(pairs, topics, documents, text), path, "jsonl")
         return
-    if count != 2:
-        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {count} files")
+    if len(files) != 2:
+        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {number}")
     rule = ONLY_NUMBER if grades is None else parse_grades(grades)
     parsed = parse_answers(*files, grades=rule)
     write_table(parsed.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))

@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
-from cranfield.base.text import counted, did_you_mean, html, plain
+from cranfield.base.text import counted, did_you_mean, html, plain, some_of
 from cranfield.scores.averages import Averages, fill_missing
 from cranfield.tabular import Framed, frame_html
 
@@ -69,7 +69,8 @@ def place_of(name: object, labels: Sequence[str], kind: str = "system", role: st
     """Return the index of a label; the error for an unknown label suggests similar ones."""
     if name in labels:
         return labels.index(str(name))
-    hint = did_you_mean(name, labels, show=quoted)
+    known = f"expected one of: {some_of(map(quoted, labels), 10)}"
+    hint = did_you_mean(name, labels, otherwise=known, show=quoted)
     raise PolicyError(f"unknown {kind} {quoted(name)}{role}{hint}")
 
 
@@ -89,9 +90,9 @@ def places_of(selection: Any, labels: Sequence[str], kind: str = "system") -> In
     )
 
 
-def first_lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
+def first_lacking(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
     """Return the first label that the others lack, or None."""
-    present = set(others)
+    present = set(other_labels)
     return next((label for label in labels if label not in present), None)
 
 
@@ -99,6 +100,15 @@ AGGREGATES = ("mean", "sum", "geometric")
 """Aggregates of the scores of a measure over topics."""
 
 NO_TABLE = "scores by shard cannot be written as a table of topics and systems"
+
+AXES = ("shard", "replicate")
+"""Names of the third axis of scores."""
+
+BY_REPLICATE = (
+    "scores by replicate are not supported here, as replicates are neither topics nor systems;"
+    " average them first (over_shards, or evaluate --as replicates), or use a test of replicates"
+)
+"""The error where scores by replicate would be read as scores of topics and systems."""
 
 
 class Definition(Protocol):
@@ -128,7 +138,7 @@ class Scores(Averages, Framed, Plotted):
     Attributes
     ----------
     values
-        Shape (topics, systems), or (topics, systems, shards); NaN is 'no score'.
+        Shape (topics, systems), or (topics, systems, shards or replicates); NaN is 'no score'.
     topics, systems
         Labels of the first two axes.
     measure
@@ -153,6 +163,10 @@ class Scores(Averages, Framed, Plotted):
     scale_source
         Who declared the scale: `measure`, `user` for a scale that was passed as an argument, or
         empty.
+    axis
+        Meaning of the third axis: `shard`, the default, or `replicate` for several rankings or
+        answers of each system, where a system with fewer replicates than others has NaN; empty
+        without one.
 
     Examples
     --------
@@ -172,6 +186,7 @@ class Scores(Averages, Framed, Plotted):
     definition: Definition | None = None
     has_direction: bool = False
     scale_source: str = ""
+    axis: str = ""
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -181,6 +196,8 @@ class Scores(Averages, Framed, Plotted):
             set_(self, "shards", range(1, shape[2] + 1))
         for axis in ("topics", "systems", "shards"):
             set_(self, axis, tuple(str(label) for label in getattr(self, axis)))
+        set_(self, "axis", (self.axis or AXES[0]) if self.shards else "")
+        check_choice("axis", self.axis, (*AXES, ""))
         labels = self.labels
         if len(shape) not in {2, 3} or shape != tuple(map(len, labels.values())):
             sizes = " and ".join(f"{len(names)} {axis}s" for axis, names in labels.items())
@@ -208,9 +225,9 @@ class Scores(Averages, Framed, Plotted):
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """The labels of the axes `topic`, `system`, and `shard` if any."""
+        """The labels of the axes `topic`, `system`, and `shard` or `replicate` if any."""
         axes = {"topic": self.topics, "system": self.systems}
-        return {**axes, "shard": self.shards} if self.shards else axes
+        return {**axes, self.axis: self.shards} if self.shards else axes
 
     def with_direction(self, lower_is_better: bool) -> Scores:
         """Return the scores with a stated direction.
@@ -334,9 +351,11 @@ class Scores(Averages, Framed, Plotted):
         """
         for axis in ("topic", "system"):
             labels_of = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
-            for (name, labels), (other, other_labels) in permutations(labels_of):
+            for (name, labels), (other_name, other_labels) in permutations(labels_of):
                 if (label := first_lacking(other_labels, labels)) is not None:
-                    raise CranfieldError(f"{name} lacks {axis} {quoted(label)}, which {other} has")
+                    raise CranfieldError(
+                        f"{name} lacks {axis} {quoted(label)}, which {other_name} has"
+                    )
         if (self.topics, self.systems) == (like.topics, like.systems):
             return self
         return self.select(like.topics, like.systems)
@@ -361,6 +380,8 @@ class Scores(Averages, Framed, Plotted):
 
     def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
         """Return the values by topic and system; scores by shard are an error, with this reason."""
+        if self.axis == "replicate":
+            raise PolicyError(BY_REPLICATE)
         if self.shards:
             raise PolicyError(f"{reason}: average them over shards first")
         return self.values
@@ -373,7 +394,7 @@ class Scores(Averages, Framed, Plotted):
         return self
 
     def cell(self, place: Sequence[int] | Ints) -> str:
-        """Describe a cell of the values: system, topic, and shard if any."""
+        """Describe a cell of the values: system, topic, and shard or replicate if any."""
         check_several("place", place)
         try:
             topic, system, *shard = (
@@ -381,7 +402,7 @@ class Scores(Averages, Framed, Plotted):
             )
         except (IndexError, ValueError):
             raise PolicyError(f"{quoted(place)} is not a cell of {self!r}") from None
-        in_shard = f" in shard {plain(shard[0])}" if shard else ""
+        in_shard = f" in {self.axis} {plain(shard[0])}" if shard else ""
         return f"system {quoted(system)} on topic {quoted(topic)}{in_shard}"
 
     def overall(self) -> Floats:
@@ -395,7 +416,7 @@ class Scores(Averages, Framed, Plotted):
         return self.mean_along(0, 2) if self.shards else self.mean()
 
     def over_shards(self) -> Scores:
-        """Return the means over shards with a score."""
+        """Return the means over shards, or replicates, with a score."""
         return replace(self, values=self.mean_along(2), shards=()) if self.shards else self
 
     def summary(self, by: str = "system") -> pl.DataFrame:
@@ -442,7 +463,7 @@ class Scores(Averages, Framed, Plotted):
         return pl.DataFrame(columns)
 
     def to_long(self) -> pl.DataFrame:
-        """Return a row for each score: `topic`, `system`, `shard` if any, `score` or null."""
+        """Return a row for each score: `topic`, `system`, any third axis, `score` or null."""
         # Without shards, topics vary fastest; with shards, shards do.
         order: Any = "C" if self.shards else "F"
         places = np.indices(self.values.shape).reshape(self.values.ndim, -1, order=order)

@@ -20,7 +20,7 @@ from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import t_interval
-from cranfield.significance.prepare import as_scores
+from cranfield.significance.prepare import as_scores, replicate_notes
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import schema_of_lines
@@ -77,12 +77,8 @@ class Summary(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return one line: the measure, the confidence level and the baseline."""
-        against = f"; baseline {self.baseline}" if self.baseline else ""
-        return [
-            f"{self.measure}: {self.confidence:g} confidence interval of each mean, over topics"
-            f"{against}"
-        ]
+        line = f"{self.measure}: {self.confidence:g} confidence interval of each mean, over topics"
+        return [f"{line}; baseline {self.baseline}" if self.baseline else line]
 
 
 def summarise(
@@ -139,9 +135,10 @@ def summarise(
     [0.5, 0.7, 0.35, 0.35]
     """
     check_arguments(summarise, locals())
-    table = as_scores(scores).over_shards()
+    score_table = as_scores(scores)
+    table = score_table.over_shards()
     place = None if baseline is None else place_of(baseline, table.systems)
-    notes: list[str] = []
+    notes = replicate_notes(score_table)
     frames = []
     for group, places in _split_topics(groups, table.topics, notes):
         frame = _summary(table, places, place, confidence)
@@ -204,37 +201,34 @@ def _split_topics(
 
 def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: float) -> pl.DataFrame:
     """Return the summary of each system over some topics."""
-    values = table.values[rows]
-    is_score = np.isfinite(values)
-    n = is_score.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(is_score, values, 0.0).sum(axis=0) / n
-        squares = np.where(is_score, (values - mean) ** 2, 0.0).sum(axis=0)
-        sd = np.sqrt(squares / np.where(n > 1, n - 1, np.nan))
+    values = np.where(np.isfinite(table.values[rows]), table.values[rows], np.nan)
+    averages = Averages(values)
+    n, mean, sd = averages.counts(), averages.mean(), averages.std()
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
     low, high = t_interval(mean, error, np.maximum(n - 1, 1).astype(float), confidence)
-    median = Averages(np.where(is_score, values, np.nan)).median()
     columns: dict[str, Any] = {
         "system": pl.Series(table.systems, dtype=pl.String),
-        **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd, "median": median},
+        **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd},
+        "median": averages.median(),
     }
     if baseline is not None:
         difference = values - values[:, [baseline]]
-        mask = np.isfinite(difference)
         gain = -difference if table.lower_is_better else difference
-        with np.errstate(divide="ignore", invalid="ignore"):
-            columns["difference"] = np.where(mask, difference, 0.0).sum(axis=0) / mask.sum(axis=0)
-        columns["wins"] = (mask & (gain > 0)).sum(axis=0)
-        columns["losses"] = (mask & (gain < 0)).sum(axis=0)
-        columns["ties"] = (mask & (gain == 0)).sum(axis=0)
-        columns["raw p"] = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
-        columns["raw p"][baseline] = np.nan
+        pvalues = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
+        pvalues[baseline] = np.nan
+        columns |= {
+            "difference": Averages(difference).mean(),
+            "wins": (gain > 0).sum(axis=0),
+            "losses": (gain < 0).sum(axis=0),
+            "ties": (gain == 0).sum(axis=0),
+            "raw p": pvalues,
+        }
     return pl.DataFrame(columns).fill_nan(None)
 
 
 def _pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of two systems; shape (topics, 2)."""
-    complete = values[np.isfinite(values).all(axis=1)]
+    complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
         return np.nan
     topics = tuple(map(str, range(len(complete))))

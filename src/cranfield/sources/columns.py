@@ -167,10 +167,8 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     if isinstance(data, (str, PathLike)):
         return columns_of_file(Source.of(data), schema)
     source = schema.called or schema.kind
-    if isinstance(data, Mapping | list) and (nested := _nested(data, schema, source)) is not None:
-        return nested
-    if isinstance(data, Mapping) and schema.mapping is not None:
-        return Columns.of(schema.mapping(data, source), source)
+    if isinstance(data, Mapping | list) and (columns := _columns_of_json(data, schema, source)):
+        return columns
     if is_frame(data):
         # The index of a pandas frame is part of its columns if all levels have names.
         levels = list(getattr(getattr(data, "index", None), "names", None) or ())
@@ -297,28 +295,28 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     text = decoded(raw, name)
     if form == "jsonl":
         records, lines = json_lines(text, name)
-        nested = _nested(records, schema, name, lines)
-        return nested or columns_of_records(records, schema, name, lines)
+        if (columns := _columns_of_json(records, schema, name, lines)) is not None:
+            return columns
     parsed = parsed_json(text, name)
-    if (nested := _nested(parsed, schema, name)) is not None:
-        return nested
-    if isinstance(parsed, Mapping) and schema.mapping is not None:
-        return Columns.of(schema.mapping(parsed, name), name)
-    if isinstance(parsed, list):
-        return columns_of_records(parsed, schema, name)
+    if (columns := _columns_of_json(parsed, schema, name)) is not None:
+        return columns
     expected = "an object or an array" if schema.mapping else f"an array of {schema.things}"
     raise InputError(f"expected {expected} in JSON, got {type(parsed).__name__}", source=name)
 
 
-def _nested(
+def _columns_of_json(
     data: Any, schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns | None:
-    """Read JSON whose records hold lists, if the schema reads it; None for other JSON."""
+    """Read records, also those that hold lists, or a mapping; None if the schema reads no such."""
     nested = None if schema.nested is None else schema.nested(data, source)
-    if nested is None:
-        return None
-    columns, rows = nested
-    return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
+    if nested is not None:
+        columns, rows = nested
+        return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
+    if isinstance(data, Mapping) and schema.mapping is not None:
+        return Columns.of(schema.mapping(data, source), source)
+    if isinstance(data, list) and schema.tuples is not None:
+        return columns_of_records(data, schema, source, lines)
+    return None
 
 
 def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
@@ -450,12 +448,9 @@ def three_columns(
     data: Mapping[Any, Any], names: tuple[str, str, str], inside: str, source: str
 ) -> dict[str, list[Any]]:
     """Return the columns of a mapping of mappings."""
-    columns: tuple[list[Any], ...] = ([], [], [])
-    for name, mapping in pairs_of(data, names[0], inside, source):
-        columns[0].extend([name] * len(mapping))
-        columns[1].extend(mapping.keys())
-        columns[2].extend(mapping.values())
-    return dict(zip(names, columns, strict=True))
+    pairs = pairs_of(data, names[0], inside, source)
+    rows = [(name, key, value) for name, mapping in pairs for key, value in mapping.items()]
+    return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
 
 def two_columns(*names: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:

@@ -319,7 +319,9 @@ def _check_width(fields: list[str], layout: Layout) -> None:
     if width < expected or (width > expected and not layout.more_allowed):
         reason = f"expected {expected} columns"
         separation = ", separated by ';'" if layout.separator == ";" else ""
-        reason += f" ({' '.join(layout.columns)}{separation}) in a {layout.kind} line, got {width}"
+        # The second column of judgments is the iteration, whether or not it holds subtopics.
+        columns = " ".join("iteration" if c == "subtopic" else c for c in layout.columns)
+        reason += f" ({columns}{separation}) in a {layout.kind} line, got {width}"
         if _lacks_grade(fields, layout):
             reason += "; if other lines have it, ungraded='drop' treats this document as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
@@ -341,6 +343,8 @@ def _value(row: dict[str, str], name: str, layout: Layout) -> Any:
     if dtype == pl.Float64:
         number: float | None = float(text) if is_number(text) else None
         reason = f"{name} {quoted(text)} is not a finite number"
+        if text.casefold() == name:
+            reason += "; this looks like a header, which TREC text does not have: remove the line"
     elif layout.levels:
         number = integer_in(text[1:]) if is_level(text) else None
         reason = f"grade {quoted(text)} is not L0, L1, L2 and so on"

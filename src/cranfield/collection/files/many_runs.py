@@ -106,7 +106,16 @@ class Runs(Sequence[Run]):
     def __getitem__(self, index: int | str | slice) -> Run | Runs:
         if isinstance(index, slice):
             return self._of(self._items[index])
-        name, data = self._items[self._place(index) if isinstance(index, str) else index]
+        if isinstance(index, str):
+            names = [name for name, _ in self._items]
+            if index not in names:
+                # Runs without a name are read for their tags.
+                tags = [self[i].name if name is None else name for i, name in enumerate(names)]
+                stems = [*map(self.stem, range(len(self)))]
+                index = place_of(index, distinct_names(tags, stems), "run")
+            else:
+                index = names.index(index)
+        name, data = self._items[index]
         try:
             return read_run(data, name=name, **self._options)
         except InputError as error:
@@ -115,14 +124,6 @@ class Runs(Sequence[Run]):
             if self.on_bad_run == "error":
                 raise error from None
             raise converted_error(error, BadRunError) from None
-
-    def _place(self, name: str) -> int:
-        """Find a run by its name; runs without one are read for their tags."""
-        names = [own for own, _ in self._items]
-        if name in names:
-            return names.index(name)
-        tags = [self[i].name if own is None else own for i, own in enumerate(names)]
-        return place_of(name, distinct_names(tags, [*map(self.stem, range(len(self)))]), "run")
 
     def __iter__(self) -> Iterator[Run]:
         with self.skipping() as skip:
@@ -487,9 +488,8 @@ def distinct_names(
     ]
     repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if repeated is not None:
-        is_in_memory = (repeated, None) in zip(renamed, stems, strict=True)
         advice = "name each file: NAME=FILE"
-        if is_in_memory:
+        if (repeated, None) in zip(renamed, stems, strict=True):
             advice = "name each run, as in {'bm25': one, 'dense': other}"
         raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
     tag = min(name for name, number in counts.items() if number > 1)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
-from cranfield.collection.files.grade_maps import not_a_grade
+from cranfield.collection.files.grade_maps import OF_PROBABILITIES, not_a_grade
 from cranfield.collection.files.nested_json import NO_DOCUMENT, columns_of_nested
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Listed
@@ -75,11 +75,9 @@ FLAT = "; write a table or JSON lines with a row for each document: topic, doc a
 def shape(value: Any, depth: int = 3) -> str:
     """Describe the structure of JSON: its keys, and the first nested value."""
     if isinstance(value, Mapping):
-        nested = (k for k, inner in value.items() if depth and isinstance(inner, dict | list))
-        first = next(nested, None)
-        inside = "" if first is None else f", where {quoted(first)} is "
-        inside += "" if first is None else shape(value[first], depth - 1)
-        return f"an object with {some_of(map(quoted, value), 4)}{inside}"
+        nested = [k for k, inner in value.items() if depth and isinstance(inner, dict | list)]
+        inside = [f", where {quoted(k)} is {shape(value[k], depth - 1)}" for k in nested[:1]]
+        return f"an object with {some_of(map(quoted, value), 4)}{''.join(inside)}"
     if isinstance(value, list) and value:
         return f"an array of {len(value)}, the first is {shape(value[0], depth)}"
     names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
@@ -181,7 +179,17 @@ RUN = Schema(
 RANKS = Schema("run", (TOPIC, DOC, Column("rank", GRADE), SYSTEM), called="a run")
 """A run without scores, in the order of its ranks."""
 
-QRELS = Schema(
+
+class _JudgmentSchema(Schema):
+    def _missing_reason(self, column: Column, names: Sequence[object]) -> str:
+        reason = super()._missing_reason(column, names)
+        usual_names = set(map(spelt, Column("probability", NUMBER).names))
+        if column.name == "grade" and usual_names.intersection(map(spelt, names)):
+            reason += f"; {OF_PROBABILITIES}"
+        return reason
+
+
+QRELS = _JudgmentSchema(
     "qrels",
     (
         *(TOPIC, DOC),

@@ -31,7 +31,7 @@ from cranfield.collection.files.system_tables import (
     table_of_lines,
 )
 from cranfield.collection.judged.rows import places
-from cranfield.collection.keys import Codes, TopicCoder, numbered
+from cranfield.collection.keys import Codes, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import warn_of_pairs
 from cranfield.collection.policies import (
@@ -378,17 +378,19 @@ class _Rows:
     @classmethod
     def of(cls, frames: Iterable[pl.DataFrame], **fields: Any) -> _Rows:
         """Number the topics of frames, and put the frames one below the other."""
-        coder, codes, tags, other_columns = TopicCoder(), [], dict[str, None](), []
+        code_of, codes, tags, other_columns = dict[str, int](), [], dict[str, None](), []
         for frame in frames:
             topics, numbers = numbered(frame["topic"])
-            codes.append(coder.codes_of(topics)[numbers])
+            # New topics get the next numbers.
+            topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in topics.to_list()]
+            codes.append(np.array(topic_codes, dtype=np.int32)[numbers])
             if "tag" in frame.columns:
                 tags.update(dict.fromkeys(numbered(frame["tag"])[0].drop_nulls()))
             names = [name for name in frame.columns if name not in {"topic", "tag"}]
             other_columns.append(pl.DataFrame([frame[name] for name in names]))
         # Topics with an empty ranking come last.
         empty = () if (table := fields.get("table")) is None else table.empty
-        ids = tuple(dict.fromkeys((*coder.names, *empty)))
+        ids = tuple(dict.fromkeys((*code_of, *empty)))
         return cls(ids, np.concatenate(codes), pl.concat(other_columns), [*tags], **fields)
 
     def has(self, column: str) -> bool:

@@ -119,8 +119,8 @@ def hint_at_order(runs: Any, qrels: Any, order: str = ORDER, **options: Any) -> 
 
 
 def _are_swapped(runs: Any, qrels: Any, options: Mapping[str, Any]) -> bool:
-    first = runs[0] if isinstance(runs, (list, tuple)) and runs else runs
-    runs = first if isinstance(first, (str, PathLike)) else runs
+    if isinstance(runs, (list, tuple)) and runs and isinstance(runs[0], (str, PathLike)):
+        runs = runs[0]
     if not can_be_read(qrels, "run", **options):
         return False
     if can_be_read(qrels, "qrels", **options):

@@ -36,6 +36,7 @@ from cranfield.evaluation.scorefiles.joining import (
     make_part,
 )
 from cranfield.scores import Scores
+from cranfield.scores.one_measure import AXES
 from cranfield.sources.columns import (
     Columns,
     columns_of_frame,
@@ -106,16 +107,16 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     )
 
 
-def _may_be_measure(name: str) -> bool:
-    return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
-
-
 def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
     """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
+
+    def may_be_measure(name: str) -> bool:
+        return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
+
     columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
     criteria = [
         [AGGREGATE not in names for names in columns],
-        [any(map(_may_be_measure, islice(names, MAX_NAMES))) for names in columns],
+        [any(map(may_be_measure, islice(names, MAX_NAMES))) for names in columns],
         [not {*requested}.isdisjoint(names) for names in columns],
         [not all(map(is_numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],
@@ -200,9 +201,9 @@ def from_table(table: ScoreTable) -> ScorePart:
         others = [k for k in others if _is_named(table, k, may_be_topics="topic" not in place)]
     if "system" in place and "score" not in place:
         names = [table.names[k] for k in others if not _is_text(table, k)]
-        if _holds_scores(table, place["system"]) and not are_measures(
-            names, table.source.requested, "columns"
-        ):
+        tests = (is_numeric, is_missing, has_decimal_comma)
+        are_scores = all(any(t(cell) for t in tests) for cell in table.column(place["system"]))
+        if are_scores and not are_measures(names, table.source.requested, "columns"):
             others = sorted([*others, place.pop("system")])
     first = place.get("topic", -1)
     if first >= 0 and spelt(table.names[first]) == "q" and _has_fractions(table, first):
@@ -235,7 +236,17 @@ def from_table(table: ScoreTable) -> ScorePart:
             warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
     if "score" in place:
         table.columns.tell_unused(SCORES, [*place.values()])
-    return make_part(_entries(table, place, others, topics))
+    part = make_part(_entries(table, place, others, topics))
+    return replace(part, axis=_third_axis(table, place))
+
+
+def _third_axis(table: ScoreTable, place: Mapping[str, int]) -> str:
+    """Return the name of the third axis of scores, or `shard` for a table without one."""
+    axes = [axis for axis in AXES if axis in place]
+    if len(axes) > 1:
+        names = " and ".join(quoted(table.names[place[axis]]) for axis in axes)
+        raise InputError(f"expected scores by shard or by replicate, got columns {names}")
+    return next(iter(axes), AXES[0])
 
 
 def _is_named(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
@@ -255,12 +266,6 @@ def _are_distinct(cells: Sequence[Any]) -> bool:
     return len({int(float(cell)) for cell in cells}) == len(cells)
 
 
-def _holds_scores(table: ScoreTable, k: int) -> bool:
-    return all(
-        is_numeric(cell) or is_missing(cell) or has_decimal_comma(cell) for cell in table.column(k)
-    )
-
-
 def _is_text(table: ScoreTable, k: int) -> bool:
     """Return True for a column with values, none of which resembles a number."""
     cells = [cell for cell in table.column(k) if not is_missing(cell)]
@@ -278,7 +283,7 @@ def _find_topics(
     """Return the topic of each row; None if there are none and rows are numbered."""
     if "topic" in place:
         return table.labels(place["topic"], "topic")
-    role = next((role for role in ("system", "measure", "shard") if role in place), None)
+    role = next((role for role in ("system", "measure", *AXES) if role in place), None)
     if role is not None and not (others and others[0] == 0 and not table.names[0]):
         raise InputError(
             f"has a column of {role}s, {quoted(table.names[place[role]])},"
@@ -296,11 +301,8 @@ def _find_topics(
                 " transpose the table, so that the measures are columns"
             )
         names = [table.names[k] for k in others[1:]]
-        if (
-            names
-            and all(map(_LIKE_TOPIC.fullmatch, names))
-            and not any(map(_LIKE_TOPIC.fullmatch, topics))
-        ):
+        are_topics = names and all(map(_LIKE_TOPIC.fullmatch, names))
+        if are_topics and not any(map(_LIKE_TOPIC.fullmatch, topics)):
             raise InputError(
                 f"expected topics in rows and systems in columns, got columns {some_of(names, 3)};"
                 " transpose the table, or name its first column topic"
@@ -359,11 +361,11 @@ def _entries(
 ) -> Iterator[Entry]:
     """Yield the score of each row of a long table, or of each row and system of a wide one."""
     is_long, by_score = "system" in place or "score" in place, "score" in place
-    nulls: list[str | None] = [None] * len(topics)
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
-    measures: Sequence[str | None] = labels.get("measure", nulls)
-    shards: Sequence[str | None] = labels.get("shard", nulls)
+    nulls = [None] * len(topics)
+    roles = ("measure", _third_axis(table, place))
+    measures, shards = (labels.get(role, nulls) for role in roles)
     columns = [place["score"]] if by_score else others
     if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")
@@ -504,21 +506,16 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
         ):
             topics = dict(enumerate(scores_of_system, 1))
         else:
-            raise InputError(
-                f"system {quoted(system)} has {_described(scores_of_system)} instead of {{topic:"
-                " score} or a list of scores"
-            )
+            got = f"system {quoted(system)} has {_described(scores_of_system)}"
+            raise InputError(f"{got} instead of {{topic: score}} or a list of scores")
         by_measure = any(isinstance(value, Mapping) for value in topics.values())
         for label, value in topics.items():
             topic = read_label(label, "topic")
             if not by_measure:
                 yield Entry(None, topic, system, None, value)
             elif not isinstance(value, Mapping):
-                raise InputError(
-                    f"system {quoted(system)} has {_described(value)} instead of {{measure:"
-                    " score}",
-                    topic=topic,
-                )
+                got = f"system {quoted(system)} has {_described(value)}"
+                raise InputError(f"{got} instead of {{measure: score}}", topic=topic)
             else:
                 for measure, cell in value.items():
                     yield Entry(read_label(measure, "measure"), topic, system, None, cell)

@@ -19,7 +19,7 @@ Weikum 2018),
 
 The source sums attention and relevance over many rankings before it compares them, so that what one
 ranking gives too little of the next can make up for. A mean of these scores over topics is not
-that: :func:`amortised_inequity` is, for groups, which unlike documents come back in every topic.
+that: :func:`cranfield.equity_of_attention` is.
 
 Attention-weighted rank fairness compares groups with a target. With the exposure
 :math:`\varepsilon_r` of rank r, the weight :math:`a_{dg}` of document d in group g, and a target
@@ -179,13 +179,13 @@ class InequityOfAttention(Exposing):
             has_relevance = self._merit(judged).sum(axis=1)[:, None] > 0
         else:
             judgments = judged.judgments
-            worth = self._worth(judged)
-            whole = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
+            worth = self.worth(judged)
+            total_worth = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
             rows = judged.relevant(self.rel)
             rows = rows.where(worth[rows.judgment] > 0)
             attention = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))
-            merit = ratio(worth[rows.judgment], whole[rows.topic, 0])
-            has_documents, has_relevance = judged.retrieved > 0, whole > 0
+            merit = ratio(worth[rows.judgment], total_worth[rows.topic, 0])
+            has_documents, has_relevance = judged.retrieved > 0, total_worth > 0
         # All other documents or groups have either attention or relevance, but not both.
         missing_attention = np.where(has_documents, 1.0 - rows.total(attention), 0.0)
         missing_relevance = 1.0 - rows.total(merit)
@@ -200,38 +200,13 @@ class InequityOfAttention(Exposing):
 
     def _merit(self, judged: JudgedRuns) -> Floats:
         """Return the proportion of relevance of each group; shape (topics, groups)."""
-        merit = sum_judged(judged, judged.groups(str(self)), self._worth(judged))
+        merit = sum_judged(judged, judged.groups(str(self)), self.worth(judged))
         return ratio(merit, merit.sum(axis=1, keepdims=True))
 
-    def _worth(self, judged: JudgedRuns) -> Floats:
+    def worth(self, judged: JudgedRuns) -> Floats:
         grades = judged.judgments.grade
         counts = grades >= max(self.rel, judged.judgments.judged_from)
-        return np.where(counts, self.gains.of(grades), 0.0)
-
-
-def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
-    r"""Compute the inequity of attention of groups over all topics together.
-
-    Notes
-    -----
-    Biega, Gummadi and Weikum (2018), over m topics, divided by m:
-
-    .. math:: \frac1m \sum_g \Bigl| \sum_t a_{tg} - \sum_t \rho_{tg} \Bigr|
-
-    Topics that have no relevance for any group, and rankings without documents of a group, add
-    nothing on either side.
-    """
-    measure = InequityOfAttention(**{**parameters, "by": "group"})
-    view = measure.cut_off(judged)
-    rows, attention, _ = measure.of_groups(view)
-    merit = measure._merit(view)
-    systems = view.shape[1]
-    counts = (rows.total(attention) > 0) & (merit.sum(axis=1) > 0)[:, None] & view.scored
-    sums = np.zeros((systems, merit.shape[1]))
-    system = rows.cell // view.shape[0]
-    np.add.at(sums, (system, rows.grade), attention * rows.at(counts))
-    sums -= counts.T.astype(np.float64) @ merit
-    return ratio(np.abs(sums).sum(axis=1), counts.sum(axis=0))
+        return np.where(counts, self.gains.for_grades(grades), 0.0)
 
 
 _TARGETS = ("relevant", "judged", "equal")
@@ -270,7 +245,7 @@ def _fixed_shares(target: Shares, groups: Groups, measure: str) -> Floats:
     for name, _ in target.pairs:
         if name not in groups.names:
             raise MeasureError(f"{measure}: unknown group {quoted(name)}")
-    return np.array(target.of(groups.names))
+    return np.array(target.proportions(groups.names))
 
 
 @measure(
@@ -309,8 +284,8 @@ class AttentionWeightedRankFairness(Exposing):
         pairs, exposed = self.by_group(judged)
         is_exposed = exposed > 0
         pairs, exposed = pairs.where(is_exposed), exposed[is_exposed]
-        whole = pairs.total(exposed)
-        attention = exposed / pairs.at(whole)
+        total_exposure = pairs.total(exposed)
+        attention = exposed / pairs.at(total_exposure)
         target_share = target[pairs.topic, pairs.grade]
         middle = (attention + target_share) / 2
         terms = attention * np.log(attention / middle)
@@ -320,7 +295,7 @@ class AttentionWeightedRankFairness(Exposing):
         missing = target.sum(axis=1)[:, None] - pairs.total(target_share)
         divergence = (pairs.total(terms) + missing * np.log(2.0)) / 2
         maximum = np.log(2.0) if self.base == "2" else 1.0
-        is_defined = (whole > 0) & (target.sum(axis=1) > 0)[:, None]
+        is_defined = (total_exposure > 0) & (target.sum(axis=1) > 0)[:, None]
         return np.where(is_defined, np.clip(1.0 - divergence / maximum, 0.0, 1.0), 0.0)
 
     def _shares(self, judged: JudgedRuns, groups: Groups) -> Floats:

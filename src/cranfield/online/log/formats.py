@@ -151,10 +151,10 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
     dwell = pl.col("end") - pl.col("start")
     pages = pages.select("session", id="page", query=query, time=time)
     clicks = clicks.select("page", "rank", time=time, dwell=dwell)
-    anomaly = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
     results = results.select("page", "rank", "doc")
     tables = _make_tables(pages, results, clicks, sessions.source, empty=True)
-    return tables._replace(anomalies=(anomaly,))
+    lost = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
+    return tables._replace(anomalies=(lost,))
 
 
 QUERIES: dict[str, Any] = {

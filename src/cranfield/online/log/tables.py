@@ -142,10 +142,9 @@ def columns_of(data: Any, schema: Schema) -> Columns:
     """Read the columns of a table without converting cells; columns are returned unchanged."""
     if isinstance(data, Columns):
         return data
-    is_path = isinstance(data, (str, PathLike))
-    if not is_path or FORMAT_OF_SUFFIX.get(Source.of(data).suffix) != "jsonl":
+    source = Source.of(data) if isinstance(data, (str, PathLike)) else None
+    if source is None or FORMAT_OF_SUFFIX.get(source.suffix) != "jsonl":
         return read_columns(data, schema)
-    source = Source.of(data)
     raw, name = source.read(), source.name
     if is_blank(raw):
         # An empty file of JSON lines has no header, and is a table without rows.

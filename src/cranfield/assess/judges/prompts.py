@@ -16,14 +16,9 @@ from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources import schemas
-<<<<<<< HEAD
 from cranfield.sources.columns import Table, read_columns, read_table, two_columns
-from cranfield.sources.schemas import Lines, Schema, optional
-=======
-from cranfield.sources.columns import read_columns, read_table, two_columns
 from cranfield.sources.schemas import Lines, Schema
->>>>>>> main
-from cranfield.sources.values import ID, LABEL, Kind, anything
+from cranfield.sources.values import ID, LABEL, Kind
 
 
 def _answer_text(cell: Any) -> str | None:
@@ -34,7 +29,6 @@ def _answer_text(cell: Any) -> str | None:
 _ANSWER = Kind(_answer_text, problem="not text", missing=lambda cell: cell is None)
 """The text of an answer, null if the model refused one; objects around it are an error."""
 
-_TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, missing=anything)
 _PLACEHOLDER = re.compile(r"(\{(?:topic|document)(?:\.\w+)?\})")
 _TEXT_COLUMNS = {
     "topic": ("text", "query", "question", "title"),
@@ -71,14 +65,7 @@ _PROMPTS = Schema(
 )
 _ANSWERS = Schema(
     "table of answers",
-<<<<<<< HEAD
-    (_PROMPT_ID, optional("text", _TEXT, "text of an answer")),
-=======
-    (
-        schemas.Column("id", ID, "id of a prompt"),
-        schemas.Column("text", _ANSWER, "text of an answer"),
-    ),
->>>>>>> main
+    (_PROMPT_ID, schemas.Column("text", _ANSWER, "text of an answer")),
     called="the answers",
     otherwise="jsonl",
     decisive=(),

@@ -115,6 +115,10 @@ def example(info: TestInfo) -> Iterator[str]:
     yield from printed(cf.compare(systems, test=info.name))
 
 
+AXES = {"shard": "the shards of the collection", "replicate": "the replicates of each system"}
+"""The third axis of scores, in words."""
+
+
 def shards(info: TestInfo) -> Iterator[str]:
     """Yield the test on scores by shard: halves of the collection, one a little harder."""
     import numpy as np
@@ -123,14 +127,16 @@ def shards(info: TestInfo) -> Iterator[str]:
     tilt = 0.05 * np.sin(np.arange(whole.size)).reshape(whole.shape)
     values = np.stack([whole + tilt, whole - 0.04 - tilt], axis=2).round(3)
     topics = tuple(map(str, range(1, len(whole) + 1)))
-    yield "Scores have a third axis, the shards of the collection; here there are two:"
+    yield f"Scores have a third axis, {AXES[info.axis]}; here there are two:"
     yield ""
     yield "```python"
-    yield "scores = cf.Scores(values, topics=topics, systems=systems)   # values: 10 x 3 x 2"
+    axis = "" if info.axis == "shard" else f', axis="{info.axis}"'
+    yield f"scores = cf.Scores(values, topics=topics, systems=systems{axis})   # values: 10 x 3 x 2"
     yield f'print(cf.compare(scores, test="{info.name}"))'
     yield "```"
     yield ""
-    yield from printed(cf.compare(cf.Scores(values, topics, tuple(EXAMPLE)), test=info.name))
+    scores = cf.Scores(values, topics, tuple(EXAMPLE), axis=info.axis)
+    yield from printed(cf.compare(scores, test=info.name))
 
 
 def printed(found: Any) -> Iterator[str]:

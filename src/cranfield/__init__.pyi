@@ -49,6 +49,11 @@ from .evaluation.probable_scores import (
     evaluate_probabilities as evaluate_probabilities,
 )
 from .evaluation.scorefiles import read_scores as read_scores
+from .evaluation.stochastic_rankings import (
+    EquityOfAttention as EquityOfAttention,
+    equity_of_attention as equity_of_attention,
+    expected_exposure as expected_exposure,
+)
 from .evaluation.tie_ranges import TieRanges as TieRanges, tie_ranges as tie_ranges
 from .evaluation.evaluate_runs import evaluate_sessions as evaluate_sessions
 from .fusion.fusing import fuse as fuse, fusion_methods as fusion_methods
@@ -80,8 +85,15 @@ from .significance.models.factors import (
     factorial_anova as factorial_anova,
 )
 from .significance.preferences import (
+    Corroboration as Corroboration,
     PreferenceComparison as PreferenceComparison,
     compare_preferences as compare_preferences,
+    corroborate as corroborate,
+)
+from .significance.replicates import (
+    ReplicateSummary as ReplicateSummary,
+    by_replicate as by_replicate,
+    summarise_replicates as summarise_replicates,
 )
 from .significance.risk_sensitivity import Risk as Risk, risk as risk
 from .significance.summary import Summary as Summary, summarise as summarise

@@ -358,6 +358,9 @@ class ResultSet:
         Options and sizes.
     verdict
         The conclusion of each result that has one.
+    verdict_last
+        Whether the conclusion ends the text instead of beginning it, as of a decision that the user
+        requested.
     first
         The tables to read first, one of each kind of result; empty for all.
     """
@@ -368,6 +371,7 @@ class ResultSet:
     facts: Mapping[str, Any]
     verdict: Sequence[str] = ()
     first: Sequence[Table] = ()
+    verdict_last: bool = False
 
     def write(self, format: str, table: str | None = None) -> str:
         """Return everything in a format of :data:`WRITERS`.
@@ -388,6 +392,10 @@ class ResultSet:
             tables = [from_frame(frame, table, left=keys)]
             results = ResultSet(self.heading, tables, {table: (frame, keys)}, self.facts)
         return WRITERS[format](results)
+
+    def around(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the conclusion as lines before the heading, and as lines at the end."""
+        return ((), self.verdict) if self.verdict_last else (self.verdict, ())
 
 
 def together(
@@ -439,34 +447,40 @@ def check_table(table: str, names: Iterable[str]) -> None:
 
 
 def _text(results: ResultSet) -> str:
-    parts = ["\n".join(map(plain, part)) for part in (results.verdict, results.heading) if part]
+    before, after = results.around()
+    parts = ["\n".join(map(plain, part)) for part in (before, results.heading) if part]
     tables = results.first or results.tables
     hints = []
     if len(tables) < len(results.tables):
         hints.append(f"{counted(len(results.tables) - len(tables), 'more table')}: --table {ALL}")
     if tables and len(results.frames) > 1:
         hints.append(f"numbers in full, by --table: {', '.join(results.frames)}")
-    end = ["\n".join(hints)] if hints else []
+    end = ["\n".join(lines) for lines in (hints, list(map(plain, after))) if lines]
     return "\n\n".join([*parts, *(table.to_text() for table in tables), *end]) + "\n"
 
 
 def _markdown(results: ResultSet) -> str:
-    parts = [f"{safe(line)}\n" for line in (*results.verdict, *results.heading)]
+    before, after = results.around()
+    parts = [f"{safe(line)}\n" for line in (*before, *results.heading)]
     for table in results.tables:
         title = f"### {safe(table.title)}\n\n" if table.title else ""
         parts.append(f"{title}{table.to_markdown(title=False)}")
-    return "\n".join(parts)
+    return "\n".join([*parts, *(f"{safe(line)}\n" for line in after)])
 
 
 def _latex(results: ResultSet) -> str:
-    heading = "".join(f"% {latex(line)}\n" for line in (*results.verdict, *results.heading))
-    return heading + "\n".join(table.to_latex(caption=True) for table in results.tables)
+    before, after = results.around()
+    heading = "".join(f"% {latex(line)}\n" for line in (*before, *results.heading))
+    end = "".join(f"% {latex(line)}\n" for line in after)
+    return heading + "\n".join(table.to_latex(caption=True) for table in results.tables) + end
 
 
 def _html(results: ResultSet) -> str:
-    heading = [f"<p>{html(line)}</p>\n" for line in results.verdict]
+    before, after = results.around()
+    heading = [f"<p>{html(line)}</p>\n" for line in before]
     heading += [f'<p style="{SMALL}">{html(line)}</p>\n' for line in results.heading]
-    return "".join([*heading, *(table.to_html() for table in results.tables)])
+    end = [f"<p>{html(line)}</p>\n" for line in after]
+    return "".join([*heading, *(table.to_html() for table in results.tables), *end])
 
 
 def _csv(results: ResultSet) -> str:

@@ -31,6 +31,8 @@ POOL = cf.assess.pool(RUNS, 2)
 SAMPLE = cf.assess.sample(POOL, "uniform", size=2)
 FEW = {topic: PEOPLE[topic] for topic in TOPICS[:4]}
 
+CITED = cf.texts.read_citations({"a": {topic: [["full"], ["none"]] for topic in TOPICS}})
+
 RESULTS: list[Result] = [
     LABELS,
     Overview(LABELS),
@@ -41,6 +43,10 @@ RESULTS: list[Result] = [
     cf.assess.compare_judges(PEOPLE, {"machine": MACHINE}),
     cf.assess.judge_rankings(RUNS, PEOPLE, {"machine": MACHINE}, "P@2"),
     cf.assess.self_preference(RUNS, PEOPLE, {"machine": MACHINE}, {"machine": ["third"]}, "P@2"),
+    cf.assess.score_bias(RUNS, PEOPLE, {"machine": MACHINE}, "P@2"),
+    cf.assess.decide({"kappa": 0.4}, cf.assess.compare_judges(PEOPLE, {"machine": MACHINE})),
+    cf.assess.parse_answers([("1", "q", "d")], [{"id": "1", "text": "2"}]),
+    cf.assess.ppi_answers(CITED, CITED, "CitationPrecision"),
     cf.assess.ppi_mean(np.r_[0.0, 1.0, 1.0, [np.nan] * 3], np.tile([0.0, 1.0], 3)),
     cf.assess.ppi_scores(RUNS, FEW, MACHINE, "P@2"),
     POOL,

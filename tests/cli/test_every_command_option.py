@@ -191,6 +191,10 @@ def world(folder: Path) -> None:
         "preferences.csv": "topic,first,second,preferred\n"
         + "".join(f"q{t},{x},{y},{x}\n" for t in range(1, 6) for x, y in ("ab", "bc"))
         + "q1,a,b,b\nq1,a,b,b\n",
+        "template.txt": "{topic} {document}",
+        "topics.csv": "id,query\nq1,x\n",
+        "prompts.jsonl": '{"id": "1", "topic": "q1", "doc": "d01"}\n',
+        "replies.jsonl": '{"id": "1", "text": "grade 1"}\n',
         "shards.csv": "doc,shard\n" + "".join(f"{d},{k % 2}\n" for k, d in enumerate(DOCS)),
         "z.txt": "map 0.3 0.1\n",
         "long.run": a + "q1 Q0 d\n" * 40,
@@ -200,6 +204,7 @@ def world(folder: Path) -> None:
         "totals.csv": "query,doc,rank,impressions,clicks\nq1,d1,1,10,2\nq1,d2,2,10,1\n",
         "costs.csv": "system,seconds\na,2\nb,3\n",
         "factors.csv": "system,stem\na,none\nb,porter\n",
+        "replicates.csv": "run,system,replicate\na,x,1\nb,x,2\nc,y,1\n",
         "groups-of-topics.csv": "topic,group\nq1,x\nq2,y\nq3,x\n",
     }
     for name, text in files.items():
@@ -232,6 +237,7 @@ BASES = {
     "online train": "online train log.csv --model CM",
     "plot": f"plot box {TWO} -o out.json",
     "pool": "pool a.run b.run c.run --judged q.txt",
+    "prompts": "prompts prompts.jsonl replies.jsonl",
     "report": f"report {TWO} -m AP --resamples 100",
     "sessions": "sessions q.txt sessions.csv",
     "study collection": f"study collection {TWO} {FEW} --pool-depth 3",

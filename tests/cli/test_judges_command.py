@@ -182,3 +182,18 @@ def test_corrections_that_are_refused(labelled: Path, arguments: list[str], wron
     out, err = cranfield(labelled, "judges", "qrels", "fine.txt", *arguments, status=2)
     assert out == ""
     assert wrong in err and err.count("\n") == 1
+
+
+def test_the_output_ends_with_a_sentence_for_a_tolerance(labelled: Path) -> None:
+    arguments = ("judges", "qrels", "fine.txt", "--tolerance", "agreement=0.5")
+    out, _ = cranfield(labelled, *arguments)
+    assert out.splitlines()[-1].startswith("agreement, judge fine: ")
+    assert out.splitlines()[-1].endswith("at least 0.5: undecided.")
+    out, _ = cranfield(labelled, *arguments, "--format", "json")
+    report = json.loads(out)
+    assert report["decisions"][0]["verdict"] == "undecided"
+    assert len(report["verdict"]) == 1
+    _, err = cranfield(labelled, *arguments, "--tolerance", "tau=0.5", status=2)
+    assert "the tolerance of tau requires runs (--runs)" in err
+    _, err = cranfield(labelled, *arguments, "--tolerance", "agreement=0.6", status=2)
+    assert "'agreement' must be given only once" in err

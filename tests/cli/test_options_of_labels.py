@@ -228,7 +228,7 @@ REFUSED = [
     ("judges people.csv llm --lower score", "setting lower requires --runs"),
     ("judges people.csv llm --on-bad-run skip", "setting on-bad-run requires --runs"),
     ("judges people.csv llm --own-runs --system x", "setting system requires --runs"),
-    ("judges people.csv llm --jobs 2", "--jobs requires --runs or --own-runs"),
+    ("judges people.csv llm --jobs 2", "setting jobs requires --runs or --own-runs"),
     ("judges people.csv llm --rel 1", "--rel requires --runs or --own-runs"),
     ("labels x=llm y=llm --seed 3", "setting seed requires"),
     (
@@ -291,8 +291,8 @@ def test_half_filled_sheets_in_every_command(judged: Path, sheet: str) -> None:
         (("labels", f"ann={sheet}", f"bob={sheet}"), "--missing drop"),
     ):
         _, err = cranfield(judged, *command, status=2)
-        advice = option if command[0] == "labels" else "--settings with ungraded: drop"
-        assert place in err and advice in err, err
+        advice = option.removeprefix("--").replace(" ", ": ")
+        assert place in err and f"--settings with {advice}" in err, err
         out, _ = cranfield(judged, *command, *option.split())
         assert out
 

@@ -34,6 +34,7 @@ def test_list(folder: Path) -> None:
         ("difficulty", *TWO),
         ("differences", *TWO),
         ("score-scatter", *TWO, "--only", "two_x", "--only", "one"),
+        ("measure-scatter", *TWO, "-m", "AP", "-m", "P@2"),
         ("precision-recall", *TWO, "--topic", "1"),
         ("intervals", *TWO, "--reference", "two_x", "--test", "anova-2"),
         ("matrix", *TWO, "--test", "sign"),
@@ -61,6 +62,7 @@ def test_default_file(folder: Path) -> None:
     [
         (("bix", *TWO), "unknown chart 'bix'; did you mean box"),
         (("box", *TWO, "-m", "AP", "-m", "P@2"), "choose one with --measure: AP, P@2"),
+        (("measure-scatter", *TWO), "shows two measures, got 1: AP"),
         (("box", *TWO, "--topic", "1"), "--topic cannot be combined with box"),
         (("matrix", *TWO, "--only", "one"), "--only cannot be combined with matrix"),
         (("box", *TWO, "-b", "zzz"), "--baseline cannot be combined with box"),

@@ -15,7 +15,6 @@ import cranfield as cf
 import cranfield.measures.fairness.attention
 import cranfield.measures.fairness.exposure
 from cranfield.base.errors import MeasureError
-from cranfield.measures.fairness.attention import amortised_inequity
 from tests.measures.fairness_cases import GROUPS, Case, cases
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
@@ -194,17 +193,6 @@ def test_inequity_of_attention(case: Case, model: str) -> None:
         )
         found = case.evaluate(f"IAA({inside}, by='{by}')")
         assert found == pytest.approx(apart if owed else 0.0, abs=1e-12)
-
-
-def test_amortised_inequity_makes_up_over_topics() -> None:
-    run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}, "q3": {"a": 1.0}}
-    qrels = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1, "b": 1}, "q3": {"b": 1}}
-    runs = {"all": run, "one": {"q1": run["q1"]}}
-    judged = cf.judge(runs, qrels, groups={"a": "x", "b": "y"})
-    both = amortised_inequity(judged, browsing="geometric")
-    # Over three topics x gets 2/3 + 1/3 + 1 of what should be 1/2 + 1/2 + 0.
-    assert both == pytest.approx([2 / 3, 1 / 3])
-    assert amortised_inequity(judged.top(1), browsing="geometric")[1] == pytest.approx(1.0)
 
 
 def test_several_topics_and_systems_at_once() -> None:

@@ -47,6 +47,10 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "pairs": lambda: online.preference_matrix_by_credits(
         [[1, 0, 0], [0, 1, 0], [2, 1, 1]], names=["a", "b", "c"]
     ),
+    "side-by-side": lambda: online.side_by_side(
+        [("q1", "a", "b", "a", "a"), ("q1", "a", "b", "b", "b"), ("q2", "b", "a", "tie", "a")],
+        resamples=20,
+    ),
     "clicks": lambda: online.coec(LOG),
     "measures": lambda: online.measure(LOG, ["CTR", "TimeToClick"]),
     "survival": lambda: online.survival(LOG, "TimeToClick"),

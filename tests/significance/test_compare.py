@@ -28,7 +28,7 @@ from cranfield.significance.registry import TestInfo
 from cranfield.tabular import as_cell
 
 FLAT = [
-    name for name, test in TESTS.items() if test.info.shards != "needed" and not test.info.bound
+    name for name, test in TESTS.items() if test.info.shards != "needed" and not test.info.refusal
 ]
 PAIRED = [name for name in FLAT if TESTS[name].info.paired]
 UNPAIRED = [name for name in FLAT if not TESTS[name].info.paired]

@@ -13,7 +13,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.reporting import summary
 from cranfield.significance.registry import TESTS
 
-FLAT = [name for name, one in TESTS.items() if one.info.shards != "needed" and not one.info.bound]
+FLAT = [name for name, one in TESTS.items() if one.info.shards != "needed" and not one.info.refusal]
 FAST: dict[str, Any] = {"resamples": 199}
 SYSTEMS = ("a", "b", "c", "d", "e")
 

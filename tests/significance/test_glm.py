@@ -167,6 +167,13 @@ def test_equal_means_are_equal_effects_of_the_default_link() -> None:
     assert glm.difference == pytest.approx(means[pairs.first] - means[pairs.second], abs=1e-12)
 
 
+def test_all_systems_with_equal_means() -> None:
+    values = noise(9, 8, 1)
+    glm = compare_glm(scores(np.column_stack([values, values[::-1], np.roll(values, 3)])))
+    assert (glm.f, glm.pvalue) == pytest.approx((0, 1), abs=1e-12)
+    assert glm.p == pytest.approx([1, 1, 1])
+
+
 def test_separated_topics_are_excluded_and_reported() -> None:
     values = noise(6, 15, 4)
     values = values[(values.mean(axis=1) > 0) & (values.mean(axis=1) < 1)]

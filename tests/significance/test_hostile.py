@@ -40,7 +40,9 @@ def test_any_scores(elements: Any, data: st.DataObject) -> None:
         "baseline": data.draw(st.sampled_from([None, "0"])),
         "exact": data.draw(st.sampled_from([None, True, False])),
     }
-    scores = cf.Scores(values, tuple(map(str, range(shape[0]))), tuple(map(str, range(shape[1]))))
+    scores = cf.Scores(
+        values, tuple(map(str, range(shape[0]))), tuple(map(str, range(shape[1]))), axis=info.axis
+    )
     try:
         found = cf.compare(scores, test=name, resamples=50, **options)
     except CranfieldError as error:

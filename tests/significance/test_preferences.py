@@ -7,6 +7,7 @@ from math import inf, log2
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 import cranfield as cf
 from cranfield.significance.preferences import PREFERENCES, innate_order
@@ -124,3 +125,68 @@ def test_refusals() -> None:
         cf.compare_preferences(two, "lexirecal")
     with pytest.raises(cf.PolicyError, match="judged runs"):
         cf.compare_preferences(run)  # type: ignore[arg-type]
+
+
+def innate(first: list[int], second: list[int]) -> str:
+    """The innate order of two rankings: signs of the lead in documents of each grade or more."""
+    signs = set()
+    for lowest in (1, 2):
+        lead = 0
+        for grade, other in zip(first, second, strict=True):
+            lead += int(grade >= lowest) - int(other >= lowest)
+            signs |= {np.sign(lead)} - {0}
+    if not signs:
+        return "same"
+    return "open" if len(signs) == 2 else "better" if signs == {1} else "worse"
+
+
+def test_corroboration_is_binomtest_beside_the_test_of_the_measure() -> None:
+    covid = cf.bundled.trec_covid()
+    runs = [covid.runs[k] for k in (0, 5, 20, 39)]
+    evaluation = cf.evaluate(runs, covid.qrels, "AP@10")
+    table = cf.corroborate(evaluation, test="t", correction="holm")
+    comparison = cf.compare(evaluation["AP@10"], test="t", correction="holm")
+    grades = evaluation.judged.grades_by_rank(10).clip(0).tolist()
+    systems = list(evaluation.systems)
+    raw = []
+    for k, row in enumerate(table.to_polars().to_dicts()):
+        first, second = systems.index(row["system"]), systems.index(row["other"])
+        orders = [innate(topic[first], topic[second]) for topic in grades]
+        for word in ("better", "worse", "same", "open"):
+            assert row[word] == orders.count(word)
+        raw.append(binomtest(row["better"], row["better"] + row["worse"]).pvalue)
+        assert row["p"] == comparison.adjusted_pvalues[k]
+        assert row["difference"] == pytest.approx(comparison.difference[k])
+    order = np.argsort(raw)
+    adjusted = np.maximum.accumulate([raw[k] * (len(raw) - i) for i, k in enumerate(order)])
+    corrected = np.empty(len(raw))
+    corrected[order] = np.minimum(adjusted, 1)
+    assert table.to_polars()["innate p"].to_list() == pytest.approx(corrected.tolist())
+    for row, p, significant in zip(
+        table.to_polars().to_dicts(), corrected, comparison.is_significant(), strict=True
+    ):
+        agrees = (row["difference"] > 0) == (row["better"] > row["worse"])
+        expected = ("yes" if agrees else "contradicted") if p <= 0.05 else "no"
+        assert row["corroborated"] == (expected if significant else None)
+    assert "significant pairs corroborated" in str(table)
+
+
+def test_a_swap_on_every_topic_is_corroborated() -> None:
+    # The first system is innately better on each of twelve topics.
+    qrels = {str(k): {"a": 1, "b": 0} for k in range(12)}
+    runs = {"x": dict.fromkeys(qrels, {"a": 2.0, "b": 1.0})}
+    runs["y"] = {topic: {"b": 2.0, "a": 1.0} for topic in qrels}
+    table = cf.corroborate(cf.evaluate(runs, qrels, "P@1"), test="sign")
+    assert table.rows.row(0)[4:8] == (12, 0, 0, 0)
+    assert table.rows["innate p"][0] == pytest.approx(2 * 0.5**12)
+    assert table.rows["corroborated"].to_list() == ["yes"]
+
+
+def test_corroboration_refusals() -> None:
+    covid = cf.bundled.trec_covid()
+    with pytest.raises(cf.PolicyError, match="AP has no cutoff; .* such as AP@10"):
+        cf.corroborate(cf.evaluate(covid.runs[:2], covid.qrels, "AP"))
+    with pytest.raises(cf.PolicyError, match="a single measure, got P@5, P@10"):
+        cf.corroborate(cf.evaluate(covid.runs[:2], covid.qrels, ["P@5", "P@10"]))
+    with pytest.raises(cf.PolicyError, match="evaluation of runs, got dict"):
+        cf.corroborate({})  # type: ignore[arg-type]

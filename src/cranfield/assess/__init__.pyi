@@ -21,6 +21,10 @@ from .judges.self_preference import (
     SelfPreference as SelfPreference,
     self_preference as self_preference,
 )
+from .judges.score_bias import ScoreBias as ScoreBias, score_bias as score_bias
+from .judges.tolerances import Decisions as Decisions, decide as decide
+from .judges.prompts import ParsedAnswers as ParsedAnswers, parse_answers as parse_answers
+from .judges.prompts import make_prompts as make_prompts
 from .judges.rankings import JudgeRankings as JudgeRankings, judge_rankings as judge_rankings
 from .judges.reading import Judge as Judge, read_judges as read_judges
 from .judges.rankings import judges_as_runs as judges_as_runs
@@ -38,6 +42,7 @@ from .stops import Rule as Rule
 from .stops import Stopping as Stopping, Verdict as Verdict, stopping as stopping
 from .stops import stopping_by_topic as stopping_by_topic
 from .dealing import Sheets as Sheets, sheets as sheets
+from .estimates.answers import PPIAnswers as PPIAnswers, ppi_answers as ppi_answers
 from .estimates.scores import PPIScores as PPIScores
 from .estimates.scores import ppi_scores as ppi_scores
 from .pools.method import methods as methods, parse_method as parse_method

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from cranfield.significance.comparison.result import PairwiseComparison
     from cranfield.significance.cost import CostEffectiveness
     from cranfield.significance.models.factors import FactorialAnova
-    from cranfield.significance.preferences import PreferenceComparison
+    from cranfield.significance.preferences import Corroboration, PreferenceComparison
     from cranfield.significance.published import PublishedPower
     from cranfield.significance.several.joint_measures import JointComparison
     from cranfield.significance.summary import Summary
@@ -73,6 +73,7 @@ Examples:
   cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
   cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
+  cranfield compare qrels.txt bm25@*.run dense@*.run -m AP --test shared-replicates
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
   cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
   cranfield compare qrels.txt old.run new.run -m nDCG@10 -b old --margin 2% --fail-if-worse
@@ -87,7 +88,8 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
     first="measure scores baseline test correction margin fail-if-worse format as marks output rel",
 )
 @settings(
-    f"statistic exact threshold topic-groups caption label long {JUDGING_SETTINGS}", flags="lower"
+    f"statistic exact threshold topic-groups replicates caption label long {JUDGING_SETTINGS}",
+    flags="lower",
 )
 @score_input(measures_option(DEFAULT))
 @scale_option
@@ -100,7 +102,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
 )
 @options_from(
     f"{__name__}.compare",
-    "format marks view topic_groups factors costs",
+    "format marks view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
@@ -108,6 +110,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
     topic_groups={"type": READ},
     factors={"type": READ},
     costs={"type": READ},
+    replicates={"type": READ},
 )
 @table_options
 @output_option
@@ -124,11 +127,20 @@ def compare(
     format: str = "text",
     marks: str | None,
     view: Literal[
-        "pairs", "anova", "ranks", "prose", "summary", "preferences", "checklist", "power"
+        "pairs",
+        "anova",
+        "ranks",
+        "prose",
+        "summary",
+        "preferences",
+        "corroboration",
+        "checklist",
+        "power",
     ] = "pairs",
     topic_groups: str | None,
     factors: str | None,
     costs: str | None,
+    replicates: str | None,
     printing: Printing,
     output: str | None,
     **judging: Any,
@@ -160,9 +172,11 @@ def compare(
         leaderboard with confidence sets of ranks; a paragraph for a paper (prose); the mean of each
         system with its confidence interval, and wins, losses and a p-value against --baseline
         (summary), of one system too; preferences between rankings, which need no measure and no
-        scale (preferences); common mistakes of evaluations, each with a finding on this comparison
-        (checklist); or effect size, power and topics needed of published paired t-tests, from
-        --scores FILE with columns t and topics (power).
+        scale (preferences); the pairs by one measure with a cutoff, and whether the innate sign
+        test, which needs no measure, corroborates them (corroboration); common mistakes of
+        evaluations, each with a finding on this comparison (checklist); or effect size, power and
+        topics needed of published paired t-tests, from --scores FILE with columns t and topics
+        (power).
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
     factors
@@ -171,6 +185,9 @@ def compare(
     costs
         Table with system and a column for each cost, such as seconds or joules: find the systems on
         the Pareto front of effectiveness and each cost instead.
+    replicates
+        Table with run, system and replicate, for the tests independent-replicates and
+        shared-replicates; by default runs are called SYSTEM@REPLICATE.
     """
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare as compare_systems
@@ -200,6 +217,7 @@ def compare(
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     options = comparing.checked() | {"jobs": judging["jobs"]}
     scores = source.scores(judging, noted=format != "csv", scale=scale)
+    scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         boards = (_joint if joint else _ranks)(scores, options)
         write(_boards(boards, format, view, printing), output)
@@ -281,6 +299,24 @@ def _preferences(
     )
 
 
+def _corroboration(
+    source: ScoreInput,
+    scale: str | None,
+    comparing: Comparing,
+    table: str | None,
+    judging: Mapping[str, Any],
+) -> Corroboration:
+    from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.significance.preferences import corroborate
+
+    used = {field.name for field in fields(comparing)} | _SUMMARY_OPTIONS
+    _refuse_unused("--as corroboration", used - {"topic_groups"}, judging)
+    options = comparing.checked()
+    evaluation = source.scores(judging, noted=True, scale=scale)
+    assert isinstance(evaluation, Evaluation)
+    return corroborate(evaluation, jobs=judging["jobs"], **options)
+
+
 def _checklist(
     source: ScoreInput,
     scale: str | None,
@@ -346,6 +382,7 @@ def _costs(
 _OTHER_VIEWS = {
     "summary": _summary,
     "preferences": _preferences,
+    "corroboration": _corroboration,
     "checklist": _checklist,
     "power": _published_power,
     "factors": _factors,
@@ -458,6 +495,21 @@ def _describe_failures(
                 f" {pairs.difference[k]:+.4f}{interval}"
             )
     return lines
+
+
+def _with_replicates(
+    scores: Mapping[str, Scores], test: str | None, replicates: str | None
+) -> Mapping[str, Scores]:
+    """Return scores by replicate if a test, or a table of replicates, requires them."""
+    from cranfield.scores.replicates import unmarked_replicates
+    from cranfield.significance.registry import REPLICATE_TESTS
+    from cranfield.significance.replicates import by_replicate
+
+    if replicates is not None or test in REPLICATE_TESTS:
+        return {name: by_replicate(table, replicates) for name, table in scores.items()}
+    if warning := unmarked_replicates(next(iter(scores.values())).systems):
+        warn(warning)
+    return scores
 
 
 SHARED = ("alpha", "missing", "resamples", "seed", "jobs")

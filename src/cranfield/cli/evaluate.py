@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
+from cranfield.base.errors import MeasureError, PolicyError, collected_warnings, quoted, warn
 from cranfield.base.kinds import Whole
 from cranfield.base.text import some_of
 from cranfield.cli.options.declaring import (
     READ,
     command,
     in_group,
+    on_command_line,
     refuse_given,
     settings,
     warn_unused,
@@ -23,6 +25,7 @@ from cranfield.cli.options.judging import (
     RUN_SETTINGS,
     Reading,
     bad_run_option,
+    compute_from_runs,
     evaluate_runs,
     judging_options,
     max_grade_option,
@@ -52,6 +55,7 @@ from cranfield.result import together
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.probable_scores import ExpectedScores
+    from cranfield.result import Result
     from cranfield.scores import Scores
 
 
@@ -75,6 +79,9 @@ _OF_GRADES = ("coverage", "subtopics", "ungraded", "map_grades", "topics_with_gr
 
 _OF_EXPECTED = ("draws", "seed", "confidence", "fixed_topics")
 
+_OF_REPLICATES = ("replicates", "expected-exposure", "equity")
+"""Views of systems with several rankings or answers for each topic."""
+
 
 @command(
     epilog=EPILOG,
@@ -82,12 +89,18 @@ _OF_EXPECTED = ("draws", "seed", "confidence", "fixed_topics")
 )
 @settings(
     "negative max-grade topics-with-grade exclude intents encoding separator numbers"
-    " chunk-separator ungraded map-grades backend order caption label long"
+    " chunk-separator ungraded map-grades backend order caption label long replicates"
     " draws seed confidence fixed-topics"
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)
-@options_from(f"{__name__}.evaluate", "view coverage", group="Output", view={"flag": "--as view"})
+@options_from(
+    f"{__name__}.evaluate",
+    "view coverage replicates",
+    group="Output",
+    view={"flag": "--as view"},
+    replicates={"type": READ},
+)
 @table_options
 @options_from(
     "cranfield.evaluate_probabilities",
@@ -101,7 +114,10 @@ def evaluate(
     output: Output,
     *,
     coverage: bool = False,
-    view: Literal["scores", "tie-ranges", "expected"] = "scores",
+    view: Literal[
+        "scores", "tie-ranges", "expected", "replicates", "expected-exposure", "equity"
+    ] = "scores",
+    replicates: str | None,
     printing: Printing,
     **judging: Any,
 ) -> None:
@@ -114,18 +130,25 @@ def evaluate(
     ----------
     view
         Result to write: the scores; the lowest, expected and highest score over all orders of tied
-        documents (tie-ranges); or the expected scores over judgments, of a table QRELS of
-        probabilities of relevance (expected).
+        documents (tie-ranges); the expected scores over judgments, of a table QRELS of
+        probabilities of relevance (expected); of systems with several rankings for each topic, the
+        variance between topics and between these replicates (replicates), or fairness of their mean
+        exposure by EEL, EED and EER (expected-exposure); or equity of attention by IAA, over all
+        rankings of a system (equity).
     coverage
         Also report unjudged documents, ties and missing topics.
+    replicates
+        Table with run, system and replicate, for --as replicates, expected-exposure and equity; by
+        default runs are called SYSTEM@REPLICATE.
     """
     output.check()
     expecting = {name: judging.pop(name) for name in _OF_EXPECTED}
     if view != "scores":
-        if output.form not in _OF_RESULTS:
-            raise PolicyError(f"--as {view} cannot be combined with --format {output.form}")
-        unused = ("places", "order", "caption", "label", "long")
-        refuse_given(unused, f"cannot be combined with --as {view}")
+        _check_view(view, output)
+    if view in _OF_REPLICATES:
+        _write_replicates(source, output, printing, judging, replicates, view)
+        return
+    refuse_given(("replicates",), f"requires --as {', '.join(_OF_REPLICATES)}")
     if source.score_files:
         if coverage or view != "scores" or output.form in _LINES:
             option = "--coverage" if coverage else f"--format {output.form}"
@@ -134,23 +157,22 @@ def evaluate(
         from cranfield.scores.one_measure import align_scores
 
         scores = source.scores(judging, every=True)
+        for measure_scores in scores.values():
+            measure_scores.flat("a table of systems does not take scores by shard")
         _warn_of_gaps(scores)
         output.write(align_scores(scores) if output.by_topic else scores, printing)
         return
     if source.qrels is None or not source.runs:
         raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
     if view == "expected":
-        result = _evaluate_probabilities(source, output.by_topic, judging, expecting)
-        form = "text" if output.form == "table" else output.form
-        write_results(together(result), form, None, output.output)
+        _write_whole([_evaluate_probabilities(source, output.by_topic, judging, expecting)], output)
         return
     evaluation = evaluate_runs(source.qrels, source.runs, source.measures, **judging)
     if view == "tie-ranges":
         import cranfield as cf
 
         ranges = cf.tie_ranges(evaluation, by_topic=output.by_topic)
-        form = "text" if output.form == "table" else output.form
-        write_results(together(ranges), form, None, output.output)
+        _write_whole([ranges], output)
     elif output.form in {*_LINES, "json"}:
         lines = _lines(evaluation, output, source.measures, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
@@ -162,6 +184,73 @@ def evaluate(
         # Standard output may go to another program.
         table = coverage_table(evaluation.coverage)
         sys.stderr.write(draw_table(table, on_terminal=sys.stderr.isatty()))
+
+
+def _check_view(view: str, output: Output) -> None:
+    """Refuse formats and options that a view other than the scores does not support."""
+    if output.form not in _OF_RESULTS:
+        raise PolicyError(f"--as {view} cannot be combined with --format {output.form}")
+    if view != "expected-exposure":
+        unused = ("places", "order", "caption", "label", "long")
+        refuse_given(unused, f"cannot be combined with --as {view}")
+
+
+def _write_whole(results: Iterable[Result], output: Output) -> None:
+    """Write results that are not tables of scores."""
+    form = "text" if output.form == "table" else output.form
+    write_results(together(*results), form, None, output.output)
+
+
+def _write_replicates(
+    source: ScoreInput,
+    output: Output,
+    printing: Printing,
+    judging: Mapping[str, Any],
+    replicates: str | None,
+    view: str,
+) -> None:
+    """Write variances, expected exposure, or equity of attention, of systems with replicates."""
+    if view != "replicates":
+        _write_exposure(source, output, printing, judging, replicates, view)
+        return
+    from cranfield.significance.replicates import summarise_replicates
+
+    refuse_given(("by_topic", "coverage"), "cannot be combined with --as replicates")
+    scores = source.scores(judging, every=True)
+    _write_whole([summarise_replicates(table, replicates) for table in scores.values()], output)
+
+
+def _write_exposure(
+    source: ScoreInput,
+    output: Output,
+    printing: Printing,
+    judging: Mapping[str, Any],
+    replicates: str | None,
+    view: str,
+) -> None:
+    from cranfield.evaluation import stochastic_rankings as stochastic
+
+    refuse_given(("coverage",), f"cannot be combined with --as {view}")
+    if source.qrels is None or not source.runs:
+        raise PolicyError(f"--as {view} requires QRELS and RUN")
+    if "-" in source.runs:
+        raise PolicyError(f"--as {view} reads runs twice, which standard input (-) does not allow")
+    is_exposure = view == "expected-exposure"
+    default = stochastic.EXPOSURE if is_exposure else stochastic.EQUITY
+    names = source.measures if on_command_line("measures") else default
+    options = dict(judging)
+    measures = requested_measures(names, options.pop("rel"), options["compat"])
+    if all(getattr(measure, "by", "") == "document" for measure in measures):
+        warn_unused(("groups",), "no requested measure uses it")
+    options["replicates"] = replicates
+    if is_exposure:
+        compute = partial(stochastic.expected_exposure, measures=measures)
+        scores = compute_from_runs(compute, source.qrels, source.runs, **options)
+        output.write(scores, printing)
+        return
+    refuse_given(("by_topic",), "cannot be combined with --as equity")
+    equity = partial(stochastic.equity_of_attention, measure=measures)
+    _write_whole([compute_from_runs(equity, source.qrels, source.runs, **options)], output)
 
 
 def _evaluate_probabilities(
@@ -354,16 +443,19 @@ DEFAULTS = {
 
 @command(
     epilog=ANSWERS_EPILOG,
-    first="measure nuggets assignments citations references tokeniser system by-topic format output"
-    " settings",
+    first="measure nuggets assignments citations references human by-topic format output settings",
 )
-@settings("places order caption label long")
+@settings("tokeniser system places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{__name__}.answers",
-    "nuggets assignments citations references measures system tokeniser",
+    "nuggets assignments citations references human measures system tokeniser",
     nuggets={"type": READ},
     references={"type": READ},
+    human={
+        "type": READ,
+        "goes_with": "!--references !--by-topic",
+    },
     measures={"flag": "--measure measures", "stands_for": ""},
     system={"metavar": "NAME", "stands_for": "name"},
     tokeniser={"goes_with": "--references"},
@@ -377,6 +469,7 @@ def answers(
     assignments: bool = False,
     citations: bool = False,
     references: str | None,
+    human: str | None,
     measures: tuple[str, ...] = (),
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
@@ -398,6 +491,9 @@ def answers(
         ANSWERS is a table of judged citations, or runs of TREC RAG and a table of their support.
     references
         Reference texts; ANSWERS is a table of texts.
+    human
+        Labels by people of a random sample of the answers, in the form of ANSWERS, which are the
+        labels of a judge: scores are prediction-powered, with confidence intervals.
     measures
         Measure of texts, such as SSharp or VitalScore; may be given several times.
     system
@@ -423,26 +519,50 @@ def answers(
     from cranfield.measures import parse_measures
 
     measure_list = parse_measures(measures) if measures else None
-    files: Any = answers[0] if len(answers) == 1 else list(answers)
     if len(answers) > 1 and kind == "references":
         raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
-    judged: Any
-    if kind == "nuggets":
-        judged = texts.judge_answers(files, nuggets, name=system)
-    elif kind == "references":
-        judged = texts.judge_summaries(files, references, tokeniser=tokeniser, name=system)
-    elif kind == "assignments":
-        judged = texts.read_nugget_assignments(files, name=system)
-    elif len(answers) == 1:
-        judged = texts.read_citations(files, name=system)
-    else:
-        judged = texts.read_citations(answers[:-1], support=answers[-1], name=system)
+
+    def read(files: tuple[str, ...]) -> Any:
+        data: Any = files[0] if len(files) == 1 else list(files)
+        if kind == "nuggets":
+            return texts.judge_answers(data, nuggets, name=system)
+        if kind == "references":
+            return texts.judge_summaries(data, references, tokeniser=tokeniser, name=system)
+        if kind == "assignments":
+            return texts.read_nugget_assignments(data, name=system)
+        if len(files) == 1:
+            return texts.read_citations(data, name=system)
+        return texts.read_citations(files[:-1], support=files[-1], name=system)
+
+    judged = read(answers)
+    if human is not None:
+        _write_corrected(judged, partial(read, (human,)), measures or DEFAULTS[kind], output)
+        return
     scores = (
         _evaluate_defaults(judged, DEFAULTS[kind])
         if measure_list is None
         else evaluate_answers(judged, measure_list)
     )
     output.write(scores, printing)
+
+
+def _write_corrected(
+    judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: Output
+) -> None:
+    """Write prediction-powered scores of answers that people judged in a sample."""
+    from cranfield.assess import ppi_answers
+
+    if output.form == "parquet":
+        raise PolicyError("--human cannot be combined with --format parquet")
+    with collected_warnings() as lines:
+        human = read_human()
+    for line in lines:
+        # Answers outside the sample are not missing.
+        if "missing and counted as 0" not in line:
+            warn(line)
+    results = [ppi_answers(human, judge, measure) for measure in measures]
+    form = "text" if output.form == "table" else output.form
+    write_results(together(*results), form, None, output.output)
 
 
 def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:

@@ -34,7 +34,7 @@ from cranfield.cli.options.judging import (
     requested_measures,
 )
 from cranfield.cli.options.output import ResultOutput, result_options
-from cranfield.cli.options.signatures import options_from, parse_pairs
+from cranfield.cli.options.signatures import NameValue, collect_pairs, options_from, parse_pairs
 from cranfield.collection.policies import FORMATS
 from cranfield.result import ResultSet, together
 from cranfield.tabular import from_frame
@@ -42,6 +42,7 @@ from cranfield.tabular import from_frame
 if TYPE_CHECKING:
     import polars as pl
 
+    from cranfield.assess.judges.reading import Judge
     from cranfield.assess.labels.consensus import Consensus
     from cranfield.collection.qrels import Qrels
 
@@ -81,7 +82,7 @@ MAX_PAIRS = 40
     epilog=EPILOG,
     first="columns grades method gold qrels measure pairs against interval format table output",
 )
-@settings("tie fix-gold encoding repeats confidence resamples seed")
+@settings("missing rel tie fix-gold encoding repeats confidence resamples seed")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
 @options_from(f"{__name__}.labels", "columns", columns={"metavar": "NAMES"})
 @options_from(
@@ -298,13 +299,15 @@ Examples:
   cranfield judges qrels.txt labels/ --runs runs/ --families families.csv
   cranfield judges few.txt llm.txt --runs runs/ --ppi topic -m nDCG@10
   cranfield judges qrels.txt submissions/ --own-runs --families teams.csv -m nDCG@10
+  cranfield judges qrels.txt labels/ --tolerance kappa=0.4
+  cranfield judges few.txt llm.txt --runs runs/ --ppi topic --tolerance "difference(new, old)=0"
 """
 
 DEFAULT = ("AP", "nDCG@10")
 
-OF_RUNS = ("rankings", "systems", "self-preference", "ppi")
+OF_RUNS = ("rankings", "systems", "score-bias", "self-preference", "ppi")
 OF_LABELS = ("agreement", "intervals", "calibration", "distributions")
-JUDGE_TABLES = (*OF_LABELS, *OF_RUNS)
+JUDGE_TABLES = (*OF_LABELS, *OF_RUNS, "decisions")
 
 RANKED = ("--runs", "--own-runs")
 """Options of runs that the judges rank."""
@@ -312,9 +315,9 @@ RANKED = ("--runs", "--own-runs")
 
 @command(
     epilog=JUDGES_EPILOG,
-    first="cut scale runs own-runs families ppi measure format table output rel settings",
+    first="cut scale runs own-runs families ppi tolerance measure format table output settings",
 )
-@settings(f"label-format level confidence fixed-topics compat {DOCUMENT_JUDGING_SETTINGS}")
+@settings(f"label-format level confidence fixed-topics compat jobs {DOCUMENT_JUDGING_SETTINGS}")
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
 @options_from(
@@ -328,12 +331,19 @@ RANKED = ("--runs", "--own-runs")
 )
 @options_from(
     f"{__name__}.judges",
-    "label_format runs own_runs families ppi fixed_topics",
+    "label_format runs own_runs families ppi fixed_topics tolerances",
     label_format={"type": click.Choice(FORMATS)},
     runs={"metavar": "RUN", "type": READ},
     families={"type": READ, "goes_with": ("--runs !--ppi", "--own-runs !--ppi")},
     ppi={"metavar": "UNIT", "stands_for": "unit", "goes_with": RANKED},
     fixed_topics={"goes_with": "--ppi"},
+    tolerances={
+        "flag": "--tolerance tolerances",
+        "type": NameValue(),
+        "multiple": True,
+        "callback": collect_pairs,
+        "metavar": "NAME=VALUE",
+    },
 )
 @measures_option(DEFAULT, goes_with=RANKED)
 @options_from("cranfield.assess.compare_judges", "confidence")
@@ -354,6 +364,7 @@ def judges(
     families: str | None,
     ppi: str | None,
     fixed_topics: bool = False,
+    tolerances: Mapping[str, str],
     measures: tuple[str, ...],
     confidence: float,
     written: ResultOutput,
@@ -381,19 +392,29 @@ def judges(
         random sample of the topics (topic) or of the documents of every topic (document).
     fixed_topics
         Compute confidence intervals for these topics only, with --ppi document.
+    tolerances
+        Tolerance of a quantity, about which the output ends with a sentence: its estimate, its
+        interval, and whether the interval is within the tolerance. At least: kappa, alpha,
+        agreement, tau, tau AP, difference(A, B) of two systems by --ppi; at most: bias of grades,
+        score-bias, self-preference; may be given several times.
     """
-    from cranfield.assess.estimates.scores import ppi_scores
     from cranfield.assess.judges.comparison import compare_judges
-    from cranfield.assess.judges.rankings import judge_rankings, judges_as_runs
+    from cranfield.assess.judges.rankings import judges_as_runs
     from cranfield.assess.judges.reading import panel_of, sampled_only
-    from cranfield.assess.judges.self_preference import self_preference
+    from cranfield.assess.judges.tolerances import check_tolerances, decide, quantity_of
 
     has_runs = bool(runs) or own_runs
     if runs and own_runs:
         raise PolicyError("give either --runs or --own-runs, not both")
     tables = ["rankings", "systems"] if has_runs and not ppi else []
     tables += ["self-preference"] if families is not None else []
-    written.check([*OF_LABELS, *tables, *(["ppi"] if ppi else [])])
+    tables += ["ppi"] if ppi else []
+    decided = {quantity_of(name)[0] for name in tolerances}
+    if "score-bias" in decided and "rankings" in tables:
+        tables.append("score-bias")
+    limits = check_tolerances(tolerances, ["intervals", *tables])
+    tables += ["decisions"] if limits else []
+    written.check([*OF_LABELS, *tables])
     measure_list = requested_measures(measures, judging.pop("rel"), judging["compat"])
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)
@@ -409,20 +430,11 @@ def judges(
         if options.pop("aspects"):
             raise PolicyError("--aspect cannot be used with judges")
         options |= {"alpha": 1 - confidence} if ppi else {"confidence": confidence}
-        if ppi:
-            options |= {"unit": ppi, "fixed_topics": fixed_topics}
-            results = [
-                ppi_scores(many, people, judge, measure, **options)
-                for measure in measure_list
-                for judge in labels
-            ]
-        else:
-            results = [judge_rankings(many, people, labels, measure_list, **options)]
-        if families is not None:
-            arguments = (many, people, labels, families, measure_list)
-            results.append(self_preference(*arguments, **options))
+        options |= {"unit": ppi, "fixed_topics": fixed_topics} if ppi else {}
+        results = _judge_runs(many, people, labels, measure_list, tables, families, options)
     every = [comparison, *results]
-    notes = list(dict.fromkeys(note for result in every for note in result.notes))
+    every += [decide(limits, *every)] if limits else []
+    notes = list(dict.fromkeys(note for result in every for note in getattr(result, "notes", ())))
     number = counted(len(sampled_only(people)), "judgment")
     heading = [
         f"{counted(len(comparison.judges), 'judge')} compared with people: {number} of"
@@ -438,7 +450,38 @@ def judges(
     findings = together(*every)
     frames = _with_judges(findings.frames, results) if ppi else findings.frames
     facts |= {"confidence": confidence, "notes": notes}
-    written.write(replace(findings, heading=heading, frames=frames, facts=facts, first=()))
+    verdict = every[-1].verdict if limits else ()
+    findings = replace(findings, heading=heading, frames=frames, facts=facts, first=())
+    written.write(replace(findings, verdict=verdict, verdict_last=True))
+
+
+def _judge_runs(
+    runs: Any,
+    people: Qrels,
+    judges: tuple[Judge, ...],
+    measures: Any,
+    tables: Sequence[str],
+    families: str | None,
+    options: dict[str, Any],
+) -> list[Any]:
+    """Return the results of the requested tables of runs."""
+    from cranfield.assess.estimates.scores import ppi_scores
+    from cranfield.assess.judges.rankings import judge_rankings
+    from cranfield.assess.judges.score_bias import score_bias
+    from cranfield.assess.judges.self_preference import self_preference
+
+    if "ppi" in tables:
+        return [
+            ppi_scores(runs, people, judge, measure, **options)
+            for measure in measures
+            for judge in judges
+        ]
+    results: list[Any] = [judge_rankings(runs, people, judges, measures, **options)]
+    if "score-bias" in tables:
+        results.append(score_bias(runs, people, judges, measures, **options))
+    if families is not None:
+        results.append(self_preference(runs, people, judges, families, measures, **options))
+    return results
 
 
 def _with_judges(frames: Frames, results: Sequence[Any]) -> Frames:

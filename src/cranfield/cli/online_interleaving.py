@@ -126,30 +126,40 @@ def interleave(
 PREFERENCE_EPILOG = """\b
 Examples:
   cranfield online preference log.jsonl --unit user
-  cranfield online preference pages.csv results.csv clicks.csv --rankers new,old --clicks sat
+  cranfield online preference pages.csv results.csv clicks.csv --clicks sat
   cranfield online preference log.parquet --unit session --format json -o preference.json
   cranfield online preference lists.jsonl clicks.csv --runs a.run --runs b.run --unit user
   cranfield online preference --counts 40,109,374 --settings expected.yml
+  cranfield online preference --votes side-by-side.csv --table strengths
 """
 
 
 @command(epilog=PREFERENCE_EPILOG)
-@settings(f"expected confidence correction resamples seed {LOG_SETTINGS}")
+@settings(f"rankers expected confidence correction resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
+@option(
+    "--votes",
+    type=READ,
+    goes_with="!LOG !--counts !--rankers",
+    help="Table of side-by-side preferences, of a language model or of people, instead of a log:"
+    " topic, system_a, system_b, winner (a, b, tie), and perhaps order, the system shown first.",
+)
 @option(
     "--counts",
     type=NumberList(0),
     metavar="W,L,T",
     help="Numbers of wins, losses and ties, instead of a log.",
 )
-@options_from("cranfield.online.preference", "unit clicks resamples seed", goes_with="LOG")
+@options_from("cranfield.online.preference", "unit clicks", goes_with="LOG")
+@options_from("cranfield.online.preference", "resamples seed", goes_with=("LOG", "--votes"))
 @options_from(
     "cranfield.online.preference_matrix",
     "names correction",
     names={"flag": "--rankers names"},
-    correction={"goes_with": "LOG"},
+    correction={"goes_with": ("LOG", "--votes")},
 )
-@options_from("cranfield.online.preference", "expected confidence")
+@options_from("cranfield.online.preference", "expected", goes_with="!--votes")
+@options_from("cranfield.online.preference", "confidence")
 @option(
     "--runs",
     multiple=True,
@@ -159,9 +169,10 @@ Examples:
     goes_with="LOG",
 )
 @log_options
-@result_options(("preference", "pairs"))
+@result_options(("preference", "pairs", "strengths", "position"))
 def preference(
     logs: tuple[str, ...],
+    votes: str | None,
     counts: list[int] | None,
     names: list[str] | None,
     runs: tuple[str, ...],
@@ -177,13 +188,18 @@ def preference(
     LOG is one file or folder in any known format, its tables PAGES RESULTS CLICKS, or the lists of
     `cranfield online interleave` and a table of clicks. Results have a team; for methods without
     teams, give --runs. If users return, name the independent unit with --unit. --counts replaces
-    the log.
+    the log, and --votes ranks systems by side-by-side preferences.
     """
     from cranfield import online
     from cranfield.online.interleaving.log_preference import teams_of
 
     result: Result
     options["confidence"] = confidence
+    if votes is not None:
+        resampling = {name: options[name] for name in ("resamples", "seed", "confidence")}
+        result = online.side_by_side(votes, correction=correction, **resampling)
+        written.write(together(result))
+        return
     if counts is not None:
         if logs:
             raise PolicyError(

@@ -46,13 +46,10 @@ class DocumentTable(Indexed):
 
 def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     rows: list[tuple[Any, Any, Any]] = []
-    for doc, groups in data.items():
-        if isinstance(groups, Mapping):
-            rows.extend((doc, group, weight) for group, weight in groups.items())
-        elif isinstance(groups, Iterable) and not isinstance(groups, (str, bytes)):
-            rows.extend((doc, group, 1.0) for group in groups)
-        else:
-            rows.append((doc, groups, 1.0))
+    for doc, value in data.items():
+        is_single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
+        weights = value if isinstance(value, Mapping) else {}
+        rows += [(doc, g, weights.get(g, 1.0)) for g in ([value] if is_single else value)]
     return {name: [row[i] for row in rows] for i, name in enumerate(("doc", "group", "weight"))}
 
 

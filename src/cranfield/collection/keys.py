@@ -24,22 +24,6 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 """Multiplier that spreads keys: the odd number next to 2^64 / golden ratio."""
 
 
-class TopicCoder:
-    """Number topics in order of appearance, a chunk at a time."""
-
-    def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-
-    @property
-    def names(self) -> list[str]:
-        return list(self._codes)
-
-    def codes_of(self, names: pl.Series) -> Codes:
-        """Return the number of each topic; new topics get the next ones."""
-        codes = [self._codes.setdefault(name, len(self._codes)) for name in names.to_list()]
-        return np.array(codes, dtype=np.int32)
-
-
 def numbered(topics: pl.Series) -> tuple[pl.Series, Codes]:
     """Return the distinct topics in order of appearance, and the index of each row's topic."""
     stretches = topics.rle().struct.unnest()

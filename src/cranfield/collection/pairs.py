@@ -124,6 +124,7 @@ def warn_of_ungraded(source: str, dropped: int, rows: int) -> None:
         warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {are} as not judged", stacklevel=6)
 
 
-def warn_of_pairs(source: str) -> None:
+def warn_of_pairs(source: str, stacklevel: int = 6) -> None:
     """Warn of judgments without grades, which list the relevant documents."""
-    warn(f"{source}: no column of grades; each document is read as relevant", stacklevel=6)
+    text = f"{source}: no column of grades; each document is read as relevant"
+    warn(text, stacklevel=stacklevel)

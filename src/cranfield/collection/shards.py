@@ -203,9 +203,8 @@ class RandomShards(Sharding):
     @cached_property
     def key(self) -> tuple[int, int]:
         """The 128-bit key of the hash, in two halves."""
-        sequence = np.random.SeedSequence(
-            int(self.seed), spawn_key=(int(self.shards), int(self.sampling))
-        )
+        spawn_key = int(self.shards), int(self.sampling)
+        sequence = np.random.SeedSequence(int(self.seed), spawn_key=spawn_key)
         first, second = sequence.generate_state(2, np.uint64).tolist()
         return first, second
 

@@ -29,6 +29,7 @@ from .interleaving.preference_matrix import (
     PreferenceMatrix as PreferenceMatrix,
     preference_matrix_by_credits as preference_matrix_by_credits,
 )
+from .interleaving.side_by_side import SideBySide as SideBySide, side_by_side as side_by_side
 from .interleaving.preference import Preference as Preference
 from .interleaving.preference import (
     preference_by_credits as preference_by_credits,

@@ -18,29 +18,34 @@ from cranfield.measures.base import Measure
 from cranfield.measures.users.effort import TimeBiasedGain
 from cranfield.online.calibration import UNITS
 from cranfield.online.log.query_log import QueryLog
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, TableResult
 from cranfield.tabular import number
 
 LAST_CLICKS = ("censored", "end")
 """How to treat a page whose last click has no dwell time."""
 
-ORIGINAL = "Smucker and Clarke (2012)"
+ORIGINAL, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"
+"""Sources of parameters that are not from the log."""
 
 Estimate = tuple[float, float, int]
 """Value, standard error and number of observations."""
 
 
+ORIGINAL_VALUES: dict[str, float] = {
+    name: getattr(TimeBiasedGain(), name)
+    for name in ("h", "summary", "click", "click_other", "save", "a", "b")
+}
+"""The values of Smucker and Clarke (2012)."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class TimeCalibration(Result):
+class TimeCalibration(TableResult):
     """Parameters of time-biased gain, from :func:`calibrate_tbg`.
 
     Attributes
     ----------
-    values, errors, observations
-        Estimates by the name of the parameter of `TBG`, their standard errors (NaN for one
-        observation) and numbers of observations.
-    has_lengths
-        Whether the time to read a document depends on its length.
+    rows
+        The table, a row for each parameter.
     notes
         Excluded pages and clicks, and why parameters keep their original values.
     """
@@ -54,10 +59,6 @@ class TimeCalibration(Result):
         "source": Column("`log`, `no lengths`, or the work that the original value is from."),
     }
 
-    values: dict[str, float]
-    errors: dict[str, float]
-    observations: dict[str, int]
-    has_lengths: bool
     notes: tuple[str, ...] = ()
 
     def measure(self, **options: Any) -> Measure:
@@ -65,37 +66,17 @@ class TimeCalibration(Result):
 
         Without lengths in the calibration, a document takes the same time whatever its length.
         """
-        defaults: dict[str, Any] = {} if self.has_lengths else {"missing": 0.0}
-        return TimeBiasedGain(**{**defaults, **self.values, **options})
-
-    def _frame(self) -> pl.DataFrame:
-        names = list(ORIGINAL_VALUES)
-        columns = {
-            "value": [self.values.get(name, ORIGINAL_VALUES[name]) for name in names],
-            "error": [self.errors.get(name, float("nan")) for name in names],
-            "observations": [self.observations.get(name, 0) for name in names],
-            "source": [self._source(name) for name in names],
-        }
-        return pl.DataFrame({"parameter": names, **columns}).fill_nan(None)
-
-    def _source(self, name: str) -> str:
-        if name not in self.values:
-            return ORIGINAL
-        return "log" if self.observations[name] else "no lengths"
-
-    def facts(self) -> dict[str, Any]:
-        return {}
+        estimates: dict[str, Any] = dict(
+            self.rows.filter(pl.col("source") != ORIGINAL).select("parameter", "value").iter_rows()
+        )
+        if NO_LENGTHS in self.rows["source"]:
+            estimates["missing"] = 0.0
+        return TimeBiasedGain(**{**estimates, **options})
 
     def heading(self) -> list[str]:
-        estimates = (f"{name} {number(value, 3)}" for name, value in self.values.items())
-        return [", ".join(estimates)]
-
-
-ORIGINAL_VALUES: dict[str, float] = {
-    name: getattr(TimeBiasedGain(), name)
-    for name in ("h", "summary", "click", "click_other", "save", "a", "b")
-}
-"""The values of Smucker and Clarke (2012)."""
+        estimates = self.rows.filter(pl.col("source") != ORIGINAL)
+        pairs = estimates.select("parameter", "value").iter_rows()
+        return [", ".join(f"{name} {number(value, 3)}" for name, value in pairs)]
 
 
 def calibrate_tbg(
@@ -188,17 +169,16 @@ def calibrate_tbg(
             " estimated",
             source=log.source,
         )
-    estimates = {name: estimates[name] for name in ORIGINAL_VALUES if name in estimates}
     defaults = [name for name in ORIGINAL_VALUES if name not in estimates]
     if defaults:
         notes.append(f"not estimated, values of {ORIGINAL}: {', '.join(defaults)}")
-    return TimeCalibration(
-        values={name: value for name, (value, _, _) in estimates.items()},
-        errors={name: error for name, (_, error, _) in estimates.items()},
-        observations={name: number for name, (_, _, number) in estimates.items()},
-        has_lengths=lengths is not None or "a" not in estimates,
-        notes=tuple(notes),
-    )
+    rows = []
+    for name, original in ORIGINAL_VALUES.items():
+        value, error, size = estimates.get(name, (original, float("nan"), 0))
+        source = ORIGINAL if name in defaults else "log" if size else NO_LENGTHS
+        rows.append((name, value, error, size, source))
+    frame = pl.DataFrame(rows, schema=list(TimeCalibration.columns), orient="row")
+    return TimeCalibration(frame.fill_nan(None), notes=tuple(notes))
 
 
 def _with_grades(log: QueryLog, clicks: pl.DataFrame, rel: int) -> pl.DataFrame:

@@ -314,6 +314,8 @@ def _values(facts: ScaleFacts) -> list[str]:
     gaps = image.gaps()
     power = f"about 2^{image.size.bit_length() - 1}"
     count = f"{image.size:,}" if image.size < 2**62 else power
+    if image.confidence < 1:
+        count = f"about {image.size:.2g}"
     lines = [f"image: {count} values, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
     if image.size <= MAX_VALUES:
         lines[0] += ": " + ", ".join(f"{value:.4g}" for value in image.values())
@@ -326,7 +328,7 @@ def _values(facts: ScaleFacts) -> list[str]:
     if gaps.unused:
         lines.append(f"unused: {gaps.unused:.2%} of the range of the measure")
     if image.is_approximate:
-        lines.append("too many values for exact ranks: relative ranks are approximated")
+        lines.append(f"too many values for exact ranks: relative ranks are {image.precision}")
     elif not image.exact:
         lines.append("values are floats; nearly equal values count as one value")
     return lines
@@ -366,4 +368,6 @@ def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
             gaps[f"{name} gap"] = gaps.pop(name)
         values = image.values() if image.size <= 1000 else None
         content["image"] = {"size": image.size, "exact": image.exact, **gaps, "values": values}
+        if image.is_approximate:
+            content["image"]["relative ranks"] = image.precision
     return content

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldWarning, MeasureError
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import choice, flag, parameter
+from cranfield.base.spec import choice, flag, integer, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.wrapping import Wrapping, wrapping
@@ -124,6 +124,11 @@ class Interval(Wrapping):
             " and a mean over topics is only a surrogate."
         ),
     )
+    seed: int = parameter(
+        0,
+        integer(0),
+        "Seed of the sample of rankings, for measures with too many values to count.",
+    )
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
         super().__init__(as_measure(inner) if isinstance(inner, str) else inner, **options)
@@ -231,12 +236,12 @@ class Interval(Wrapping):
         measure = self.inner(rel=1) if self._is_binary() else self.inner
         if measure.needs_ideal:
             return image_of_topic(measure, self.cutoff, grades, ideal, at_most)
-        return image(measure, self.cutoff, grades, at_most=at_most)
+        return image(measure, self.cutoff, grades, at_most=at_most, seed=self.seed)
 
     def _warn(self, inner_image: Image) -> None:
         warnings.warn(
-            f"{self}: too many values for exact ranks; scores are accurate to"
-            f" {inner_image.error:.1g}, and closer ones may be tied",
+            f"{self}: too many values for exact ranks; scores are {inner_image.precision};"
+            " closer ones may be tied",
             CranfieldWarning,
             stacklevel=2,
         )

@@ -100,6 +100,15 @@ AGGREGATES = ("mean", "sum", "geometric")
 
 NO_TABLE = "scores by shard cannot be written as a table of topics and systems"
 
+AXES = ("shard", "replicate")
+"""Names of the third axis of scores."""
+
+BY_REPLICATE = (
+    "scores by replicate are not supported here, as replicates are neither topics nor systems;"
+    " average them first (over_shards, or evaluate --as replicates), or use a test of replicates"
+)
+"""The error where scores by replicate would be read as scores of topics and systems."""
+
 
 class Definition(Protocol):
     """The properties of a measure that scores use; measures are defined in a higher layer."""
@@ -128,7 +137,7 @@ class Scores(Averages, Framed, Plotted):
     Attributes
     ----------
     values
-        Shape (topics, systems), or (topics, systems, shards); NaN is 'no score'.
+        Shape (topics, systems), or (topics, systems, shards or replicates); NaN is 'no score'.
     topics, systems
         Labels of the first two axes.
     measure
@@ -153,6 +162,10 @@ class Scores(Averages, Framed, Plotted):
     scale_source
         Who declared the scale: `measure`, `user` for a scale that was passed as an argument, or
         empty.
+    axis
+        Meaning of the third axis: `shard`, the default, or `replicate` for several rankings or
+        answers of each system, where a system with fewer replicates than others has NaN; empty
+        without one.
 
     Examples
     --------
@@ -172,6 +185,7 @@ class Scores(Averages, Framed, Plotted):
     definition: Definition | None = None
     has_direction: bool = False
     scale_source: str = ""
+    axis: str = ""
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -181,6 +195,8 @@ class Scores(Averages, Framed, Plotted):
             set_(self, "shards", range(1, shape[2] + 1))
         for axis in ("topics", "systems", "shards"):
             set_(self, axis, tuple(str(label) for label in getattr(self, axis)))
+        set_(self, "axis", (self.axis or AXES[0]) if self.shards else "")
+        check_choice("axis", self.axis, (*AXES, ""))
         labels = self.labels
         if len(shape) not in {2, 3} or shape != tuple(map(len, labels.values())):
             sizes = " and ".join(f"{len(names)} {axis}s" for axis, names in labels.items())
@@ -208,9 +224,9 @@ class Scores(Averages, Framed, Plotted):
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """The labels of the axes `topic`, `system`, and `shard` if any."""
+        """The labels of the axes `topic`, `system`, and `shard` or `replicate` if any."""
         axes = {"topic": self.topics, "system": self.systems}
-        return {**axes, "shard": self.shards} if self.shards else axes
+        return {**axes, self.axis: self.shards} if self.shards else axes
 
     def with_direction(self, lower_is_better: bool) -> Scores:
         """Return the scores with a stated direction.
@@ -361,6 +377,8 @@ class Scores(Averages, Framed, Plotted):
 
     def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
         """Return the values by topic and system; scores by shard are an error, with this reason."""
+        if self.axis == "replicate":
+            raise PolicyError(BY_REPLICATE)
         if self.shards:
             raise PolicyError(f"{reason}: average them over shards first")
         return self.values
@@ -373,7 +391,7 @@ class Scores(Averages, Framed, Plotted):
         return self
 
     def cell(self, place: Sequence[int] | Ints) -> str:
-        """Describe a cell of the values: system, topic, and shard if any."""
+        """Describe a cell of the values: system, topic, and shard or replicate if any."""
         check_several("place", place)
         try:
             topic, system, *shard = (
@@ -381,7 +399,7 @@ class Scores(Averages, Framed, Plotted):
             )
         except (IndexError, ValueError):
             raise PolicyError(f"{quoted(place)} is not a cell of {self!r}") from None
-        in_shard = f" in shard {plain(shard[0])}" if shard else ""
+        in_shard = f" in {self.axis} {plain(shard[0])}" if shard else ""
         return f"system {quoted(system)} on topic {quoted(topic)}{in_shard}"
 
     def overall(self) -> Floats:
@@ -395,7 +413,7 @@ class Scores(Averages, Framed, Plotted):
         return self.mean_along(0, 2) if self.shards else self.mean()
 
     def over_shards(self) -> Scores:
-        """Return the means over shards with a score."""
+        """Return the means over shards, or replicates, with a score."""
         return replace(self, values=self.mean_along(2), shards=()) if self.shards else self
 
     def summary(self, by: str = "system") -> pl.DataFrame:
@@ -442,7 +460,7 @@ class Scores(Averages, Framed, Plotted):
         return pl.DataFrame(columns)
 
     def to_long(self) -> pl.DataFrame:
-        """Return a row for each score: `topic`, `system`, `shard` if any, `score` or null."""
+        """Return a row for each score: `topic`, `system`, any third axis, `score` or null."""
         # Without shards, topics vary fastest; with shards, shards do.
         order: Any = "C" if self.shards else "F"
         places = np.indices(self.values.shape).reshape(self.values.ndim, -1, order=order)

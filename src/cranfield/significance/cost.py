@@ -16,7 +16,7 @@ from cranfield.base.kinds import Whole, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.prepare import as_scores, check_squarable
+from cranfield.significance.prepare import as_scores, check_squarable, replicate_notes
 from cranfield.significance.registry import MAX_RESAMPLES, RESAMPLES
 from cranfield.significance.resampling import as_integers, draw_counts
 from cranfield.significance.system_table import read_system_table, system_schema
@@ -154,8 +154,10 @@ def cost_effectiveness(
     cost  slow    0.4333  95.0000  no        dense                    0.291
     """
     check_arguments(cost_effectiveness, locals())
-    table = check_squarable(as_scores(scores)).over_shards()
+    score_table = check_squarable(as_scores(scores))
+    table = score_table.over_shards()
     amounts, notes = _amounts_by_system(costs, table.systems)
+    notes += replicate_notes(score_table)
     matrix = np.array(list(amounts.values()))
     has_cost = ~np.isnan(matrix).all(axis=0)
     if not has_cost.any():

@@ -15,8 +15,10 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, che
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores.one_measure import place_of
+from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
@@ -310,3 +312,162 @@ def _notes(judged: JudgedRuns, topics: int, rel: int) -> tuple[str, ...]:
             " the end of the shorter one the longer one is preferred: depth= cuts all at one depth"
         )
     return tuple(notes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Corroboration(TableResult):
+    """Differences by one measure beside the innate sign test; made by :func:`corroborate`.
+
+    Attributes
+    ----------
+    measure
+        The measure.
+    depth
+        Number of top ranks of the innate orders: the cutoff of the measure.
+    topics
+        Number of topics.
+    alpha
+        Significance level of both tests.
+    method
+        Test and correction of the measure.
+    """
+
+    name: ClassVar[str] = "corroboration"
+    columns: ClassVar[Columns] = {
+        "system": Column("First system of the pair.", key=True),
+        "other": Column("Second system.", key=True),
+        "difference": Column("Mean score of the first system minus that of the second."),
+        "p": Column("p-value of the test of the measure, corrected for the pairs.", pvalue=True),
+        "better": Column("Number of topics on which the first ranking is innately better.", 0),
+        "worse": Column("Number of topics on which it is innately worse.", 0),
+        "same": Column("Number of topics on which both rankings have the same grades.", 0),
+        "open": Column("Number of topics on which measures may disagree.", 0),
+        "innate p": Column(
+            "p-value of the exact two-sided sign test of better and worse topics, corrected for"
+            " the pairs by Holm's method.",
+            pvalue=True,
+        ),
+        "corroborated": Column(
+            "Of pairs that differ significantly by the measure: `yes` if they do by the innate sign"
+            " test, in the same direction, `no` if they do not, `contradicted` in the other"
+            " direction. Null for other pairs."
+        ),
+    }
+
+    measure: str
+    depth: int
+    topics: int
+    alpha: float
+    method: str
+    notes: tuple[str, ...] = ()
+
+    def heading(self) -> list[str]:
+        """Return two lines: the measure with its test, and how many pairs are corroborated."""
+        outcomes = self.rows["corroborated"].drop_nulls()
+        counts = [(word, int((outcomes == word).sum())) for word in ("yes", "contradicted")]
+        verdict = f"{counts[0][1]} of {counted(len(outcomes), 'significant pair')} corroborated"
+        if counts[1][1]:
+            verdict += f", {counts[1][1]} contradicted"
+        return [
+            f"{self.measure}: {self.method}; innate sign test of the first"
+            f" {counted(self.depth, 'rank')}, Holm; {counted(self.topics, 'topic')}, alpha"
+            f" {self.alpha:g}",
+            verdict,
+        ]
+
+
+def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
+    r"""Test differences by one measure, and corroborate them by the innate sign test.
+
+    Instead of a table of many measures, argue for one, and ask whether all others would agree. A
+    topic is evidence for that if one of two rankings is innately better: each measure that rewards
+    a more relevant document, and a swap of it upwards, orders the two in this way or ties them
+    (:func:`cranfield.meta.innate_orders`). The sign test of these topics needs no measure,
+
+    .. math:: p = \min\Bigl(1, \; 2 \sum_{i=0}^{\min(b, w)} \binom{b + w}{i} 2^{-(b + w)}\Bigr)
+
+    for b topics on which the first ranking is innately better, and w where it is worse.
+
+    Parameters
+    ----------
+    evaluation
+        The outcome of :func:`cranfield.evaluate`, of at least two systems and one measure, which
+        has the cutoff to which rankings are compared.
+    **options
+        Options of :func:`cranfield.compare` for the test of the measure.
+
+    Returns
+    -------
+    Corroboration
+        A row for each pair of systems.
+
+    Raises
+    ------
+    PolicyError
+        For several measures, one without a cutoff, and other arguments than these.
+
+    Notes
+    -----
+    Source: Moffat and Mackenzie (2024). Topics on which rankings are the same, or measures may
+    disagree, are excluded from the sign test; a pair with few other topics is not corroborated,
+    which does not mean that measures disagree. Unjudged documents count as not relevant.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> evaluation = cf.evaluate([covid.runs[0], covid.runs[20]], covid.qrels, "nDCG@10")
+    >>> corroborate(evaluation).rows["better", "worse", "open", "corroborated"].rows()
+    [(33, 3, 8, 'yes')]
+    """
+    judged = getattr(evaluation, "judged", None)
+    if not isinstance(judged, JudgedRuns):
+        raise PolicyError(f"expected an evaluation of runs, got {type(evaluation).__name__}")
+    if len(evaluation) != 1:
+        raise PolicyError(f"expected a single measure, got {', '.join(map(str, evaluation))}")
+    (measure,) = evaluation.measures
+    judged.policies.require_order("innate orders of rankings")
+    if measure.cutoff is None:
+        raise PolicyError(
+            f"{measure} has no cutoff; innate orders require one, such as {measure}@10"
+        )
+    comparison = compare(evaluation, **options)
+    labels = pl.Series(comparison.systems, dtype=pl.String)
+    place = np.array([judged.systems.index(system) for system in comparison.systems])
+    first, second = comparison.first, comparison.second
+    grades = judged.grades_by_rank(measure.cutoff)
+    orders = np.array([innate_order(topic[place[first]], topic[place[second]]) for topic in grades])
+    better, worse, same, open_ = ((orders == code).sum(axis=0) for code in (1, -1, 0, OPEN))
+    pvalues = adjust_pvalues(binomial_pvalues(better, worse), "holm")
+    means = comparison.scores.mean()
+    difference = means[first] - means[second]
+    gain = -difference if comparison.scores.lower_is_better else difference
+    agreement = np.where(pvalues <= comparison.alpha, np.sign(gain) * np.sign(better - worse), 0)
+    words = {1: "yes", 0: "no", -1: "contradicted"}
+    outcomes = [
+        words[int(sign)] if is_significant else None
+        for sign, is_significant in zip(agreement, comparison.is_significant(), strict=True)
+    ]
+    rows = pl.DataFrame(
+        {
+            "system": labels[first],
+            "other": labels[second],
+            "difference": difference,
+            "p": comparison.adjusted_pvalues,
+            "better": better,
+            "worse": worse,
+            "same": same,
+            "open": open_,
+            "innate p": pvalues,
+            "corroborated": pl.Series(outcomes, dtype=pl.String),
+        }
+    )
+    return Corroboration(
+        rows,
+        str(measure),
+        measure.cutoff,
+        len(judged.topics),
+        comparison.alpha,
+        comparison.method,
+        comparison.notes,
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, numbers, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.evaluation.scorefiles import read_scores_by_measure
@@ -110,16 +110,19 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     if missing is not None:
         check_choice("missing", missing, MISSING)
     by_shard = bool(scores.shards)
-    if by_shard and not info.shards:
-        fitting = ", ".join(name for name, test in TESTS.items() if test.info.shards)
-        raise PolicyError(f"{info.name} does not take scores by shard; use {fitting}")
+    if by_shard and (not info.shards or info.axis != scores.axis):
+        raise PolicyError(
+            f"{info.name} does not take scores by {scores.axis}; use {_tests_of(scores.axis)}"
+        )
     if not by_shard and info.shards == "needed":
-        raise PolicyError(f"{info.name} requires scores by shard")
+        raise PolicyError(f"{info.name} requires scores by {info.axis}")
     if len(scores.systems) < 2:
         raise CranfieldError(
             f"a comparison requires at least two systems, got {len(scores.systems)}"
         )
     check_squarable(scores)
+    if scores.axis == "replicate":
+        return _prepare_replicates(scores, info, missing or "error")
     policy = missing or ("error" if info.paired else "available")
     if policy == "available" and info.paired and info.shards != "needed":
         raise PolicyError(
@@ -154,6 +157,39 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     return PreparedScores(selection, flat, notes)
 
 
+def _tests_of(axis: str) -> str:
+    """Return the names of the tests that take scores by a third axis."""
+    tests = (test.info for test in TESTS.values())
+    return ", ".join(info.name for info in tests if info.shards and info.axis == axis)
+
+
+def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> PreparedScores:
+    """Apply the policy for missing scores to the replicates of each system, of any number."""
+    values = scores.values
+    has_replicate: Bools = np.asarray((~np.isnan(values)).any(axis=0))
+    has_score = has_replicate.any(axis=1)
+    if not has_score.all():
+        raise CranfieldError(f"system {quoted(scores.systems[has_score.argmin()])} has no score")
+    notes: tuple[str, ...] = ()
+    if policy == "available":
+        if not info.samples_topics:
+            raise PolicyError(f"missing='available' cannot be combined with {info.name}")
+        # Only the replicates that exist count, but each topic needs one of each system.
+        scores.over_shards().complete("error")
+        complete = scores
+    else:
+        # A system may have fewer replicates than others.
+        filled = replace(scores, values=np.where(has_replicate, values, 0.0))
+        hint = ", and missing='available' uses the replicates with scores"
+        filled, notes = filled.complete(policy, hint=hint if info.samples_topics else "")
+        complete = replace(filled, values=np.where(has_replicate, filled.values, np.nan))
+    if len(complete.topics) < 2:
+        raise CranfieldError(
+            f"a comparison requires at least two topics, got {len(complete.topics)}"
+        )
+    return PreparedScores(complete, complete.over_shards().values, notes)
+
+
 def _gaps(scores: Scores) -> tuple[str, ...]:
     """Return a note on missing scores, for tests that use all others."""
     absent = np.isnan(scores.values)
@@ -164,6 +200,11 @@ def _gaps(scores: Scores) -> tuple[str, ...]:
         return (f"{counted(cells, 'cell')} of topic and shard without scores",)
     number = counted(int(absent.sum()), "missing score")
     return (f"{number}: each system is compared by its available scores",)
+
+
+def replicate_notes(scores: Scores) -> list[str]:
+    """Return a note on scores by replicate, for results that average them."""
+    return ["scores are means over replicates"] if scores.axis == "replicate" else []
 
 
 def baseline_indices(

@@ -224,7 +224,9 @@ class TestInfo:
     samples_topics
         Whether topics are a sample of all topics; otherwise its results hold for these topics only.
     shards
-        Whether scores by shard are `needed`, `taken`, or neither.
+        Whether scores by shard, or by another third axis, are `needed`, `taken`, or neither.
+    axis
+        Third axis of these scores: `shard` or `replicate`.
     correction, baseline_correction
         Default correction for all pairs, and with one baseline.
     default_for
@@ -268,6 +270,7 @@ class TestInfo:
     random: bool = False
     samples_topics: bool = True
     shards: str = ""
+    axis: str = "shard"
     correction: str = "holm"
     baseline_correction: str = "holm"
     default_for: str = ""
@@ -339,6 +342,7 @@ TESTS: Registry[Test] = Registry(
     "test",
     """
     pairwise.ranks pairwise.means pairwise.bootstrap models.random_topics models.anova models.glm
+    models.replicates
     """,
     package="cranfield.significance",
     decorators="declared_test",
@@ -350,6 +354,9 @@ BOUNDS = ("anova-2f", "anova-3f")
 
 STUDIED = (*BOUNDS, "glm")
 """Names of tests for studies of tests only, which comparisons of systems refuse."""
+
+REPLICATE_TESTS = ("independent-replicates", "shared-replicates")
+"""Names of the tests of scores by replicate, by design."""
 
 DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
 """Name of the default test, by the scores."""
@@ -390,7 +397,17 @@ def find_test(name: Any) -> Test:
     return TESTS.named(name)
 
 
-def default_test(systems: int, by_shard: bool) -> Test:
-    """Return the default test of scores."""
-    scores = "shards" if by_shard else "two systems" if systems == 2 else "many systems"
+CHOOSE_DESIGN = (
+    "scores by replicate require a test: independent-replicates if each topic has rankings or"
+    " answers of its own, shared-replicates if each replicate (such as a trained model) answers all"
+    " topics"
+)
+"""The error where the design of replicates, which scores do not show, is not stated."""
+
+
+def default_test(systems: int, axis: str = "") -> Test:
+    """Return the default test of scores, by their third axis if they have any."""
+    if axis == "replicate":
+        raise PolicyError(CHOOSE_DESIGN)
+    scores = "shards" if axis else "two systems" if systems == 2 else "many systems"
     return TESTS[DEFAULTS[scores]]

@@ -20,7 +20,7 @@ from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import t_interval
-from cranfield.significance.prepare import as_scores
+from cranfield.significance.prepare import as_scores, replicate_notes
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import schema_of_lines
@@ -139,9 +139,10 @@ def summarise(
     [0.5, 0.7, 0.35, 0.35]
     """
     check_arguments(summarise, locals())
-    table = as_scores(scores).over_shards()
+    score_table = as_scores(scores)
+    table = score_table.over_shards()
     place = None if baseline is None else place_of(baseline, table.systems)
-    notes: list[str] = []
+    notes = replicate_notes(score_table)
     frames = []
     for group, places in _split_topics(groups, table.topics, notes):
         frame = _summary(table, places, place, confidence)

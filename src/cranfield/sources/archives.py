@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from glob import glob, has_magic
 from importlib import import_module
@@ -113,7 +114,7 @@ def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[
     def read(n_bytes: int) -> bytes:
         nonlocal size
         # One piece at a time, so that what comes before damage is read.
-        data = content.read1(n_bytes)  # type: ignore[attr-defined]
+        data: bytes = content.read1(n_bytes)  # type: ignore[attr-defined]
         size += len(data)
         check_size(size, compressed_size, max_ratio)
         return data
@@ -309,34 +310,32 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     return _zstd().ZstdFile if zstd else None
 
 
-def bundle(stream: IO[bytes]) -> str:
-    """Return `zip` or `tar` if a stream begins like such an archive, else an empty string."""
+def bundle(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[str]]:
+    """Return `zip` or `tar` if a stream begins like such an archive, else an empty string.
+
+    Also the names of the first files in it, and another one if there are more.
+    """
     head = stream.peek(_TAR_AT + 5)[: _TAR_AT + 5]  # type: ignore[attr-defined]
-    if head.startswith(b"PK\x03\x04"):
-        return "zip"
-    return "tar" if head[_TAR_AT:] == b"ustar" else ""
-
-
-def members(stream: IO[bytes], kind: str, max_names: int = 3) -> list[str]:
-    """Return the names of the first files in an archive, and another one if there are more."""
+    kind = "tar" if head[_TAR_AT:] == b"ustar" else ""
+    kind = "zip" if head.startswith(b"PK\x03\x04") else kind
     names: list[str] = []
-    try:
+    # The archive may be damaged in any way; the caller refuses it anyway.
+    with suppress(Exception):
         if kind == "zip":
             from zipfile import ZipFile
 
             with ZipFile(stream) as archive:
-                return [name for name in archive.namelist() if name[-1:] != "/"][: max_names + 1]
-        import tarfile
+                names = [name for name in archive.namelist() if name[-1:] != "/"]
+        elif kind == "tar":
+            import tarfile
 
-        with tarfile.open(fileobj=stream, mode="r|") as files:
-            for file in files:
-                if file.isfile():
-                    names.append(file.name)
-                if len(names) > max_names or file.size > _MAX_SKIPPED:
-                    break
-    except Exception:  # The archive may be damaged in any way; the caller refuses it anyway.
-        return names
-    return names
+            with tarfile.open(fileobj=stream, mode="r|") as files:
+                for file in files:
+                    if file.isfile():
+                        names.append(file.name)
+                    if len(names) > max_names or file.size > _MAX_SKIPPED:
+                        break
+    return kind, names[: max_names + 1]
 
 
 def _zstd() -> Any:

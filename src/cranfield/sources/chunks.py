@@ -30,7 +30,6 @@ from cranfield.sources.archives import (
     decompressed,
     is_url,
     limit,
-    members,
     open_url,
     path_of,
     safe_path,
@@ -125,14 +124,11 @@ class Source:
             return
         with self.open_raw() as raw:
             stream = decompressed(raw)
-            if kind := bundle(stream):
-                names = members(stream, kind)
-                listed = f" ({some_of(map(quoted, names), 3)})" if names else ""
-                raise InputError(
-                    f"is a {kind} archive of files{listed}; extract it, and name the folder or its"
-                    " files",
-                    source=self.name,
-                )
+            kind, names = bundle(stream)
+            if kind:
+                files = f" ({some_of(map(quoted, names), 3)})" if names else ""
+                advice = "extract it, and name the folder or its files"
+                raise InputError(f"is a {kind} archive of files{files}; {advice}", source=self.name)
             yield stream
 
     @contextmanager
@@ -244,8 +240,7 @@ class Source:
 def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
     """Read the remaining content, and refuse a line beyond the limit."""
     max_size = limit("CRANFIELD_MAX_LINE")
-    content, line_size = bytearray(), 0
-    data = head
+    content, line_size, data = bytearray(), 0, head
     while data:
         content += data
         end = data.rfind(b"\n") + 1

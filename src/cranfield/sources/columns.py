@@ -92,8 +92,8 @@ class Columns:
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
             describes = schema.describes(self.names[k])
             if column.name == "grade" and spelt(self.names[k]) != "score":
-                values = texts.filter(texts != "").cast(pl.Float64, strict=False)
-                are_grades = len(values) > 0 and not values.null_count()
+                numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
+                are_grades = len(numbers) > 0 and not numbers.null_count()
                 if are_grades and (texts != used_texts).any() and "grade" not in called:
                     pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
                     raise InputError(
@@ -167,12 +167,14 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     if isinstance(data, (str, PathLike)):
         return columns_of_file(Source.of(data), schema)
     source = schema.called or schema.kind
-    if isinstance(data, Mapping | list) and (nested := _nested(data, schema, source)) is not None:
-        return nested
-    if isinstance(data, Mapping) and schema.mapping is not None:
-        return Columns.of(schema.mapping(data, source), source)
+    if isinstance(data, Mapping | list) and (columns := _columns_of_json(data, schema, source)):
+        return columns
     if is_frame(data):
-        return columns_of_frame(_with_index(data), source)
+        # The index of a pandas frame is part of its columns if all levels have names.
+        levels = list(getattr(getattr(data, "index", None), "names", None) or ())
+        are_named = levels and all(isinstance(level, str) for level in levels)
+        has_index = are_named and not {*levels} & {*data.columns}
+        return columns_of_frame(data.reset_index() if has_index else data, source)
     rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
     if rows and schema.tuples is not None:
         return columns_of_records(list(data), schema, source)
@@ -185,13 +187,6 @@ def is_frame(data: Any) -> bool:
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 
-def _with_index(data: Any) -> Any:
-    """Return a pandas frame with its index as columns, if all levels have names."""
-    levels = list(getattr(getattr(data, "index", None), "names", None) or ())
-    are_named = levels and all(isinstance(level, str) for level in levels)
-    return data.reset_index() if are_named and not {*levels} & {*data.columns} else data
-
-
 def columns_of_frame(data: Any, source: str) -> Columns:
     """Read a data frame of any library that narwhals supports."""
     import narwhals.stable.v1 as nw
@@ -201,7 +196,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         # others, of which narwhals only reads the names, are converted by Arrow.
         frame = nw.from_native(data)
         if nw.get_level(frame) == "interchange":
-            frame = nw.from_native(_by_arrow(data))
+            has_arrow = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+            frame = nw.from_native(pl.DataFrame(data) if has_arrow else pl.from_dataframe(data))
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         names = list(frame.columns)
 
@@ -222,13 +218,7 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     return Columns(source, names, cells)
 
 
-def _by_arrow(data: Any) -> pl.DataFrame:
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return pl.DataFrame(data)
-    return pl.from_dataframe(data)
-
-
-_KINDS = {
+_KINDS: dict[type, str] = {
     **{dict: "a record", list: "a list", tuple: "a tuple", str: "text"},
     **{int: "a number", float: "a number", bool: "true or false", type(None): "null"},
 }
@@ -305,28 +295,28 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     text = decoded(raw, name)
     if form == "jsonl":
         records, lines = json_lines(text, name)
-        nested = _nested(records, schema, name, lines)
-        return nested or columns_of_records(records, schema, name, lines)
+        if (columns := _columns_of_json(records, schema, name, lines)) is not None:
+            return columns
     parsed = parsed_json(text, name)
-    if (nested := _nested(parsed, schema, name)) is not None:
-        return nested
-    if isinstance(parsed, Mapping) and schema.mapping is not None:
-        return Columns.of(schema.mapping(parsed, name), name)
-    if isinstance(parsed, list):
-        return columns_of_records(parsed, schema, name)
+    if (columns := _columns_of_json(parsed, schema, name)) is not None:
+        return columns
     expected = "an object or an array" if schema.mapping else f"an array of {schema.things}"
     raise InputError(f"expected {expected} in JSON, got {type(parsed).__name__}", source=name)
 
 
-def _nested(
+def _columns_of_json(
     data: Any, schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns | None:
-    """Read JSON whose records hold lists, if the schema reads it; None for other JSON."""
+    """Read records, also those that hold lists, or a mapping; None if the schema reads no such."""
     nested = None if schema.nested is None else schema.nested(data, source)
-    if nested is None:
-        return None
-    columns, rows = nested
-    return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
+    if nested is not None:
+        columns, rows = nested
+        return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
+    if isinstance(data, Mapping) and schema.mapping is not None:
+        return Columns.of(schema.mapping(data, source), source)
+    if isinstance(data, list) and schema.tuples is not None:
+        return columns_of_records(data, schema, source, lines)
+    return None
 
 
 def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
@@ -458,12 +448,9 @@ def three_columns(
     data: Mapping[Any, Any], names: tuple[str, str, str], inside: str, source: str
 ) -> dict[str, list[Any]]:
     """Return the columns of a mapping of mappings."""
-    columns: tuple[list[Any], ...] = ([], [], [])
-    for name, mapping in pairs_of(data, names[0], inside, source):
-        columns[0].extend([name] * len(mapping))
-        columns[1].extend(mapping.keys())
-        columns[2].extend(mapping.values())
-    return dict(zip(names, columns, strict=True))
+    pairs = pairs_of(data, names[0], inside, source)
+    rows = [(name, key, value) for name, mapping in pairs for key, value in mapping.items()]
+    return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
 
 def two_columns(*names: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
@@ -551,14 +538,6 @@ def read_table(data: Any, schema: Schema) -> Table:
     return read_columns(data, schema).table(schema)
 
 
-def _cell(cells: Cells, row: int) -> Any:
-    try:
-        return cells[row]
-    except (ValueError, OverflowError) as error:
-        # A time outside the years of Python dates.
-        return str(error)
-
-
 _WRITTEN_GAPS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
@@ -584,7 +563,12 @@ def fitted(
         if bad is not None:
             topics = cells.get("topic") if column.name != "topic" else None
             topic = None if topics is None else str(topics[bad])
-            reason = column.kind.reason(noun, _cell(column_cells, bad))
+            try:
+                cell = column_cells[bad]
+            except (ValueError, OverflowError) as error:
+                # A time outside the years of Python dates.
+                cell = str(error)
+            reason = column.kind.reason(noun, cell)
             raise wrong_row(bad, reason, source, lines, topic)
         if series.dtype == pl.String and (is_gap := series.is_in(_WRITTEN_GAPS)).any():
             texts = some_of(map(quoted, series.filter(is_gap).unique(maintain_order=True)), 3)

@@ -25,47 +25,6 @@ _CALM = 0.1
 """Seconds without output after which no other thread is expected to panic."""
 
 
-class _HeldStderr:
-    """Hold back the standard error of the process while some thread reads a file."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._users = 0
-        self._stderr = -1
-        self._file: IO[bytes] | None = None
-        self._panicked = False
-
-    def begin(self) -> None:
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
-                self._panicked = False
-                # There may be no standard error, and no room for a file.
-                with contextlib.suppress(OSError):
-                    self._stderr = os.dup(2)
-                    self._file = tempfile.TemporaryFile()  # noqa: SIM115
-                    os.dup2(self._file.fileno(), 2)
-
-    def end(self, *, panicked: bool) -> None:
-        with self._lock:
-            self._users -= 1
-            self._panicked |= panicked
-            if self._users:
-                return
-            if self._file is not None:
-                if self._panicked:
-                    _await_silence(self._file)
-                os.dup2(self._stderr, 2)
-                with self._file as file:
-                    file.seek(0)
-                    text = b"" if self._panicked else file.read()
-                while text:
-                    text = text[os.write(2, text) :]
-            if self._stderr >= 0:
-                os.close(self._stderr)
-            self._stderr, self._file = -1, None
-
-
 def _await_silence(file: IO[bytes]) -> None:
     """Wait until nothing more is written: other threads panic a little later."""
     before = -1
@@ -74,21 +33,58 @@ def _await_silence(file: IO[bytes]) -> None:
         time.sleep(_CALM)
 
 
-_STDERR = _HeldStderr()
+class _HeldStderr:
+    """The standard error of the process, held back while threads read files."""
+
+    lock = Lock()
+    users = 0
+    stderr = -1
+    file: IO[bytes] | None = None
+    panicked = False
+
+
+_HELD = _HeldStderr()
 
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
     """Hold back standard error, and drop it if a panic is raised."""
-    _STDERR.begin()
-    panicked = False
+    held = _HELD
+    with held.lock:
+        held.users += 1
+        if held.users == 1:
+            held.panicked = False
+            # There may be no standard error, and no room for a file.
+            with contextlib.suppress(OSError):
+                held.stderr = os.dup(2)
+                held.file = tempfile.TemporaryFile()  # noqa: SIM115
+                os.dup2(held.file.fileno(), 2)
     try:
         yield
     except pl.exceptions.PanicException:
-        panicked = True
+        held.panicked = True
         raise
     finally:
-        _STDERR.end(panicked=panicked)
+        with held.lock:
+            held.users -= 1
+            if not held.users:
+                _release(held)
+
+
+def _release(held: _HeldStderr) -> None:
+    """Write what was held back, unless a thread panicked."""
+    if held.file is not None:
+        if held.panicked:
+            _await_silence(held.file)
+        os.dup2(held.stderr, 2)
+        with held.file as file:
+            file.seek(0)
+            text = b"" if held.panicked else file.read()
+        while text:
+            text = text[os.write(2, text) :]
+    if held.stderr >= 0:
+        os.close(held.stderr)
+    held.stderr, held.file = -1, None
 
 
 _MAGIC = b"PAR1"

@@ -288,20 +288,18 @@ def _read(
     form = FORMAT_OF_SUFFIX.get(Source(fspath(data)).suffix) if is_path else None
     if is_path and form not in LABELS.formats:
         if columns is not None and not listed:
-            raise PolicyError(
-                "expected the fields of lines without a header in order, such as"
-                f" columns='worker doc grade', got {quoted(dict(columns))}"
-            )
+            expected = "the fields of lines without a header in order, such as"
+            got = quoted(dict(columns))
+            raise PolicyError(f"expected {expected} columns='worker doc grade', got {got}")
         if worker_columns is not None:
             raise PolicyError("worker_columns applies to tables with a header, got lines of text")
         if mapped is not None:
             raise PolicyError("a mapping of grades applies to tables with a header")
         return of_lines(Source(fspath(data)), columns, encoding)
     if listed:
-        raise PolicyError(
-            "expected a mapping of column names for a table with a header, such as"
-            f" columns={{'worker': ...}}, got {quoted(columns)}"
-        )
+        expected = "a mapping of column names for a table with a header, such as"
+        got = quoted(columns)
+        raise PolicyError(f"expected {expected} columns={{'worker': ...}}, got {got}")
     schema = valued(schema, mapped)
     own_names = schema.own_names(columns)
     if form is not None:
@@ -474,12 +472,9 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
     qrels = read_gold(data, labels)
     if qrels.subtopics is not None:
         raise InputError("gold judgments by subtopic are not supported", source=qrels.origin.name)
-    gold = labels.pairs.join(
-        qrels.to_polars().select("topic", "doc", "grade"),
-        on=["topic", "doc"],
-        how="left",
-        maintain_order="left",
-    )["grade"]
+    keys = ["topic", "doc"]
+    graded_pairs = qrels.to_polars().select(*keys, "grade")
+    gold = labels.pairs.join(graded_pairs, on=keys, how="left", maintain_order="left")["grade"]
     rows = gold.is_not_null().arg_true().to_numpy()
     if not rows.size:
         raise CranfieldError(f"{qrels.origin.name}: no labelled pair is among the gold judgments")

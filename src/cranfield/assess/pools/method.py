@@ -22,6 +22,7 @@ from cranfield.base.spec import (
     parameters_of,
     summary_of,
 )
+from cranfield.base.streams import stream_of
 from cranfield.fusion import methods as fusion
 
 
@@ -87,7 +88,7 @@ class Method(Spec):
         """Whether the order depends on a seed."""
         return self.draws or getattr(self, "ties", "") == "random"
 
-    def ranking(self, pool: Pool) -> Indices:
+    def ranking(self, pool: Pool, seed: int) -> Indices:
         """Order the documents of each topic, one topic after the other."""
         return best_first(pool, self.scores(pool)) if len(pool) else np.zeros(0, dtype=np.intp)
 
@@ -249,6 +250,22 @@ class RankBiasedSum(Method):
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         return _sums(pool, fusion.RankBiasedCentroid(p=self.p))
+
+
+class Uniform(Method):
+    """In random order: the first documents are a simple random sample of the pool of the topic."""
+
+    name = "uniform"
+    source = "Buckley and Voorhees 2004"
+    draws = True
+
+    def ranking(self, pool: Pool, seed: int) -> Indices:
+        sizes = np.diff(pool.starts).tolist()
+        draws = [
+            stream_of(seed, topic).random(size)
+            for topic, size in zip(pool.topics, sizes, strict=True)
+        ]
+        return np.lexsort((np.concatenate([*draws, np.zeros(0)]), pool.topic))
 
 
 METHODS: Registry[type[Method]] = Registry(

@@ -244,7 +244,7 @@ def order(
         sequence = asking.whole(grades >= rel, is_known, int(batch))
         in_step = np.array_equal(asking.starts, documents.starts)
     else:
-        sequence = parsed_method.ranking(documents)
+        sequence = parsed_method.ranking(documents, int(seed))
     by_topic = sequence[np.argsort(documents.topic[sequence], kind="stable")]
     if in_step:
         place = np.arange(len(documents)) - documents.starts[documents.topic[by_topic]]
@@ -390,7 +390,7 @@ def next_documents(
         chosen_next = _next_batch(asking, is_known, grades >= rel, int(n))
         ahead = int((is_known & asking.free).sum())
     else:
-        ranking = chosen.ranking(documents)
+        ranking = chosen.ranking(documents, int(seed))
         unjudged = ranking[~is_known[ranking]]
         topics = documents.topic[unjudged]
         chosen_next = unjudged[np.arange(unjudged.size) - np.searchsorted(topics, topics) < n]

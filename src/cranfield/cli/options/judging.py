@@ -288,6 +288,7 @@ def omit_reading(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Computed = TypeVar("Computed")
 
 
 def choice_option(
@@ -435,7 +436,22 @@ def judge_runs(
     **options: Any,
 ) -> JudgedRuns:
     """Read and judge runs; policies are checked before any file is read."""
-    from cranfield.collection.judged.judging import hint_at_order, judge
+    from cranfield.collection.judged.judging import judge
+
+    return compute_from_runs(judge, qrels, runs, aspects=aspects, reading=reading, **options)
+
+
+def compute_from_runs(
+    compute: Callable[..., Computed],
+    qrels: str,
+    runs: tuple[str, ...] | Runs,
+    *,
+    aspects: tuple[str, ...] = (),
+    reading: Reading | None = None,
+    **options: Any,
+) -> Computed:
+    """Read runs and judgments, and call a function that judges them with the same options."""
+    from cranfield.collection.judged.judging import hint_at_order
 
     reading, judging = reading or Reading.of(options), omit_reading(options)
     policies(judging["compat"], **{name: judging.get(name) for name in OF_RANKINGS})
@@ -456,9 +472,8 @@ def judge_runs(
         run_list = reading.runs(qrels, runs)
         judgments = reading.qrels(qrels, subtopics)
     with wrong_order(), progress_of(run_list) as progress:
-        return judge(
-            run_list, judgments, aspects=parse_aspects(aspects), progress=progress, **judging
-        )
+        judging |= {"aspects": parse_aspects(aspects), "progress": progress}
+        return compute(run_list, judgments, **judging)
 
 
 def parse_aspects(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -45,17 +45,6 @@ def is_pattern(grades: Any) -> bool:
     return isinstance(grades, str) and "(" in grades
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        pattern = re.compile(text)
-    except re.error as error:
-        raise PolicyError(f"grades: {quoted(text)} is not a regular expression: {error}") from None
-    if pattern.groups != 1:
-        reason = f"grades must have one group (...) in the pattern {quoted(text)}"
-        raise PolicyError(f"{reason}, got {pattern.groups}")
-    return pattern
-
-
 @dataclass(frozen=True)
 class GradeMap:
     r"""Grades of values: of each value by itself, by cuts between real numbers, or in a text.
@@ -83,7 +72,15 @@ class GradeMap:
         if isinstance(data, cls):
             return data
         if is_pattern(data):
-            return cls({}, pattern=_pattern(data))
+            try:
+                pattern = re.compile(data)
+            except re.error as error:
+                reason = f"grades: {quoted(data)} is not a regular expression: {error}"
+                raise PolicyError(reason) from None
+            if pattern.groups != 1:
+                reason = f"grades must have one group (...) in the pattern {quoted(data)}"
+                raise PolicyError(f"{reason}, got {pattern.groups}")
+            return cls({}, pattern=pattern)
         check_several("grades", data)
         if isinstance(data, Mapping) and data:
             values = {str(plain(value)).strip(): grade for value, grade in data.items()}

@@ -80,15 +80,12 @@ SHORT_QRELS = Layout(
 PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
 """The relevant documents, as in the reference files of MS MARCO."""
 
-_TYPES = {int: _WHOLE, float: _NUMBER}
+_TYPES: dict[type | None, type[pl.DataType]] = {int: _WHOLE, float: _NUMBER}
 
 QRELS_FORMATS = {
     name: Layout(
         name,
-        {
-            column: {int: _WHOLE, float: _NUMBER}.get(kind, _TEXT)
-            for column, kind in columns.items()
-        },
+        {column: _TYPES.get(kind, _TEXT) for column, kind in columns.items()},
         read=tuple(column for column, kind in columns.items() if kind is not None),
     )
     for name, columns in OF_QRELS.items()

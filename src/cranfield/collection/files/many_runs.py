@@ -106,7 +106,16 @@ class Runs(Sequence[Run]):
     def __getitem__(self, index: int | str | slice) -> Run | Runs:
         if isinstance(index, slice):
             return self._of(self._items[index])
-        name, data = self._items[self._place(index) if isinstance(index, str) else index]
+        if isinstance(index, str):
+            names = [name for name, _ in self._items]
+            if index not in names:
+                # Runs without a name are read for their tags.
+                tags = [self[i].name if name is None else name for i, name in enumerate(names)]
+                stems = [*map(self.stem, range(len(self)))]
+                index = place_of(index, distinct_names(tags, stems), "run")
+            else:
+                index = names.index(index)
+        name, data = self._items[index]
         try:
             return read_run(data, name=name, **self._options)
         except InputError as error:
@@ -115,14 +124,6 @@ class Runs(Sequence[Run]):
             if self.on_bad_run == "error":
                 raise error from None
             raise converted_error(error, BadRunError) from None
-
-    def _place(self, name: str) -> int:
-        """Find a run by its name; runs without one are read for their tags."""
-        names = [own for own, _ in self._items]
-        if name in names:
-            return names.index(name)
-        tags = [self[i].name if own is None else own for i, own in enumerate(names)]
-        return place_of(name, distinct_names(tags, [*map(self.stem, range(len(self)))]), "run")
 
     def __iter__(self) -> Iterator[Run]:
         with self.skipping() as skip:
@@ -443,14 +444,14 @@ def files_of(path: str) -> Iterator[str]:
     if path == "-" or path.startswith("irds:"):
         yield path
     elif is_url(path):
-        pattern = has_magic(path)
+        is_pattern = has_magic(path)
         # A path with a suffix is not a folder, and a request would take time.
-        is_file = not pattern and Source(path).suffix != ""
-        listed = None if is_file else list_files(path, pattern=pattern)
-        if listed == []:
-            reason = "no file matches the pattern" if pattern else "the folder holds no file"
+        is_file = not is_pattern and Source(path).suffix != ""
+        names = None if is_file else list_files(path, pattern=is_pattern)
+        if names == []:
+            reason = "no file matches the pattern" if is_pattern else "the folder holds no file"
             raise InputError(reason, source=safe_path(path))
-        yield from [path] if listed is None else _runs_among(listed) or listed
+        yield from [path] if names is None else _runs_among(names) or names
     elif test_path(Path.is_dir, path):
         try:
             files = sorted(str(file) for file in Path(path).iterdir() if file.is_file())

@@ -50,11 +50,10 @@ def is_listed(inside: Any) -> bool:
 
 
 def _is_list(inside: Any) -> bool:
-    if isinstance(inside, (str, bytes, bytearray, Mapping)):
-        return False
     # An array of NumPy without dimensions has the method __len__, but no length: it is a number.
     is_array = hasattr(inside, "dtype") and hasattr(inside, "__len__")
-    return isinstance(inside, Sequence) or (is_array and getattr(inside, "ndim", 1) > 0)
+    is_list = isinstance(inside, Sequence) or (is_array and getattr(inside, "ndim", 1) > 0)
+    return is_list and not isinstance(inside, (str, bytes, bytearray))
 
 
 def _is_hit(value: Any) -> bool:
@@ -76,11 +75,9 @@ FLAT = "; write a table or JSON lines with a row for each document: topic, doc a
 def shape(value: Any, depth: int = 3) -> str:
     """Describe the structure of JSON: its keys, and the first nested value."""
     if isinstance(value, Mapping):
-        nested = (k for k, inner in value.items() if depth and isinstance(inner, dict | list))
-        first = next(nested, None)
-        inside = "" if first is None else f", where {quoted(first)} is "
-        inside += "" if first is None else shape(value[first], depth - 1)
-        return f"an object with {some_of(map(quoted, value), 4)}{inside}"
+        nested = [k for k, inner in value.items() if depth and isinstance(inner, dict | list)]
+        inside = [f", where {quoted(k)} is {shape(value[k], depth - 1)}" for k in nested[:1]]
+        return f"an object with {some_of(map(quoted, value), 4)}{''.join(inside)}"
     if isinstance(value, list) and value:
         return f"an array of {len(value)}, the first is {shape(value[0], depth)}"
     names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
@@ -245,24 +242,23 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
     """Read the names of columns: `{"doc": "product_id", "qrels.doc": "pid"}`."""
     if isinstance(columns, Called):
         return columns
-    names_of = Called(kind)
     if columns is not None and not isinstance(columns, Mapping):
         raise PolicyError(
             "columns must be a mapping such as {'doc': 'product_id'},"
             f" got {type(columns).__name__}"
         )
-    for key, name in (columns or {}).items():
-        for kind_of_column, column in _columns_named(key):
-            if kind_of_column == kind:
-                names_of.names[column] = str(name)
-    if system is not None and kind == "run":
-        if names_of.names.get("tag", system) != system:
-            raise PolicyError(
-                f"system and columns must name one column, got {quoted(system)} and"
-                f" {quoted(names_of.names['tag'])}"
-            )
-        names_of.names["tag"] = system
-    return names_of
+    names = {
+        column: str(name)
+        for key, name in (columns or {}).items()
+        for kind_of_column, column in _columns_named(key)
+        if kind_of_column == kind
+    }
+    if system is not None and kind == "run" and names.setdefault("tag", system) != system:
+        raise PolicyError(
+            f"system and columns must name one column, got {quoted(system)} and"
+            f" {quoted(names['tag'])}"
+        )
+    return Called(kind, names)
 
 
 def shared(columns: Mapping[str, str] | None, system: str | None) -> tuple[Called, Called]:
@@ -423,24 +419,19 @@ _MTEB = "mteb_model_meta"
 def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
     """Yield the runs of a mapping of systems; a single run by topic has no name."""
     if isinstance(data.get(_MTEB), Mapping):
-        yield from _of_mteb(data)
+        model = str(data[_MTEB].get("model_name") or "mteb")
+        subsets = {name: splits for name, splits in data.items() if name != _MTEB}
+        runs = [
+            (f"{model} {subset} {split}", run)
+            for subset, splits in subsets.items()
+            if isinstance(splits, Mapping)
+            for split, run in splits.items()
+        ]
+        yield from runs if len(runs) > 1 else [(model, run) for _, run in runs]
     elif _is_single_run(data):
         yield None, data
     else:
         yield from ((str(name), run) for name, run in data.items())
-
-
-def _of_mteb(data: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the runs of MTEB's predictions, one for each subset and split."""
-    model = str(data[_MTEB].get("model_name") or "mteb")
-    runs = [
-        (subset, split, run)
-        for subset, splits in data.items()
-        if subset != _MTEB and isinstance(splits, Mapping)
-        for split, run in splits.items()
-    ]
-    for subset, split, run in runs:
-        yield (f"{model} {subset} {split}" if len(runs) > 1 else model), run
 
 
 def _is_single_run(data: Mapping[Any, Any]) -> bool:

@@ -30,7 +30,8 @@ from cranfield.collection.files.system_tables import (
     read_system_table,
     table_of_lines,
 )
-from cranfield.collection.keys import Codes, TopicCoder, numbered
+from cranfield.collection.judged.rows import places
+from cranfield.collection.keys import Codes, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import warn_of_pairs
 from cranfield.collection.policies import (
@@ -377,17 +378,19 @@ class _Rows:
     @classmethod
     def of(cls, frames: Iterable[pl.DataFrame], **fields: Any) -> _Rows:
         """Number the topics of frames, and put the frames one below the other."""
-        coder, codes, tags, other_columns = TopicCoder(), [], dict[str, None](), []
+        code_of, codes, tags, other_columns = dict[str, int](), [], dict[str, None](), []
         for frame in frames:
             topics, numbers = numbered(frame["topic"])
-            codes.append(coder.codes_of(topics)[numbers])
+            # New topics get the next numbers.
+            topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in topics.to_list()]
+            codes.append(np.array(topic_codes, dtype=np.int32)[numbers])
             if "tag" in frame.columns:
                 tags.update(dict.fromkeys(numbered(frame["tag"])[0].drop_nulls()))
             names = [name for name in frame.columns if name not in {"topic", "tag"}]
             other_columns.append(pl.DataFrame([frame[name] for name in names]))
         # Topics with an empty ranking come last.
         empty = () if (table := fields.get("table")) is None else table.empty
-        ids = tuple(dict.fromkeys((*coder.names, *empty)))
+        ids = tuple(dict.fromkeys((*code_of, *empty)))
         return cls(ids, np.concatenate(codes), pl.concat(other_columns), [*tags], **fields)
 
     def has(self, column: str) -> bool:
@@ -551,14 +554,6 @@ def _with_grades(
         yield frame.with_columns(values)
 
 
-def _count_from_1(values: Floats, codes: NDArray[np.int32]) -> bool:
-    """Return True if values are 1, 2, ... in each topic, in the order of the rows."""
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    positions = np.arange(1, codes.size + 1) - np.repeat(starts, np.diff(starts, append=codes.size))
-    return bool((values[order] == positions).all() and (values > 1).any())
-
-
 def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
@@ -569,11 +564,13 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
     scores = rows.numbers("score")
     if rows.has("rank"):
         return scores, rows.numbers("rank")
-    if rows.table is None and "rank" in rows.frame.columns and _count_from_1(scores, rows.codes):
-        reason = (
-            "expected rank and score, got scores that count from 1 and ranks that are not whole"
-        )
-        raise InputError(f"{reason}: the two columns seem to be swapped", source=rows.origin.name)
+    if rows.table is None and "rank" in rows.frame.columns and (scores > 1).any():
+        order = np.argsort(rows.codes, kind="stable")
+        if (scores[order] == places(rows.codes[order])).all():
+            reason = "expected rank and score, got scores that count from 1 and ranks that are not"
+            raise InputError(
+                f"{reason} whole: the two columns seem to be swapped", source=rows.origin.name
+            )
     return scores, None
 
 
@@ -615,10 +612,8 @@ def _scores_or_ranks(
     if not rises or (falls and (not few_shared or (lowest.min() > longest and not dense))):
         return values, None
     raise InputError(
-        (
-            "the third column may be ranks or scores (whole numbers that neither count from 1"
-            " nor fall in each topic): set numbers='ranks' or numbers='scores'"
-        ),
+        "the third column may be ranks or scores (whole numbers that neither count from 1"
+        " nor fall in each topic): set numbers='ranks' or numbers='scores'",
         source=source,
     )
 

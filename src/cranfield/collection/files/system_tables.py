@@ -165,7 +165,7 @@ def read_system_table(
     ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
     readable = schema
     if ids_only and grades is None:
-        warn_of_pairs(columns.source)
+        warn_of_pairs(columns.source, stacklevel=5)
         other_columns = tuple(column for column in schema.columns if column.name != "grade")
         readable = replace(schema, columns=other_columns)
     try:
@@ -224,14 +224,9 @@ def _filled(
         topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
         topic_schema = Schema("run", (TOPIC,))
         empty = (*fitted({"topic": topics}, topic_schema, columns.source).frame["topic"],)
-        if not filled:
-            frame = pl.DataFrame(
-                schema={column.name: column.kind.dtype for column in schema.columns}
-            )
-            return Table(frame, columns.source, ()), empty
         cells = {name: [column[k] for k in filled] for name, column in cells.items()}
         lines = None if lines is None else [lines[k] for k in filled]
-    table = fitted(cells, schema, columns.source, lines)
+    table = fitted(cells, schema, columns.source, lines, empty=bool(empty))
     is_unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
     if not is_unnamed.all():
         table.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
@@ -274,18 +269,15 @@ def _system_column(columns: Columns) -> str | None:
         return None
     values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in places}
     candidates = [k for k in places if values[k].drop_nulls().n_unique() > 1]
-    if not candidates:
-        return str(columns.names[places[0]])
-    first, *others = candidates
+    first, *others = candidates or places[:1]
     for k in others:
         n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
         if not n_pairs == values[first].n_unique() == values[k].n_unique():
             names = [str(columns.names[k]) for k in candidates]
-            raise InputError(
-                f"has {len(names)} columns that may name the system"
-                f" ({', '.join(map(quoted, names))}); set system={names[0]!r}",
-                source=columns.source,
-            )
+            reason = f"has {len(names)} columns that may name the system"
+            listing = ", ".join(map(quoted, names))
+            reason = f"{reason} ({listing}); set system={names[0]!r}"
+            raise InputError(reason, source=columns.source)
     return str(columns.names[first])
 
 

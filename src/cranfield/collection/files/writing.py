@@ -91,9 +91,7 @@ def write_run(
     q,d 1,2.0,2,bm25
     """
     check_choice("format", format, ("auto", "trec", *WRITERS))
-    form = format
-    if form == "auto":
-        form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "trec")
+    form = format if format != "auto" else FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "trec")
     if limit is not None:
         check_whole("limit", limit, 1)
     if metadata and form != "trec":
@@ -148,9 +146,7 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     """
     check_choice("format", format, ("auto", *_LINES, *WRITERS))
     frame = (qrels if isinstance(qrels, Qrels) else read_qrels(qrels)).to_polars()
-    form = format
-    if form == "auto":
-        form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "")
+    form = format if format != "auto" else FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "")
     if not form:
         forms = [name for name, column in OF_SAMPLES.items() if column in frame.columns]
         if len(forms) > 1:

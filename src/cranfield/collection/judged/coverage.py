@@ -126,30 +126,28 @@ class Coverage:
                     f" ({_name_worst(worst, self.systems)}{len(topics)}:"
                     f" {some_of(map(quoted, topics), 5)})"
                 )
-        contradicting = [row for row in self.systems if row.contradictions]
-        if contradicting:
-            worst = max(contradicting, key=lambda row: row.contradictions)
+        if rows := [row for row in self.systems if row.contradictions]:
+            worst = max(rows, key=lambda row: row.contradictions)
             notes.append(
-                f"{_subject(contradicting, self.systems)} a rank column that contradicts the scores"
+                f"{_subject(rows, self.systems)} a rank column that contradicts the scores"
                 f" ({_name_worst(worst, self.systems)}{counted(worst.contradictions, 'place')});"
                 " documents are ordered by score; ties='rank' orders them by rank"
             )
-        unjudged = [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]
-        if unjudged:
-            worst = max(unjudged, key=lambda row: row.unjudged_10 / row.retrieved_10)
+        if rows := [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]:
+            worst = max(rows, key=lambda row: row.unjudged_10 / row.retrieved_10)
             proportion = worst.unjudged_10 / worst.retrieved_10
             notes.append(
-                f"{_subject(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
+                f"{_subject(rows, self.systems)} more than 20% unjudged documents in the top 10"
                 f" ({_name_worst(worst, self.systems)}{proportion:.1%})"
             )
         for count_of, description in (
             (attrgetter("excluded"), "excluded"),
             (attrgetter("chunks"), "merged into documents by their best score"),
         ):
-            if counts := [count_of(row) for row in self.systems if count_of(row)]:
+            if rows := [row for row in self.systems if count_of(row)]:
+                counts = {*map(count_of, rows)}
                 amount = counted(max(counts), "document" if description == "excluded" else "chunk")
-                qualifier = "at most " if len({*counts}) > 1 else ""
-                rows = [row for row in self.systems if count_of(row)]
+                qualifier = "at most " if len(counts) > 1 else ""
                 notes.append(f"{_subject(rows, self.systems)} {qualifier}{amount} {description}")
         if self.skipped:
             runs = counted(len(self.systems) + len(self.skipped), "run")

@@ -510,11 +510,9 @@ def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -
     annotations = Annotations()
     lengths = judged.annotations.lengths
     if lengths is not None:
-        cells, places = spread(lengths)
-        rank, group, gains = (
-            column[places] for column in (lengths.rank, lengths.grade, lengths.gains)
-        )
-        annotations = Annotations(Rows(cells, rank, group, shape, gains))
+        length_cells, row = spread(lengths)
+        rank, grades, gains = lengths.rank[row], lengths.grade[row], lengths.gains[row]
+        annotations = Annotations(Rows(length_cells, rank, grades, shape, gains))
     labels = [
         f"{judged.topics[t]}/{intents.names[t][p]}" for t, p in zip(topic, place, strict=True)
     ]

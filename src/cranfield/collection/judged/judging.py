@@ -119,8 +119,8 @@ def hint_at_order(runs: Any, qrels: Any, order: str = ORDER, **options: Any) -> 
 
 
 def _are_swapped(runs: Any, qrels: Any, options: Mapping[str, Any]) -> bool:
-    first = runs[0] if isinstance(runs, (list, tuple)) and runs else runs
-    runs = first if isinstance(first, (str, PathLike)) else runs
+    if isinstance(runs, (list, tuple)) and runs and isinstance(runs[0], (str, PathLike)):
+        runs = runs[0]
     if not can_be_read(qrels, "run", **options):
         return False
     if can_be_read(qrels, "qrels", **options):
@@ -506,10 +506,6 @@ def _rows_in_table(
 ) -> TableRows:
     rows, table_rows = table.rows_of(run.docs)
     topic, rank = to_qrels[run.codes[rows]], order.ranks_of(rows)
-    is_kept = topic >= 0
-    if depth is not None:
-        is_kept &= rank <= depth
-    table_rows = table_rows[is_kept]
-    return TableRows(
-        topic[is_kept], rank[is_kept], table.codes[table_rows], table.values[table_rows]
-    )
+    is_kept = (topic >= 0) & (depth is None or rank <= depth)
+    row = table_rows[is_kept]
+    return TableRows(topic[is_kept], rank[is_kept], table.codes[row], table.values[row])

@@ -185,14 +185,16 @@ class Rows:
 
     def firsts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
         """Return the value of each cell's first row, `empty` without rows; (topics, systems)."""
-        out = np.full(self.sizes.size, empty, dtype=values.dtype)
-        out[self.sizes > 0] = values[self.starts[self.sizes > 0]]
-        return self._table(out)
+        return self._values_at(self.starts, values, empty)
 
     def lasts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
         """Return the value of each cell's last row, `empty` without rows; (topics, systems)."""
+        return self._values_at(self.starts + self.sizes - 1, values, empty)
+
+    def _values_at(self, rows: Ints, values: NDArray[_T], empty: float) -> NDArray[_T]:
+        """Return the value of a row of each cell, `empty` without rows; (topics, systems)."""
         out = np.full(self.sizes.size, empty, dtype=values.dtype)
-        out[self.sizes > 0] = values[(self.starts + self.sizes - 1)[self.sizes > 0]]
+        out[self.sizes > 0] = values[rows[self.sizes > 0]]
         return self._table(out)
 
     def by_rank(self, value: Callable[[Floats], Floats]) -> Floats:

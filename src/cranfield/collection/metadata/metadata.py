@@ -384,9 +384,10 @@ class Metadata:
         check_several("placeholders", placeholders)
         problems = []
         for path in required:
-            value = self.get(path)
-            placeholder = next((text for text in placeholders if _holds(value, text)), None)
-            if _is_empty(value):
+            values = [leaf for _, leaf in leaves(self.get(path)) if leaf is not None]
+            texts = [leaf for leaf in values if isinstance(leaf, str) and leaf.strip()]
+            placeholder = next((p for p in placeholders if any(p in text for text in texts)), None)
+            if not texts and all(isinstance(leaf, str) for leaf in values):
                 problems.append(Problem("missing", path, "is missing"))
             elif placeholder is not None:
                 problems.append(Problem("placeholder", path, f"is still {quoted(placeholder)}"))
@@ -475,16 +476,6 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(inner, path)
     else:
         yield path, value
-
-
-def _is_empty(value: Any) -> bool:
-    return all(
-        leaf is None or (isinstance(leaf, str) and not leaf.strip()) for _, leaf in leaves(value)
-    )
-
-
-def _holds(value: Any, placeholder: str) -> bool:
-    return any(isinstance(leaf, str) and placeholder in leaf for _, leaf in leaves(value))
 
 
 def primad(first: Metadata, second: Metadata) -> str:

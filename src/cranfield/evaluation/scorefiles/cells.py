@@ -29,6 +29,7 @@ SCORES = Schema(
         optional("topic", LABEL, "topic of scores"),
         *(optional("system", LABEL), optional("measure", LABEL)),
         optional("shard", LABEL, "shard of scores"),
+        optional("replicate", LABEL),
         optional("score", NUMBER, "value"),
     ),
 )

@@ -36,6 +36,7 @@ from cranfield.evaluation.scorefiles.joining import (
     make_part,
 )
 from cranfield.scores import Scores
+from cranfield.scores.one_measure import AXES
 from cranfield.sources.columns import (
     Columns,
     columns_of_frame,
@@ -106,16 +107,16 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     )
 
 
-def _may_be_measure(name: str) -> bool:
-    return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
-
-
 def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
     """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
+
+    def may_be_measure(name: str) -> bool:
+        return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
+
     columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
     criteria = [
         [AGGREGATE not in names for names in columns],
-        [any(map(_may_be_measure, islice(names, MAX_NAMES))) for names in columns],
+        [any(map(may_be_measure, islice(names, MAX_NAMES))) for names in columns],
         [not {*requested}.isdisjoint(names) for names in columns],
         [not all(map(is_numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],
@@ -235,7 +236,17 @@ def from_table(table: ScoreTable) -> ScorePart:
             warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
     if "score" in place:
         table.columns.tell_unused(SCORES, [*place.values()])
-    return make_part(_entries(table, place, others, topics))
+    part = make_part(_entries(table, place, others, topics))
+    return replace(part, axis=_third_axis(table, place))
+
+
+def _third_axis(table: ScoreTable, place: Mapping[str, int]) -> str:
+    """Return the name of the third axis of scores, or `shard` for a table without one."""
+    axes = [axis for axis in AXES if axis in place]
+    if len(axes) > 1:
+        names = " and ".join(quoted(table.names[place[axis]]) for axis in axes)
+        raise InputError(f"expected scores by shard or by replicate, got columns {names}")
+    return next(iter(axes), AXES[0])
 
 
 def _is_named(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
@@ -278,7 +289,7 @@ def _find_topics(
     """Return the topic of each row; None if there are none and rows are numbered."""
     if "topic" in place:
         return table.labels(place["topic"], "topic")
-    role = next((role for role in ("system", "measure", "shard") if role in place), None)
+    role = next((role for role in ("system", "measure", *AXES) if role in place), None)
     if role is not None and not (others and others[0] == 0 and not table.names[0]):
         raise InputError(
             f"has a column of {role}s, {quoted(table.names[place[role]])},"
@@ -296,11 +307,8 @@ def _find_topics(
                 " transpose the table, so that the measures are columns"
             )
         names = [table.names[k] for k in others[1:]]
-        if (
-            names
-            and all(map(_LIKE_TOPIC.fullmatch, names))
-            and not any(map(_LIKE_TOPIC.fullmatch, topics))
-        ):
+        are_topics = names and all(map(_LIKE_TOPIC.fullmatch, names))
+        if are_topics and not any(map(_LIKE_TOPIC.fullmatch, topics)):
             raise InputError(
                 f"expected topics in rows and systems in columns, got columns {some_of(names, 3)};"
                 " transpose the table, or name its first column topic"
@@ -359,11 +367,11 @@ def _entries(
 ) -> Iterator[Entry]:
     """Yield the score of each row of a long table, or of each row and system of a wide one."""
     is_long, by_score = "system" in place or "score" in place, "score" in place
-    nulls: list[str | None] = [None] * len(topics)
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
+    nulls = [None] * len(topics)
     measures: Sequence[str | None] = labels.get("measure", nulls)
-    shards: Sequence[str | None] = labels.get("shard", nulls)
+    shards: Sequence[str | None] = labels.get(_third_axis(table, place), nulls)
     columns = [place["score"]] if by_score else others
     if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")
@@ -392,14 +400,14 @@ def _entries(
 
 def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     """Read JSON, or JSON lines: an object of systems, or rows of a table."""
+    parsed: Any
     numbers = None
     if lines:
         parsed, numbers = json_lines(text, source.name)
-        first = parsed[0]
-        if len(parsed) == 1 and isinstance(first, Mapping):
+        if len(parsed) == 1 and isinstance(row := parsed[0], Mapping):
             # A complete object of scores on one line, rather than a row.
-            is_object = any(isinstance(value, (Mapping, list)) for value in first.values())
-            parsed = first if is_object else parsed
+            is_object = any(isinstance(value, (Mapping, list)) for value in row.values())
+            parsed = row if is_object else parsed
     else:
         parsed = parsed_json(text, source.name)
     if isinstance(parsed, Mapping):
@@ -426,9 +434,9 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         isinstance(system, Mapping) and "overall" in system for system in results.values()
     ):
         lower = data.get("lower is better")
-        directions = {str(name): True for name in lower} if isinstance(lower, list) else {}
+        names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in results.items()}
-        return make_part(_from_systems(topics), directions)
+        return make_part(_from_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         listed = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(listed.values()):
@@ -504,21 +512,16 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
         ):
             topics = dict(enumerate(scores_of_system, 1))
         else:
-            raise InputError(
-                f"system {quoted(system)} has {_described(scores_of_system)} instead of {{topic:"
-                " score} or a list of scores"
-            )
+            got = f"system {quoted(system)} has {_described(scores_of_system)}"
+            raise InputError(f"{got} instead of {{topic: score}} or a list of scores")
         by_measure = any(isinstance(value, Mapping) for value in topics.values())
         for label, value in topics.items():
             topic = read_label(label, "topic")
             if not by_measure:
                 yield Entry(None, topic, system, None, value)
             elif not isinstance(value, Mapping):
-                raise InputError(
-                    f"system {quoted(system)} has {_described(value)} instead of {{measure:"
-                    " score}",
-                    topic=topic,
-                )
+                got = f"system {quoted(system)} has {_described(value)}"
+                raise InputError(f"{got} instead of {{measure: score}}", topic=topic)
             else:
                 for measure, cell in value.items():
                     yield Entry(read_label(measure, "measure"), topic, system, None, cell)

@@ -58,11 +58,13 @@ class ScorePart:
     entries: the scores; all or none have a measure, and all or none a shard.
     directions: whether lower scores are better, for the measures whose direction is stated.
     source: name to show in messages.
+    axis: the meaning of shards: `shard` or `replicate`.
     """
 
     entries: list[Entry]
     directions: Mapping[str | None, bool]
     source: str = "scores"
+    axis: str = "shard"
 
     @property
     def kinds(self) -> list[str]:
@@ -119,7 +121,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
             for _, topic, system, shard, cell, line in entries:
                 cell_index = topics[topic], systems[system], shards[shard]
                 if has_score[cell_index]:
-                    in_shard = "" if shard is None else f" in shard {quoted(shard)}"
+                    in_shard = "" if shard is None else f" in {part.axis} {quoted(shard)}"
                     raise InputError(
                         f"system {quoted(system)} has two scores{in_shard}", line=line, topic=topic
                     )
@@ -132,6 +134,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         tuple(topics),
         tuple(systems),
         shards=tuple(map(str, shards)) if by_shard else (),
+        axis=parts[0].axis,
         # Declarations of known measures.
         definition=measure_of(name) if name else None,
     )
@@ -154,7 +157,13 @@ def _check_alike(
     for part, kind in zip(parts[1:], kinds[1:], strict=True):
         if part.by_shard != first.by_shard:
             sharded, other = (part, first) if part.by_shard else (first, part)
-            raise InputError(f"has shards, but {other.source} has none", source=sharded.source)
+            raise InputError(
+                f"has {sharded.axis}s, but {other.source} has none", source=sharded.source
+            )
+        if part.axis != first.axis:
+            raise InputError(
+                f"has {part.axis}s, but {first.source} has {first.axis}s", source=part.source
+            )
         if measure is not None or kind == kind_of_first:
             continue
         if kind is None or kind_of_first is None:

@@ -33,6 +33,7 @@ from cranfield.evaluation.scorefiles.joining import (
 )
 from cranfield.measures import Measure
 from cranfield.scores import Scores
+from cranfield.scores.one_measure import AXES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, is_frame
 from cranfield.sources.text import SEPARATORS, decoded, lines_of, separated
@@ -58,7 +59,7 @@ def read_scores(
         scores}; or several of these, whose systems are joined. A table is either wide,
         with a row for each topic and a column for each system (or for each measure of one system),
         the topics in a column `topic` or in a first column of text; or long, with columns `topic`,
-        `system`, `score` and perhaps `measure` and `shard`. Text lines are those
+        `system`, `score` and perhaps `measure` and `shard` or `replicate`. Text lines are those
         of `trec_eval -q` (measure, topic, value) or ir_measures (topic, measure, value). Empty
         cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
         is skipped.
@@ -203,7 +204,10 @@ def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
         for (topic, system, *shard), value in np.ndenumerate(scores.values)
     ]
     directions = {name: s.lower_is_better for name, s in by_measure.items() if s.has_direction}
-    return make_part(entries, directions)
+    axes = {scores.axis for scores in by_measure.values()} - {""}
+    if len(axes) > 1:
+        raise InputError("expected scores by shard or by replicate, got both")
+    return replace(make_part(entries, directions), axis=next(iter(axes), AXES[0]))
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")

@@ -19,7 +19,7 @@ Weikum 2018),
 
 The source sums attention and relevance over many rankings before it compares them, so that what one
 ranking gives too little of the next can make up for. A mean of these scores over topics is not
-that: :func:`amortised_inequity` is, for groups, which unlike documents come back in every topic.
+that: :func:`cranfield.equity_of_attention` is.
 
 Attention-weighted rank fairness compares groups with a target. With the exposure
 :math:`\varepsilon_r` of rank r, the weight :math:`a_{dg}` of document d in group g, and a target
@@ -179,7 +179,7 @@ class InequityOfAttention(Exposing):
             has_relevance = self._merit(judged).sum(axis=1)[:, None] > 0
         else:
             judgments = judged.judgments
-            worth = self._worth(judged)
+            worth = self.worth(judged)
             whole = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
             rows = judged.relevant(self.rel)
             rows = rows.where(worth[rows.judgment] > 0)
@@ -200,38 +200,13 @@ class InequityOfAttention(Exposing):
 
     def _merit(self, judged: JudgedRuns) -> Floats:
         """Return the proportion of relevance of each group; shape (topics, groups)."""
-        merit = sum_judged(judged, judged.groups(str(self)), self._worth(judged))
+        merit = sum_judged(judged, judged.groups(str(self)), self.worth(judged))
         return ratio(merit, merit.sum(axis=1, keepdims=True))
 
-    def _worth(self, judged: JudgedRuns) -> Floats:
+    def worth(self, judged: JudgedRuns) -> Floats:
         grades = judged.judgments.grade
         counts = grades >= max(self.rel, judged.judgments.judged_from)
         return np.where(counts, self.gains.of(grades), 0.0)
-
-
-def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
-    r"""Compute the inequity of attention of groups over all topics together.
-
-    Notes
-    -----
-    Biega, Gummadi and Weikum (2018), over m topics, divided by m:
-
-    .. math:: \frac1m \sum_g \Bigl| \sum_t a_{tg} - \sum_t \rho_{tg} \Bigr|
-
-    Topics that have no relevance for any group, and rankings without documents of a group, add
-    nothing on either side.
-    """
-    measure = InequityOfAttention(**{**parameters, "by": "group"})
-    view = measure.cut_off(judged)
-    rows, attention, _ = measure.of_groups(view)
-    merit = measure._merit(view)
-    systems = view.shape[1]
-    counts = (rows.total(attention) > 0) & (merit.sum(axis=1) > 0)[:, None] & view.scored
-    sums = np.zeros((systems, merit.shape[1]))
-    system = rows.cell // view.shape[0]
-    np.add.at(sums, (system, rows.grade), attention * rows.at(counts))
-    sums -= counts.T.astype(np.float64) @ merit
-    return ratio(np.abs(sums).sum(axis=1), counts.sum(axis=0))
 
 
 _TARGETS = ("relevant", "judged", "equal")

@@ -11,7 +11,8 @@ others 2020),
 
 over documents, or over groups of documents, whose exposure is the sum of that of their documents.
 The measures score one ranking of a topic: for a policy that draws rankings at random they score
-each draw, not the expectation, which has to be taken before the square.
+each draw, not the expectation, which has to be taken before the square, as
+:func:`cranfield.expected_exposure` does.
 
 With the exposure :math:`\varepsilon_d` and the utility :math:`u_d` of document d (Singh and
 Joachims 2018), each group g has
@@ -53,7 +54,7 @@ from cranfield.measures.gains import Gain, no_loss
 _INFINITY = float("inf")
 
 
-class _ExpectedExposure(
+class ExpectedExposure(
     Exposing,
     needs="graded or binary judgments; groups of documents for by='group'",
     scale_note="not known to be interval",
@@ -85,7 +86,7 @@ class _ExpectedExposure(
 
         The first two have the shape (topics, systems), the last (topics, 1).
         """
-        judgments, target = judged.judgments, self._targets(judged.judgments)
+        judgments, target = judged.judgments, self.targets(judged.judgments)
         if self.by == "group":
             rows, exposed = self.by_group(judged)
             target = sum_judged(judged, judged.groups(str(self)), target)
@@ -108,7 +109,7 @@ class _ExpectedExposure(
         )
         return judged.view(key, lambda: self._products(judged))
 
-    def _targets(self, judgments: Judgments) -> Floats:
+    def targets(self, judgments: Judgments) -> Floats:
         """Return the target exposure of each judged document."""
         counts = judgments.grade >= judgments.judged_from
         # All grades that are not relevant are one level.
@@ -142,7 +143,7 @@ class _ExpectedExposure(
     lower_is_better=True,
     elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
 )
-class ExpectedExposureLoss(_ExpectedExposure):
+class ExpectedExposureLoss(ExpectedExposure):
     """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -158,7 +159,7 @@ class ExpectedExposureLoss(_ExpectedExposure):
     lower_is_better=True,
     elsewhere={"TREC Fair Ranking 2019, 2020": "disparity of expeval"},
 )
-class ExpectedExposureDisparity(_ExpectedExposure):
+class ExpectedExposureDisparity(ExpectedExposure):
     """EE-D, the disparity.
 
     Without groups, that of a single ranking depends only on its length and, with cascade browsing,
@@ -176,7 +177,7 @@ class ExpectedExposureDisparity(_ExpectedExposure):
     source="Diaz and others (2020), without the factor 2 as in expeval",
     elsewhere={"TREC Fair Ranking 2019, 2020": "relevance of expeval"},
 )
-class ExpectedExposureRelevance(_ExpectedExposure):
+class ExpectedExposureRelevance(ExpectedExposure):
     """EE-R, the relevance."""
 
     def values(self, judged: JudgedRuns) -> Floats:

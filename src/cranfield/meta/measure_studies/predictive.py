@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -23,36 +22,11 @@ from cranfield.meta.measure_studies.correlations import (
 )
 from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, names_with_value, percent
 from cranfield.meta.study_options import Proportion
+from cranfield.online.interleaving.side_by_side import PREFERENCES, signs_of
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, places_of
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import FRAMES, Schema, optional
-from cranfield.sources.schemas import Column as ColumnOfFile
-from cranfield.sources.values import LABEL, anything
-
-_LABEL = replace(LABEL, missing=anything)
-_PREFERENCES = Schema(
-    "table of preferences",
-    (
-        ColumnOfFile("topic", _LABEL),
-        ColumnOfFile("first", _LABEL),
-        ColumnOfFile("second", _LABEL),
-        ColumnOfFile("preferred", _LABEL),
-        optional("assessor", _LABEL, "worker"),
-    ),
-    called="preferences",
-    formats=FRAMES,
-    otherwise="csv",
-    tuples=("topic", "first", "second", "preferred", "assessor"),
-)
-
-WORDS = {
-    **dict.fromkeys(("first", "left", "1"), 1),
-    **dict.fromkeys(("second", "right", "2"), -1),
-    **dict.fromkeys(("tie", "tied", "same", "equal", "0"), 0),
-}
-"""Words for preferences besides the names of systems, in any case."""
 
 
 def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
@@ -86,26 +60,18 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
     0 for a tie), `votes`, which is 1, and `assessor`, which may be null.
     """
-    table = read_table(data, _PREFERENCES)
+    table = read_table(data, PREFERENCES)
     names_with_scores = {"topic": set(scores.topics), "system": set(scores.systems)}
-    rows = []
-    for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):
-        topic, first, second, preferred = (label or "" for label in labels)
-        for kind, name in (("topic", topic), ("system", first), ("system", second)):
+    for number, row in enumerate(table.frame.select("topic", "first", "second").iter_rows()):
+        for kind, name in zip(("topic", "system", "system"), row, strict=True):
             if name not in names_with_scores[kind]:
-                raise table.wrong(number, f"{kind} {quoted(name)} has no scores")
-        if first == second:
-            raise table.wrong(number, f"system {quoted(first)} is compared with itself")
-        # A system may have one of the words as its name.
-        sign = {second: -1, first: 1}.get(preferred, WORDS.get(preferred.lower()))
-        if sign is None:
-            names = f"{quoted(first)}, {quoted(second)}"
-            message = f"preferred must be {names}, first, second or tie, got {quoted(preferred)}"
-            raise table.wrong(number, message)
-        rows.append((topic, first, second, sign, 1, assessor))
-    schema: dict[str, Any] = dict.fromkeys(("topic", "first", "second"), pl.String)
-    schema |= {"preferred": pl.Int64, "votes": pl.Int64, "assessor": pl.String}
-    return pl.DataFrame(rows, schema, orient="row")
+                raise table.wrong(number, f"{kind} {quoted(name or '')} has no scores")
+    return table.frame.select(
+        *("topic", "first", "second"),
+        pl.Series("preferred", signs_of(table, "preferred"), pl.Int64),
+        pl.lit(1, pl.Int64).alias("votes"),
+        "assessor",
+    )
 
 
 _COUNTS = {

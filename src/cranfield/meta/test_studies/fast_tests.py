@@ -296,7 +296,7 @@ def read_inputs(
         if test.label in choices:
             raise PolicyError(f"the test {test.label} is repeated")
         if test.info.shards == "needed" and shards is None:
-            raise PolicyError(f"{test.test} requires scores by shard")
+            raise PolicyError(f"{test.test} requires scores by {test.info.axis}")
         # A test that fails on all topics is an error; a failure on some topics is counted.
         test.prepare(shards if test.by_shard and shards is not None else table)
         choices[test.label] = test

@@ -81,9 +81,11 @@ class PreferenceMatrix(Result):
         return upper | upper.T
 
     def _matrix(self, values: ArrayLike) -> Floats:
-        """Return a matrix with the values of pairs above its diagonal."""
+        """Return a matrix with the values of pairs above its diagonal; 0 if not compared."""
         upper = np.zeros((len(self.rankers),) * 2)
-        upper[np.triu_indices(len(self.rankers), 1)] = values
+        place = {name: k for k, name in enumerate(self.rankers)}
+        places = np.array([[place[name] for name in pair.names] for pair in self.pairs])
+        upper[tuple(places.T)] = values
         return upper
 
     def cycles(self, *, significant: bool = False) -> list[tuple[str, ...]]:

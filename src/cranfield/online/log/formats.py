@@ -69,16 +69,18 @@ def split_flat_table(table: Table, clicks: bool = False) -> SourceTables:
 def _number_of_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
     """Return the number of clicks on each row; None if the table has none for any row."""
     clicks, times = table.frame["clicks"], table.frame["click_time"]
-    if clicks.null_count() < len(clicks):
-        if n_missing := int((clicks.is_null() & has_doc).sum()):
-            # In joined tables an empty cell means no click.
-            note = f"{counted(n_missing, 'row')} without a number of clicks"
-            warn(f"{table.source}: {note}; read as no click", stacklevel=4)
-        if n_timed := int(((clicks == 0) & times.is_not_null()).sum()):
-            remark = f"{counted(n_timed, 'row')} with a time of a click and 0 clicks"
-            warn(f"{table.source}: {remark}; read as no click", stacklevel=4)
-        return clicks.fill_null(0)
-    return times.is_not_null().cast(pl.Int64) if times.null_count() < len(times) else None
+    if clicks.null_count() == len(clicks):
+        has_times = times.null_count() < len(times)
+        return times.is_not_null().cast(pl.Int64) if has_times else None
+    notes = {
+        # In joined tables an empty cell means no click.
+        "without a number of clicks": clicks.is_null() & has_doc,
+        "with a time of a click and 0 clicks": (clicks == 0) & times.is_not_null(),
+    }
+    for note, rows in notes.items():
+        if number := int(rows.sum()):
+            warn(f"{table.source}: {counted(number, 'row')} {note}; read as no click", stacklevel=4)
+    return clicks.fill_null(0)
 
 
 _RANKS = pl.int_range(1, pl.len() + 1).over("page")
@@ -149,10 +151,10 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
     dwell = pl.col("end") - pl.col("start")
     pages = pages.select("session", id="page", query=query, time=time)
     clicks = clicks.select("page", "rank", time=time, dwell=dwell)
-    anomaly = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
     results = results.select("page", "rank", "doc")
     tables = _make_tables(pages, results, clicks, sessions.source, empty=True)
-    return tables._replace(anomalies=(anomaly,))
+    lost = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
+    return tables._replace(anomalies=(lost,))
 
 
 QUERIES: dict[str, Any] = {

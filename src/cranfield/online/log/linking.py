@@ -116,8 +116,7 @@ def _drop_empty_columns(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop(empty - {"id", "query", "page", "rank", "doc"})
 
 
-def _drop_absent_columns(table: Table) -> pl.DataFrame:
-    """Drop the optional columns that the source does not have."""
+def _present(table: Table) -> pl.DataFrame:
     return table.frame.drop(set(table.frame.columns) - {"page", "rank", "doc", *table.names})
 
 
@@ -169,8 +168,8 @@ def _check_pages(table: Table, refuse: bool) -> Checked:
             number = int(is_unnamed.sum())
             anomalies.append(Anomaly(kind, number, "each name counts as one user", table.source))
     if {"user", "variant"} <= {*frame.columns}:
-        pairs = frame.select("user", "variant").drop_nulls().unique()
-        n_users = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
+        users = frame.select("user", "variant").drop_nulls().unique()["user"]
+        n_users = users.filter(users.is_duplicated()).n_unique()
         anomalies.append(Anomaly("users in two variants", n_users))
     unit = next((name for name in ("session", "user") if name in frame.columns), None)
     if "time" in frame.columns and unit is not None and not frame["time"].is_sorted():
@@ -186,7 +185,7 @@ def _check_results(table: Table, pages: pl.DataFrame, refuse: bool, is_repeated:
         reason = "expected ranks, by which repeated records of a page are recognised"
         raise InputError(reason, source=table.source)
     table, anomalies = first_records(table, refuse)
-    frame = number_pages(_drop_absent_columns(table), pages)
+    frame = number_pages(_present(table), pages)
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
@@ -260,7 +259,7 @@ def _check_clicks(
         raise InputError("has neither a rank nor a doc column", source=source)
     has_no_place = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(has_no_place, lambda row: "a click names neither a rank nor a document")
-    frame = number_pages(_drop_absent_columns(table), page_rows)
+    frame = number_pages(_present(table), page_rows)
     if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
         seconds = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
         frame = frame.with_columns(dwell=seconds)

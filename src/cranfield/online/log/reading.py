@@ -188,9 +188,11 @@ def _read_tables(
         raise InputError(f"a log of format {form} cannot be combined with a table of {extra_table}")
     tables = _read_one_source(source, clicks, form, on_anomaly, click_actions)
     result_table, click_table = tables.results, tables.clicks
+    # In formats that mix clicks with other records, a file without clicks is suspicious.
+    is_mixed = is_file and form in {"sessions", "yandex", "pyclick"}
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table, warn_without_results)
-    elif is_file and form in _MIXED and click_table is not None and click_table.frame.is_empty():
+    elif is_mixed and click_table is not None and click_table.frame.is_empty():
         warn(f"{click_table.source}: has no clicks; measures of clicks are 0")
     return tables
 
@@ -215,10 +217,6 @@ def _read_one_source(
     if form == "living-labs":
         return split_flat_table(read_living_labs(raw, name))
     return (read_yandex if form == "yandex" else read_pyclick)(raw, name)
-
-
-_MIXED = frozenset({"sessions", "yandex", "pyclick"})
-"""Formats that mix clicks with other records, so that a file without clicks is suspicious."""
 
 
 def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> SourceTables:
@@ -250,24 +248,19 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> So
     if result_table is not None and click_table is not None:
         has_more_rows = click_table.frame.height > result_table.frame.height
         if has_more_rows and _looks_like_results(click_table):
-            raise InputError(
-                f"has more rows than {result_table.source}, all ranks of its pages and no times, so"
-                " it must be the results; expected pages, results and clicks in this order",
-                source=click_table.source,
-            )
+            cause = f"has more rows than {result_table.source}, all ranks of its pages and no times"
+            expected = "expected pages, results and clicks in this order"
+            reason = f"{cause}, so it must be the results; {expected}"
+            raise InputError(reason, source=click_table.source)
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table)
     return SourceTables(pages, result_table, click_table)
 
 
-_CLICK_COLUMNS = frozenset({"time", "end", "dwell", "censored", "clicks"})
-"""Columns that only clicks have."""
-
-
 def _looks_like_results(clicks: Table) -> bool:
     """Return whether clicks have each rank of their pages once, down to some rank."""
     names = {*clicks.names}
-    if not {"rank", "doc"} <= names or names & _CLICK_COLUMNS:
+    if not {"rank", "doc"} <= names or names & {"time", "end", "dwell", "censored", "clicks"}:
         return False
     rank = pl.col("rank")
     by_page = clicks.frame.group_by("page").agg(

@@ -16,7 +16,7 @@ from cranfield.base.text import counted
 from cranfield.online.log.cells import COUNTED, SCHEMAS, Cell
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, check_parquet_file, refusing
+from cranfield.sources.columns import Columns, check_parquet_file, refusing, wrong_row
 from cranfield.sources.parquet import quiet_panics
 from cranfield.sources.schemas import Column, Schema
 
@@ -113,7 +113,10 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
             texts = [key for key in fields if key not in {*_TYPES, *keys}]
             lazy = lazy.with_columns(nw.col(key).cast(nw.String) for key in texts)
     if name == "results":
-        _refuse_repeated(lazy, source)
+        counts = lazy.group_by("page", "rank").agg(nw.len().alias("rows"))
+        repeats = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
+        for page, rank, _ in repeats.rows():
+            raise InputError(f"rank {rank} twice on page {quoted(page)}", source=source)
     if "dwell" in fields:
         # As in read_log, a dwell of 0 or less is unknown.
         lazy = lazy.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))
@@ -130,13 +133,6 @@ def _scan_file(path: Any, schema: Schema) -> pl.LazyFrame:
         check_parquet_file(source.path)
     with source.open():
         return _SCANS[form](source.path)
-
-
-def _refuse_repeated(results: nw.LazyFrame[Any], source: str) -> None:
-    counts = results.group_by("page", "rank").agg(nw.len().alias("rows"))
-    duplicates = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
-    for page, rank, _ in duplicates.rows():
-        raise InputError(f"rank {rank} twice on page {quoted(page)}", source=source)
 
 
 def _convert_columns(
@@ -166,9 +162,7 @@ def _convert_columns(
     bad_rows = lazy.select(bad_column.name).with_row_index().filter(is_invalid[bad_column.name])
     row, cell = bad_rows.head(1).collect().row(0)
     reason = bad_column.kind.reason(bad_column.called or bad_column.name, cell)
-    if has_lines:
-        raise InputError(reason, source=source, line=row + 2)
-    raise InputError(f"row {row + 1}: {reason}", source=source)
+    raise wrong_row(row, reason, source, range(2, row + 3) if has_lines else None)
 
 
 def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], source: str) -> None:

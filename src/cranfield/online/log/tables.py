@@ -70,21 +70,18 @@ def documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
         return raw
     parsed, lines = json_lines(decoded(raw, source), source)
     texts = [b""] * (raw.count(b"\n") + 1)
-    has_action = False
+    is_action = is_bulk_file
     for record, line in zip(parsed, lines, strict=True):
         if not isinstance(record, dict):
             raise InputError("is not an object", source=source, line=line)
+        if is_action and not (len(record) == 1 and {"index", "create"} & record.keys()):
+            reason = "expected the action index or create above each document of a bulk file"
+            raise InputError(reason, source=source, line=line)
         if not is_bulk_file:
             texts[line - 1] = json.dumps(record.get("_source")).encode()
-        elif not has_action:
-            has_action = len(record) == 1 and not {"index", "create"}.isdisjoint(record)
-            if not has_action:
-                reason = "expected the action index or create above each document of a bulk file"
-                raise InputError(reason, source=source, line=line)
-        else:
-            has_action = False
-            if events is None or ("action_name" in record) == events:
-                texts[line - 1] = json.dumps(record).encode()
+        elif not is_action and (events is None or ("action_name" in record) == events):
+            texts[line - 1] = json.dumps(record).encode()
+        is_action = is_bulk_file and not is_action
     return b"\n".join(texts)
 
 
@@ -116,7 +113,7 @@ def records(raw: bytes, source: str, record_name: str, types: Types | None = Non
                 if isinstance(value := record.get(name), (list, dict)):
                     reason = f"expected text or a number in {quoted(name)}, got {quoted(value)}"
                     raise InputError(reason, source=source, line=line)
-    # Blank lines are no rows.
+    # Blank lines have no row.
     lines = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
     lines = lines if len(lines) == frame.height else [*range(1, frame.height + 1)]
     return frame.with_columns(pl.Series(LINE, lines, dtype=pl.Int64))
@@ -145,10 +142,9 @@ def columns_of(data: Any, schema: Schema) -> Columns:
     """Read the columns of a table without converting cells; columns are returned unchanged."""
     if isinstance(data, Columns):
         return data
-    is_path = isinstance(data, (str, PathLike))
-    if not is_path or FORMAT_OF_SUFFIX.get(Source.of(data).suffix) != "jsonl":
+    source = Source.of(data) if isinstance(data, (str, PathLike)) else None
+    if source is None or FORMAT_OF_SUFFIX.get(source.suffix) != "jsonl":
         return read_columns(data, schema)
-    source = Source.of(data)
     raw, name = source.read(), source.name
     if is_blank(raw):
         # An empty file of JSON lines has no header, and is a table without rows.

@@ -11,6 +11,7 @@ from .of_topics import difference_bars as difference_bars, difference_scatter as
 from .of_topics import difficulty_map as difficulty_map
 from .of_systems import cost_chart as cost_chart
 from .of_systems import intervals_chart as intervals_chart
+from .of_systems import measure_scatter as measure_scatter
 from .of_systems import significance_matrix as significance_matrix
 from .recall import precision_recall as precision_recall
 from .of_topics import residual_plots as residual_plots

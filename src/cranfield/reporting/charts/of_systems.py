@@ -9,9 +9,19 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.arrays import to_order
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice
 from cranfield.base.text import capitalised, counted, plain
-from cranfield.reporting.charts.inputs import boxes_of, first_or, labels, make_title, rank_systems
+from cranfield.correlation import kendall_tau
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.reporting.charts.inputs import (
+    boxes_of,
+    first_or,
+    labels,
+    make_title,
+    rank_systems,
+    table_of,
+)
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
@@ -37,6 +47,9 @@ from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.cost import CostEffectiveness
 
 WIDTH = 560
+
+SIDE = 400
+"""Side of the scatter plot."""
 
 LEGEND = (
     "Box: quartiles; line: median; diamond: mean; whiskers: scores within 1.5 interquartile",
@@ -454,4 +467,92 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
         ),
         description=f"Means of {counted(len(points), 'system')} against {name}. On the Pareto"
         f" front: {front_names}.",
+    )
+
+
+@draws("measure-scatter", "Evaluation")
+def measure_scatter(
+    evaluation: Evaluation, measures: Sequence[str] | None = None
+) -> alt.LayerChart:
+    """Draw a point for each system: its mean score by one measure against that by another.
+
+    The better system is above, and to the right, also if lower scores are better. Systems without a
+    score by one of the measures are excluded, and the chart states their number.
+
+    Parameters
+    ----------
+    evaluation
+        An evaluation by two measures or more.
+    measures
+        The measures of the horizontal and of the vertical axis; by default the only two.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown measure, or a number of measures other than two.
+    CranfieldError
+        If no system has scores by both.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> runs = {"one": {"1": {"a": 4, "b": 3}}, "two": {"1": {"b": 4, "a": 3}}}
+    >>> chart = measure_scatter(cf.evaluate(runs, {"1": {"a": 1}}, ["RR", "P@1"])).to_dict()
+    >>> [(row["x"], row["y"]) for row in max(chart["datasets"].values(), key=len)]
+    [(1.0, 1.0), (0.5, 0.0)]
+    """
+    names = list(evaluation) if measures is None else list(measures)
+    if len(names) != 2:
+        raise PolicyError(f"the chart shows two measures, got {len(names)}: {', '.join(names)}")
+    for name in names:
+        check_choice("measure", name, evaluation)
+    tables = [table_of(evaluation[name]) for name in names]
+    frame = pl.DataFrame(
+        {
+            "system": pl.Series(labels(tables[0].systems), dtype=pl.String),
+            **{axis: table.overall() for axis, table in zip("xy", tables, strict=True)},
+        }
+    )
+    points = frame.filter(pl.col("x").is_finite() & pl.col("y").is_finite())
+    if points.is_empty():
+        raise CranfieldError(f"no system has scores by both {' and '.join(names)}")
+    titles = [make_title(table.measure, lower_is_better=table.lower_is_better) for table in tables]
+    reverse = [table.lower_is_better for table in tables]
+    x, y = (
+        channel(f"{axis}:Q", title=title, scale=alt.Scale(zero=False, reverse=is_reversed))
+        for channel, axis, title, is_reversed in zip(
+            (alt.X, alt.Y), "xy", titles, reverse, strict=True
+        )
+    )
+    signs = [-1.0 if is_reversed else 1.0 for is_reversed in reverse]
+    horizontal, vertical = (to_order(points[axis].to_numpy()) for axis in "xy")
+    tau = float(kendall_tau(signs[0] * horizontal, signs[1] * vertical))
+    tau_text = f"Kendall's tau {tau:.3f}"
+    if np.isnan(tau):
+        tau_text = "Kendall's tau is not defined, as all are tied"
+    excluded = frame.height - points.height
+    tooltip = [
+        alt.Tooltip("system:N"),
+        *(
+            alt.Tooltip(f"{axis}:Q", title=title, format=".4f")
+            for axis, title in zip("xy", titles, strict=True)
+        ),
+    ]
+    marks = chart_of(points).mark_point(filled=True, size=60, color=COLOURS[0], opacity=0.8)
+    layers = [marks.encode(x=x, y=y, tooltip=tooltip)]
+    if points.height <= MAX_NAMES:
+        texts = points.group_by("x", "y", maintain_order=True).agg(pl.col("system").str.join(", "))
+        text = chart_of(texts).mark_text(align="left", dx=7, dy=-7, limit=200, aria=False)
+        layers.append(text.encode(x=x, y=y, text="system:N"))
+    return combine(
+        *layers,
+        width=SIDE,
+        height=SIDE,
+        title=headline(
+            f"{titles[1]} against {titles[0]}",
+            f"{counted(points.height, 'system')}; {tau_text}.",
+            f"{counted(excluded, 'system')} without a score excluded." if excluded else "",
+        ),
+        description=f"Scatter plot of {counted(points.height, 'system')}: {titles[1]} against"
+        f" {titles[0]}; {tau_text}.",
     )

@@ -313,6 +313,11 @@ class Sums:
         parts = [part.values for part in self.parts if part.values.size > 1]
         return distribution_of_sums(parts, memory=self.memory, jobs=self.jobs)
 
+    @property
+    def error(self) -> float:
+        """Proved bound on the error of relative ranks."""
+        return self.distribution.error
+
     def relative_ranks(self, runs: Ints) -> Floats:
         """Return the proportion of values up to that of each run, within the error."""
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)

@@ -41,8 +41,9 @@ from cranfield.scales.images.representation import (
     ListedImage,
     TableImage,
 )
+from cranfield.scales.images.sampling import CONFIDENCE, LOW, SampledImage, TooManyTiesError
 from cranfield.scales.images.sums import Sums
-from cranfield.scales.images.windows import Windows, last_bags
+from cranfield.scales.images.windows import TooManyRunsError, Windows, last_bags
 from cranfield.scales.runs import (
     all_runs,
     as_measure,
@@ -53,7 +54,7 @@ from cranfield.scales.runs import (
     pool,
 )
 
-Representation = ListedImage | Sums | Windows
+Representation = ListedImage | Sums | Windows | SampledImage
 """A table of values, or an object that counts them, with the methods of a table."""
 
 TIES = ("unique", "mid", "min", "max")
@@ -99,17 +100,22 @@ class Image:
     @property
     def is_approximate(self) -> bool:
         """True if relative ranks are approximated, as there are too many values for exact ones."""
-        return self._rough_sums is not None
+        return self._rough_store is not None
 
     @property
-    def _rough_sums(self) -> Sums | None:
-        return self._store if isinstance(self._store, Sums) and not self._store.countable else None
+    def _rough_store(self) -> Sums | SampledImage | None:
+        if isinstance(self._store, Sums):
+            return None if self._store.countable else self._store
+        return self._store if isinstance(self._store, SampledImage) else None
 
     @property
-    def _exact_store(self) -> Representation:
-        if self.is_approximate:
+    def _exact_store(self) -> ListedImage | Sums | Windows:
+        if isinstance(self._store, SampledImage) or self.is_approximate:
+            # The number of values of a sampled image takes long to estimate.
+            is_sampled = isinstance(self._store, SampledImage)
+            number, objects = (self.runs, "runs") if is_sampled else (self.size, "values")
             raise PolicyError(
-                f"the image has about 2^{self.size.bit_length() - 1} values, too many"
+                f"the image has about 2^{number.bit_length() - 1} {objects}, too many"
                 " for exact ranks; use relative_ranks for relative ranks within a"
                 " stated error, or shorter runs or fewer grades"
             )
@@ -117,11 +123,29 @@ class Image:
 
     @property
     def error(self) -> float:
-        """Proved bound on the error of relative ranks.
+        """Bound on the error of relative ranks: proved, or at the stated `confidence`.
 
         0 if ranks are exact; otherwise computing it takes some seconds.
         """
-        return float(self._rough_sums.distribution.error) if self._rough_sums else 0.0
+        return float(self._rough_store.error) if self._rough_store else 0.0
+
+    @property
+    def confidence(self) -> float:
+        """Confidence that no relative rank has a larger error; 1 for a proved bound."""
+        return CONFIDENCE if isinstance(self._store, SampledImage) else 1.0
+
+    @property
+    def precision(self) -> str:
+        """Description of the error of relative ranks, in words."""
+        if not self._rough_store:
+            return "exact"
+        if not isinstance(self._store, SampledImage):
+            return f"accurate to {self.error:.1g}"
+        return (
+            f"estimated from {self._store.samples:,} sampled rankings (seed {self._store.seed}):"
+            f" with {self.confidence:.0%} confidence all are accurate to {self.error:.2g}, and"
+            f" those from {LOW:g} to {self._store.curve.relative_error:.0%} of their value"
+        )
 
     @property
     def tolerance(self) -> float:
@@ -164,7 +188,7 @@ class Image:
 
     @cached_property
     def _listing(self) -> Floats:
-        return np.asarray(self._times_unit(self._store.listing()) + self.offset)
+        return np.asarray(self._times_unit(self._exact_store.listing()) + self.offset)
 
     def _times_unit(self, values: Any) -> Any:
         """Multiply by the unit; if it is 1 / n, divide by n as measures do."""
@@ -335,8 +359,10 @@ class Image:
         """Return the ranks of runs relative to the image, from 0 to 1.
 
         If the image is too large for exact ranks: the proportion of values up to that of the run,
-        within the proved bound `error` (:mod:`cranfield.scales.distribution`). Runs have the form
-        of :meth:`rank_runs`; shape (runs,).
+        within the bound `error`. It is proved for sums over ranks
+        (:mod:`cranfield.scales.distribution`); for measures whose ranks depend on each other, such
+        as AP, proportions are estimated from a sample (:mod:`cranfield.scales.images.sampling`).
+        Runs have the form of :meth:`rank_runs`; shape (runs,).
 
         Examples
         --------
@@ -350,8 +376,8 @@ class Image:
         >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
         [0.0, 0.0351, 1.0]
         """
-        if self._rough_sums:
-            return self._rough_sums.relative_ranks(checked_runs(runs, self.length, self.grades))
+        if self._rough_store:
+            return self._rough_store.relative_ranks(checked_runs(runs, self.length, self.grades))
         return self.normalise_ranks(self.rank_runs(runs))
 
     def normalise_ranks(self, ranks: ArrayLike) -> Floats:
@@ -399,6 +425,7 @@ def image(
     at_most: int | None = None,
     memory: int = 2**30,
     jobs: int | None = None,
+    seed: int = 0,
 ) -> Image:
     """Return the image of a measure: the set of values that it takes.
 
@@ -417,6 +444,8 @@ def image(
         `rel`); by default no limit.
     memory, jobs
         Approximate maximum of bytes, and number of threads; by default one for each processor.
+    seed
+        Seed of the sample from which relative ranks are estimated if they cannot be computed.
 
     Returns
     -------
@@ -454,9 +483,10 @@ def image(
     check_whole("memory", memory, 1)
     if jobs is not None:
         check_whole("jobs", jobs, 1)
+    check_whole("seed", seed, 0)
     length, grades = int(length), int(grades)
     judged, limit = pool(judgments, length, grades), _check_limit(at_most, length)
-    return _cached_image(measure, length, grades, judged, limit, memory, jobs)
+    return _cached_image(measure, length, grades, judged, limit, memory, jobs, int(seed))
 
 
 def image_of_topic(
@@ -476,7 +506,7 @@ def image_of_topic(
     if not (has_no_form and exceeds(max_runs, length, grades)):
         judged, limit = pool(ideal, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
-            measure, length, grades, judged, limit, 2**30, None, represent.__wrapped__
+            measure, length, grades, judged, limit, 2**30, None, 0, represent.__wrapped__
         )
         if topic_image.listed:
             return topic_image
@@ -497,7 +527,12 @@ def _check_limit(at_most: int | None, length: int) -> int | None:
 
 @lru_cache(maxsize=8)
 def represent(
-    shape: Additive | Stateful, limit: int | None, rel: int, memory: int, jobs: int | None
+    shape: Additive | Stateful,
+    limit: int | None,
+    rel: int,
+    memory: int,
+    jobs: int | None,
+    seed: int,
 ) -> Representation:
     """Represent the values decided by grades alone, which topics of all recall bases share."""
     stateful = shape
@@ -523,7 +558,13 @@ def represent(
     if rank == 0:
         return TableImage(walk, bags[0])
     rank, _ = last_bags(walk, memory // (2048 if is_wide else 128))
-    return Windows(walk, rank, jobs)
+    try:
+        return Windows(walk, rank, jobs)
+    except TooManyRunsError as error:
+        try:
+            return SampledImage(walk, seed, jobs)
+        except TooManyTiesError as reason:
+            raise TooManyRunsError(f"{error}; ranks cannot be estimated, as {reason}") from None
 
 
 def _make_image(
@@ -534,6 +575,7 @@ def _make_image(
     limit: int | None,
     memory: int,
     jobs: int | None,
+    seed: int,
     make: Callable[..., Representation] = represent,
 ) -> Image:
     rel = lowest_relevant(measure)
@@ -546,7 +588,7 @@ def _make_image(
     if exact is None:
         representation: Representation = _enumerate_image(measure, length, grades, judgments, limit)
     else:
-        representation = make(exact.shape, limit, rel, memory, jobs)
+        representation = make(exact.shape, limit, rel, memory, jobs, seed)
     if not unit:
         # Every run has the value of the offset.
         representation, unit = ConstantImage(representation.runs), 1.0

@@ -163,11 +163,15 @@ def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
     return halves
 
 
-def too_many_runs(walk: Walk) -> PolicyError:
+class TooManyRunsError(PolicyError):
+    """The sums are too many to be enumerated."""
+
+
+def too_many_runs(walk: Walk) -> TooManyRunsError:
     base, length = walk.gains[0].shape[1], len(walk.gains)
     max_pairs = MOST_WIDE if walk.dtype.hasobject else MOST_PAIRS
     longest = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
-    return PolicyError(
+    return TooManyRunsError(
         f"there are {base}^{length} runs of length {length} with {base} grades, too many for the"
         " exact image of a measure whose ranks depend on each other; up to about length"
         f" {longest} it is feasible"

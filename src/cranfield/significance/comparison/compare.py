@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import OneOf, Whole
+from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import (
     PairwiseComparison,
@@ -171,7 +172,7 @@ def compare(
         table = table.with_direction(lower_is_better)
     if test is None and statistic == "median":
         test = MEDIAN_TEST
-    entry = find_test(test) if test else default_test(len(table.systems), bool(table.shards))
+    entry = find_test(test) if test else default_test(len(table.systems), table.axis)
     if entry.info.refusal:
         raise PolicyError(
             f"{entry.info.name} is for studies of tests only, as `cranfield study tests`:"
@@ -179,7 +180,7 @@ def compare(
         )
     if test is None and correction and CORRECTIONS.find(correction) not in entry.info.corrections:
         # Two systems may use the corrections of the default test of three or more.
-        entry = default_test(3, bool(table.shards))
+        entry = default_test(3, table.axis)
     info = entry.info
     if threshold and not info.threshold:
         names = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
@@ -216,7 +217,7 @@ def compare(
         # With gaps the model weights topics; the mean over resampled topics is unweighted.
         means = pairs.values.mean(axis=0)
         difference = pairs.differences_of(means)
-        weight_notes = [EACH_TOPIC] if np.isnan(pairs.by_shard).any() else []
+        weight_notes = _weight_notes(scores)
     statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
     effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
     if model is not None and kind_of_mean == "mean rank" and not scores.lower_is_better:
@@ -308,6 +309,11 @@ def _default_correction(
         correction = CORRECTIONS[info.correction]
         fits = not correction.all_pairs or (not baselines and options.two_sided)
     return correction.name if fits else "holm"
+
+
+def _weight_notes(scores: Scores) -> list[str]:
+    has_gaps = scores.axis == "shard" and bool(np.isnan(scores.values).any())
+    return [EACH_TOPIC] if has_gaps else []
 
 
 def _negate(interval: Interval, level: Level) -> Bounds:

@@ -21,7 +21,7 @@ from cranfield.significance.corrections.studentised import (
 )
 from cranfield.significance.models.anova import factorial
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.prepare import as_scores
+from cranfield.significance.prepare import as_scores, replicate_notes
 from cranfield.significance.system_table import read_system_table, system_schema
 from cranfield.sources.schemas import spelt
 from cranfield.sources.values import ID
@@ -177,8 +177,10 @@ def factorial_anova(
     [23.4, 72.6, 29.4, 5.4]
     """
     check_arguments(factorial_anova, locals())
-    table = as_scores(scores).over_shards()
+    score_table = as_scores(scores)
+    table = score_table.over_shards()
     levels, notes = _levels_by_system(factors, table.systems)
+    notes += replicate_notes(score_table)
     grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}
     for name in [name for name in grid if len(grid[name]) == 1]:
         notes.append(f"{name} has one level ({grid.pop(name)[0]}) and is not analysed")

@@ -257,7 +257,8 @@ class GlmFit:
         df = self.systems.sum() - 1
         if self.model.error == 0:
             return np.nan, np.nan
-        f = (self.deviance_of_equal - self.deviance) / df / self.model.error
+        # Systems with equal means leave a difference of rounding, of either sign.
+        f = max(0.0, self.deviance_of_equal - self.deviance) / df / self.model.error
         return float(f), float(fdtrc(df, self.model.df, f))
 
 
@@ -268,7 +269,6 @@ class GlmFit:
     family="glm",
     model=True,
     bounded=True,
-    one_variance=True,
     scale=Scale.RATIO,
     refusal=f"{ERROR_RATES}; use anova-2 with the correction bootstrap-tukey",
 )
@@ -394,12 +394,10 @@ def compare_glm(
     alpha: Annotated[float, Share()] = 0.05,
     missing: str | None = None,
 ) -> GlmComparison:
-    r"""Compare all pairs of systems by a generalised linear model of scores from 0 to 1.
+    """Compare all pairs of systems by a generalised linear model of scores from 0 to 1.
 
-    .. math:: g(E[y_{ij}]) = \mu + \tau_i + \alpha_j
-
-    with effects of topics and of systems, both fixed. Its family-wise error rate on real scores is
-    above the level, so that :func:`cranfield.compare` does not take it.
+    Effects of topics and of systems, both fixed, add up on the scale of the link. The family-wise
+    error rate on real scores is above the level, so that :func:`cranfield.compare` refuses it.
 
     Parameters
     ----------

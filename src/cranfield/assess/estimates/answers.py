@@ -1,0 +1,142 @@
+"""Prediction-powered scores of answers: nuggets and citations that people judged in a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_means
+from cranfield.base.arrays import Bools
+from cranfield.base.errors import InputError, PolicyError, collected_warnings, quoted
+from cranfield.evaluation.evaluation import evaluate_answers
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.result import Column, Columns, TableResult
+from cranfield.texts.answers import JudgedAnswers
+from cranfield.texts.citations import JudgedCitations
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PPIAnswers(TableResult):
+    """Mean scores of answers with confidence intervals; made by :func:`ppi_answers`.
+
+    Attributes
+    ----------
+    rows
+        The table, a row for each system.
+    measure
+        Text form of the measure.
+    notes
+        Means without an interval, or with another one.
+    """
+
+    name: ClassVar[str] = "ppi"
+    columns: ClassVar[Columns] = {
+        "measure": Column("Measure.", key=True),
+        "system": Column("System.", key=True),
+        **{k: column for k, column in PPIMeans.columns.items() if k != "freedom"},
+        "human": Column("Number of answers that people judged."),
+        "answers": Column("Number of answers that the judge judged."),
+        "by judge": Column("Mean score by the labels of the judge alone."),
+    }
+
+    measure: str
+    notes: tuple[str, ...]
+
+    def heading(self) -> list[str]:
+        """Return one line: the estimated quantity."""
+        judged, answers = (self.rows[name].sum() for name in ("human", "answers"))
+        return [
+            f"prediction-powered {self.measure}: people judged {judged:,} of {answers:,} answers"
+        ]
+
+
+def ppi_answers(
+    human: JudgedAnswers | JudgedCitations,
+    judge: JudgedAnswers | JudgedCitations,
+    measure: str | Measure,
+    *,
+    lambda_: float | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> PPIAnswers:
+    """Estimate mean scores of answers from a sample judged by people and all by a judge.
+
+    People label a random sample of the answers of each system, as completely as the judge: all
+    nuggets, or all sentences with their citations. The score of an answer is y by people and f by
+    the judge, and the means are estimated as by :func:`ppi_mean`. It takes any measure of nuggets
+    or citations.
+
+    Parameters
+    ----------
+    human
+        Labels of people, as read by :mod:`cranfield.texts`: the sampled answers only.
+    judge
+        Labels of the judge for all answers, of the same kind.
+    measure
+        A measure of answers, such as `NuggetRecall` or `CitationPrecision`.
+    lambda_, folds, seed, alpha
+        As for :func:`ppi_mean`.
+
+    Returns
+    -------
+    PPIAnswers
+        A row for each system.
+
+    Raises
+    ------
+    InputError
+        For an answer that people judged and the judge did not.
+    PolicyError
+        For fewer than three answers of a system that people judged.
+
+    Examples
+    --------
+    >>> from cranfield.texts import read_citations
+    >>> judge = read_citations({"a": {f"q{k}": [["full" if k % 3 else "none"]] for k in range(9)}})
+    >>> people = read_citations({"a": {f"q{k}": [["full" if k else "none"]] for k in range(4)}})
+    >>> ppi_answers(people, judge, "CitationPrecision").rows.select("estimate", "by judge").rows()
+    [(0.8611..., 0.6666...)]
+    """
+    if type(human) is not type(judge):
+        kinds = type(human).__name__, type(judge).__name__
+        raise PolicyError(f"expected labels of one kind by people and judge, got {kinds}")
+    [chosen] = parse_measures(measure)
+    by_judge = evaluate_answers(judge, chosen)[str(chosen)]
+    with collected_warnings():
+        # Answers outside the sample are not missing.
+        by_people = evaluate_answers(human, chosen)[str(chosen)]
+    is_judged = _is_answered(judge)
+    place = {name: k for k, name in enumerate(judge.systems)}
+    row = {name: k for k, name in enumerate(judge.topics)}
+    people = np.full((len(judge.systems), len(judge.topics)), np.nan)
+    for t, s in np.argwhere(_is_answered(human)):
+        topic, system = human.topics[t], human.systems[s]
+        target = row.get(topic, -1), place.get(system, -1)
+        if -1 in target or not is_judged[target]:
+            reason = f"the judge has no labels of the answer of {quoted(system)} that people judged"
+            raise InputError(reason, topic=topic)
+        people[target[1], target[0]] = by_people.values[t, s]
+    fit = Fit(lambda_, folds, seed, alpha)
+    frames, notes = [], []
+    for k, (system, scores) in enumerate(zip(judge.systems, by_judge.values.T, strict=True)):
+        items = is_judged[:, k]
+        means = estimate_means(people[k, items], scores[items], fit)
+        # A missing answer scores 0 for certain.
+        share = items.mean()
+        scaled = pl.col("estimate", "standard_error", "low", "high") * share
+        frame = means.to_polars().drop("freedom").with_columns(scaled)
+        counts = {"answers": int(items.sum()), "by judge": float(scores.mean())}
+        names = pl.DataFrame({"measure": str(chosen), "system": system})
+        frames.append(names.hstack(frame).hstack(pl.DataFrame(counts)))
+        notes += [f"{system}: {note}" for note in means.notes]
+    return PPIAnswers(pl.concat(frames), str(chosen), tuple(notes))
+
+
+def _is_answered(judged: JudgedAnswers | JudgedCitations) -> Bools:
+    """Return True where a system has an answer; shape (topics, systems)."""
+    return judged.answered if isinstance(judged, JudgedAnswers) else judged.sentences > 0

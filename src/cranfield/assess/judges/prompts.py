@@ -1,0 +1,253 @@
+"""Batches of prompts for a judge, and the labels in its answers; no model is called."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import Any, ClassVar
+
+import polars as pl
+
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.text import counted
+from cranfield.collection.files.grade_maps import GradeMap
+from cranfield.result import Column, Columns, TableResult
+from cranfield.sources import schemas
+from cranfield.sources.columns import read_columns, read_table, two_columns
+from cranfield.sources.schemas import Lines, Schema, optional
+from cranfield.sources.values import ID, LABEL, Kind, anything
+
+_TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, missing=anything)
+_PLACEHOLDER = re.compile(r"\{(topic|document)(?:\.(\w+))?\}")
+_USUAL = {
+    "topic": ("text", "query", "question", "title"),
+    "document": ("text", "contents", "content", "body", "passage", "segment"),
+}
+"""Columns that are the text of a topic or document without a name of a column."""
+
+ONLY_NUMBER = r"(-?\d+)"
+"""Default rule: the grade is the only number of the answer."""
+
+
+def _fields(line: str) -> list[str]:
+    """Return topic and document of a line of judgments, of a run, or of a pool."""
+    fields = line.split()
+    return [fields[0], fields[2]] if len(fields) > 2 else fields
+
+
+_PAIRS = Schema(
+    "table of pairs",
+    (schemas.Column("topic", LABEL), schemas.Column("doc", LABEL)),
+    called="the pairs",
+    lines=Lines(("topic", "doc"), 2, cut=_fields),
+    tuples=("topic", "doc"),
+    is_selected=True,
+)
+_PROMPTS = Schema(
+    "table of prompts",
+    (schemas.Column("id", ID, "id of a prompt"), *_PAIRS.columns),
+    called="the prompts",
+    otherwise="jsonl",
+    tuples=("id", "topic", "doc"),
+    is_selected=True,
+)
+
+
+_ANSWERS = Schema(
+    "table of answers",
+    (schemas.Column("id", ID, "id of a prompt"), optional("text", _TEXT, "text of an answer")),
+    called="the answers",
+    otherwise="jsonl",
+    decisive=(),
+    is_selected=True,
+)
+
+
+def _read_texts(data: Any, kind: str, names: set[str], ids: pl.Series) -> dict[str, dict[str, str]]:
+    """Return the texts of topics or documents by id and column; the usual column is ""."""
+    schema = Schema(
+        f"table of {kind}s",
+        (schemas.Column("id", ID, f"id of a {kind}"),),
+        called=f"the {kind}s",
+        lines=Lines(("id", "text"), 2, cut=partial(str.split, maxsplit=1)),
+        mapping=two_columns("id", "text"),
+        is_selected=True,
+    )
+    columns = read_columns(data, schema)
+    table = columns.table(schema)
+    table.refuse(table.frame["id"].is_duplicated(), lambda row: f"{kind} {row['id']} occurs twice")
+    place = schema.places(columns.names, columns.source)["id"]
+    places = {str(name): k for k, name in enumerate(columns.names) if k != place}
+    usual = [name for name in (*_USUAL[kind], *places) if name in places]
+    # A collection may have many more documents than there are pairs.
+    rows = table.frame["id"].is_in(ids.to_list()).arg_true().to_list()
+    texts: dict[str, dict[str, str]] = {table.frame["id"][row]: {} for row in rows}
+    for name in names:
+        column = name or next(iter(usual), "")
+        if column not in places:
+            listed = ", ".join(f"{{{kind}.{column}}}" for column in places)
+            reason = f"has no column for {{{kind}.{column}}} of the template; expected: {listed}"
+            raise InputError(reason, source=columns.source)
+        cells = columns.cells(places[column])
+        for text, row in zip(texts.values(), rows, strict=True):
+            text[name] = "" if cells[row] is None else str(cells[row])
+    return texts
+
+
+def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.DataFrame:
+    """Make a prompt for each pair of a topic and a document.
+
+    Parameters
+    ----------
+    pairs
+        Pairs to judge: a table with `topic` and `doc`, or lines of judgments, of a run or a pool.
+    topics, documents
+        Tables with an id and columns of text, `{id: text}`, or lines of an id and a text.
+    template
+        Text with the placeholders `{topic}` and `{document}`, or `{topic.COLUMN}` and
+        `{document.COLUMN}` for a column of these tables. Other braces are unchanged, and so are
+        texts, in which placeholders are not replaced.
+
+    Returns
+    -------
+    polars.DataFrame
+        `id`, `topic`, `doc` and `prompt`. The id is a hash of the other columns, so that answers to
+        other prompts are recognised.
+
+    Raises
+    ------
+    InputError
+        For a topic or document without a text, and for a pair that occurs twice.
+    PolicyError
+        For a template without a placeholder of topics or of documents.
+
+    Examples
+    --------
+    >>> template = 'Query: {topic}. Passage: {document} Answer {"grade": 0, 1 or 2}.'
+    >>> make_prompts([("q1", "d1")], {"q1": "cats"}, {"d1": "A {topic}."}, template)["prompt"][0]
+    'Query: cats. Passage: A {topic}. Answer {"grade": 0, 1 or 2}.'
+    """
+    table = read_table(pairs, _PAIRS)
+    table.refuse(table.frame.is_duplicated(), lambda row: "topic and document occur twice")
+    names: dict[str, set[str]] = {"topic": set(), "document": set()}
+    for match in _PLACEHOLDER.finditer(template):
+        names[match[1]].add(match[2] or "")
+    if not all(names.values()):
+        raise PolicyError("the template must have the placeholders {topic} and {document}")
+    texts = {}
+    for kind, data, column in (("topic", topics, "topic"), ("document", documents, "doc")):
+        ids = table.frame[column]
+        texts[kind] = _read_texts(data, kind, names[kind], ids)
+        reason = f"the {kind} has no text"
+        table.refuse(~ids.is_in(list(texts[kind])), lambda row, reason=reason: reason)  # type: ignore[misc]
+    rows = []
+    for topic, doc in table.frame.iter_rows():
+        values = {"topic": texts["topic"][topic], "document": texts["document"][doc]}
+        # Placeholders in texts stay: only those of the template are replaced.
+        prompt = _PLACEHOLDER.sub(partial(_text_of, values), template)
+        digest = blake2b(json.dumps([topic, doc, prompt]).encode(), digest_size=8)
+        rows.append((digest.hexdigest(), topic, doc, prompt))
+    return pl.DataFrame(rows, ["id", "topic", "doc", "prompt"], orient="row")
+
+
+def _text_of(values: Mapping[str, Mapping[str, str]], placeholder: re.Match[str]) -> str:
+    return values[placeholder[1]][placeholder[2] or ""]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParsedAnswers(TableResult):
+    """Labels in the answers to prompts; made by :func:`parse_answers`.
+
+    Attributes
+    ----------
+    rows
+        The table, a row for each prompt.
+    rule
+        Rule by which grades were parsed.
+    duplicates
+        Number of answers that a later answer to the same prompt replaces.
+    """
+
+    name: ClassVar[str] = "labels"
+    columns: ClassVar[Columns] = {
+        "topic": Column("Topic.", key=True),
+        "doc": Column("Document.", key=True),
+        "grade": Column("Grade of the answer; null without one."),
+        "outcome": Column("parsed, unparsed, refused (an answer without text) or missing."),
+    }
+
+    rule: str
+    duplicates: int
+
+    @property
+    def labels(self) -> pl.DataFrame:
+        """Labels as :func:`read_judges` takes them, which counts null grades as unparsed."""
+        return self.rows.filter(pl.col("outcome") != "missing").drop("outcome")
+
+    def heading(self) -> list[str]:
+        """Return the parse rate, the counts, and the rule."""
+        size, counts = self.rows.height, dict(self.rows["outcome"].value_counts().iter_rows())
+        parsed = counts.get("parsed", 0)
+        answered = size - counts.get("missing", 0)
+        others = [f"{counts.get(name, 0):,} {name}" for name in ("unparsed", "refused", "missing")]
+        return [
+            f"parse rate {100 * parsed / size:.1f}%: {parsed:,} of {counted(size, 'prompt')} have a"
+            f" grade; {answered:,} answered, {', '.join(others)}, {self.duplicates:,} duplicate",
+            f"rule: {self.rule}",
+        ]
+
+
+def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> ParsedAnswers:
+    r"""Parse the grades in a judge's answers to prompts.
+
+    Parameters
+    ----------
+    prompts
+        Prompts of :func:`make_prompts`, or their file.
+    answers
+        JSON lines, or another table, with `id` of the prompt and `text` of the answer (also
+        `answer`, `output`, `content`, `completion`). An answer without text is *refused*. Of
+        several answers to a prompt the last one counts.
+    grades
+        Rule by which the text is a grade: a pattern whose group is the grade, where all matches
+        have to agree; or a mapping of words, `{"relevant": 1, "not relevant": 0}`, one of which is
+        the whole text. By default the only number of the text.
+
+    Raises
+    ------
+    InputError
+        For an answer to a prompt that is not among the prompts, and for unreadable input.
+
+    Examples
+    --------
+    >>> pairs, texts = [("q", "a"), ("q", "b")], {"a": "y", "b": "z"}
+    >>> prompts = make_prompts(pairs, {"q": "x"}, texts, "{topic} {document}")
+    >>> answers = pl.DataFrame({"id": prompts["id"], "text": ["Grade: 2", "1 or 2"]})
+    >>> parse_answers(prompts, answers).labels.rows()
+    [('q', 'a', 2), ('q', 'b', None)]
+    """
+    rule = GradeMap.of(grades)
+    table, replies = read_table(prompts, _PROMPTS), read_table(answers, _ANSWERS)
+    table.refuse(table.frame["id"].is_duplicated(), lambda row: f"prompt {quoted(row['id'])} twice")
+    unknown = ~replies.frame["id"].is_in(table.frame["id"].to_list())
+    replies.refuse(unknown, lambda row: f"unknown prompt {quoted(row['id'])} in an answer")
+    last = replies.frame.unique("id", keep="last", maintain_order=True).with_columns(answered=True)
+    rows = table.frame.join(last, "id", how="left", maintain_order="left")
+    text = rows["text"].str.strip_chars().replace("", None)
+    grade = rule.grades_of(text)
+    outcome = (
+        pl.when(pl.col("answered").is_null())
+        .then(pl.lit("missing"))
+        .when(text.is_null())
+        .then(pl.lit("refused"))
+        .when(grade.is_null())
+        .then(pl.lit("unparsed"))
+        .otherwise(pl.lit("parsed"))
+    )
+    labels = rows.select("topic", "doc", grade.alias("grade"), outcome.alias("outcome"))
+    described = "the only number of the answer" if grades == ONLY_NUMBER else str(grades)
+    return ParsedAnswers(labels, described, replies.frame.height - last.height)

@@ -1,0 +1,120 @@
+"""Bias of the scores of systems by the labels of judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from cranfield.assess.judges.rankings import score_by_judges
+from cranfield.assess.judges.reading import combinations
+from cranfield.assess.judges.self_preference import SAME
+from cranfield.base.errors import check_share
+from cranfield.base.kinds import check_keywords
+from cranfield.base.text import counted
+from cranfield.collection.judged.judging import judge as judge_runs
+from cranfield.result import Column, Columns, TableResult
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreBias(TableResult):
+    """Bias of the scores of systems by each judge; made by :func:`score_bias`.
+
+    Attributes
+    ----------
+    rows
+        The table, a row for each measure, judge and system.
+    confidence
+        Confidence level of the intervals.
+    """
+
+    name: ClassVar[str] = "score-bias"
+    columns: ClassVar[Columns] = {
+        "measure": Column("Measure.", key=True),
+        "judge": Column("Judge.", key=True),
+        "system": Column("System.", key=True),
+        "topics": Column("Number of topics on which all systems have scores by both."),
+        "bias": Column("Mean over topics of the score by the judge minus the score by people."),
+        "low": Column(
+            "Lower bound of its t interval over topics, simultaneous for all systems of a judge and"
+            " measure (Bonferroni); null if all topics are equal."
+        ),
+        "high": Column("Upper bound of the interval."),
+    }
+
+    confidence: float
+
+    def heading(self) -> list[str]:
+        """Return one line: the number of values."""
+        return [f"bias of scores: {counted(self.rows.height, 'value')}"]
+
+
+def score_bias(
+    runs: Any,
+    human: Any,
+    judges: Any,
+    measures: Any = "nDCG@10",
+    *,
+    scale: Any = None,
+    cut: bool = False,
+    confidence: float = 0.95,
+    **options: Any,
+) -> ScoreBias:
+    r"""Estimate the bias of the score of each system by the labels of judges.
+
+    .. math:: b_{js} = \frac{1}{T} \sum_t \left( M_j(s, t) - M_{people}(s, t) \right)
+
+    Parameters
+    ----------
+    runs
+        Runs in any form that :func:`cranfield.read_runs` reads.
+    human, judges, scale, cut
+        As for :func:`compare_judges`.
+    measures
+        Measures or their text forms.
+    confidence
+        Confidence level of the intervals, simultaneous for the systems of a judge.
+    options
+        As for :func:`cranfield.judge`.
+
+    Returns
+    -------
+    ScoreBias
+        A row per measure, judge and system. Where lower scores are better, all scores are negated.
+
+    Examples
+    --------
+    >>> people = {"q1": {"x": 1, "y": 0}, "q2": {"x": 1, "y": 0}, "q3": {"x": 0, "y": 1}}
+    >>> machine = {"q1": {"x": 1, "y": 0}, "q2": {"x": 1, "y": 1}, "q3": {"x": 1, "y": 1}}
+    >>> run = {topic: {"x": 1} for topic in people}
+    >>> score_bias({"a": run}, people, {"llm": machine}, "P@1").rows["bias"].round(4).to_list()
+    [0.3333]
+    """
+    check_keywords(score_bias, options, judge_runs)
+    check_share("confidence", confidence)
+    scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
+    shape = (*scored.judges.shape[:2], len(scored.systems))
+    topics = np.zeros(shape, dtype=np.int64)
+    bias, error = np.full((2, *shape), np.nan)
+    for m, k in np.ndindex(*shape[:2]):
+        people, judge = scored.complete(m, k)
+        topics[m, k] = size = len(people)
+        if size:
+            bias[m, k] = (judge - people).mean(axis=0)
+        if size > 1:
+            spread = (judge - people).std(axis=0, ddof=1)
+            error[m, k] = np.where(spread > SAME, spread / np.sqrt(size), np.nan)
+    tail = (1 - confidence) / (2 * len(scored.systems))
+    half = stdtrit(np.maximum(topics - 1, 1), 1 - tail) * error
+    values = {"topics": topics, "bias": bias, "low": bias - half, "high": bias + half}
+    names = combinations(
+        measure=tuple(map(str, scored.measures)),
+        judge=tuple(judge.name for judge in scored.panel.judges),
+        system=scored.systems,
+    )
+    table = pl.DataFrame({name: column.ravel() for name, column in values.items()})
+    rows = names.hstack(table).with_columns(pl.selectors.float().fill_nan(None))
+    return ScoreBias(rows, confidence)

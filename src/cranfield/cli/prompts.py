@@ -1,0 +1,71 @@
+"""Command on batches of prompts for language models: `prompts`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.text import plain
+from cranfield.cli.options.declaring import BY_SUFFIX, READ, command
+from cranfield.cli.options.judging import parse_grades
+from cranfield.cli.options.output import output_option
+from cranfield.cli.options.signatures import options_from
+
+EPILOG = """\b
+Examples:
+  cranfield prompts --template umbrela.txt pool.txt topics.csv docs.jsonl -o prompts.jsonl
+  cranfield prompts prompts.jsonl answers.jsonl -o llm.csv
+  cranfield prompts prompts.jsonl answers.jsonl --grades "score: ([0-3])" -o llm.csv
+"""
+
+
+@command(epilog=EPILOG)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=READ)
+@options_from(
+    f"{__name__}.prompts",
+    "template grades",
+    template={"type": READ},
+    grades={"metavar": "RULE", "goes_with": "!--template"},
+)
+@output_option
+def prompts(
+    files: tuple[str, ...], *, template: str | None, grades: str | None, output: str | None
+) -> None:
+    """Write prompts for a language model to judge documents, or read labels from its answers.
+
+    With --template, FILE... is PAIRS TOPICS DOCUMENTS: the pairs to judge, such as a pool, and
+    tables of texts. The output is JSON lines of id, topic, doc and prompt.
+    Without it, FILE... is PROMPTS ANSWERS: these JSON lines, and JSON lines of id and text. The
+    output is labels for `cranfield judges`; the parse rate is printed on standard error.
+
+    Parameters
+    ----------
+    template
+        Text with the placeholders {topic} and {document}, or {topic.COLUMN}, {document.COLUMN}.
+    grades
+        Rule for the grade in an answer: a pattern such as "score: ([0-3])", or grades of words,
+        "relevant=1,not relevant=0". By default the grade is the only number of the answer.
+    """
+    from cranfield.assess.judges.prompts import ONLY_NUMBER, make_prompts, parse_answers
+    from cranfield.collection.files.writing import WRITERS, write_table
+    from cranfield.sources.chunks import Source
+    from cranfield.sources.text import decoded
+
+    if template is not None and len(files) != 3:
+        raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {len(files)} files")
+    if template is None and len(files) != 2:
+        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {len(files)} files")
+    if template is not None:
+        source = Source(template)
+        pairs, topics, documents = files
+        frame = make_prompts(pairs, topics, documents, decoded(source.read(), source.name))
+        write_table(frame, output or "-", "jsonl")
+        return
+    rule = ONLY_NUMBER if grades is None else parse_grades(grades)
+    parsed = parse_answers(*files, grades=rule)
+    form = BY_SUFFIX.get(Path(output or "").suffix.lower(), "csv")
+    write_table(parsed.labels, output or "-", form if form in WRITERS else "csv")
+    for line in parsed.heading():
+        click.echo(plain(line), err=True)

@@ -1,0 +1,313 @@
+"""Fairness of several rankings together: expected exposure, and equity of attention.
+
+Both take sums or means over rankings before they compare exposure with relevance, and so need to
+know which document is which. Judged runs know that of groups of documents: a group of its own for
+each document makes them know it of documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import MeasureError
+from cranfield.base.text import counted
+from cranfield.collection.document_tables import DocumentTable
+from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.rows import Rows, places_in, ratio
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.measures.fairness.attention import InequityOfAttention
+from cranfield.measures.fairness.exposure import ExpectedExposure
+from cranfield.result import Column, Columns, TableResult
+from cranfield.scores import Scores
+from cranfield.scores.replicates import replicate_labels
+
+Kind = TypeVar("Kind", bound=Measure)
+
+EXPOSURE = ("EEL", "EED", "EER")
+"""Measures of expected exposure."""
+
+EQUITY = ("IAA(browsing='geometric')",)
+"""The measure of equity of attention."""
+
+
+def document_groups(runs: Iterable[Run], qrels: Qrels) -> DocumentTable:
+    """Return a table of groups in which each document of runs or judgments is its own group."""
+    docs = pl.concat([*(run.docs.unique() for run in runs), qrels.docs.unique()]).unique().sort()
+    return DocumentTable(
+        docs.rechunk(), np.ones(len(docs)), np.arange(len(docs)), tuple(docs), "documents"
+    )
+
+
+def expected_exposure(
+    runs: Any, qrels: Any, measures: Any = EXPOSURE, *, replicates: Any = None, **options: Any
+) -> dict[str, Scores]:
+    r"""Score stochastic rankings by expected exposure, from several rankings of each system.
+
+    The exposure of a document is its mean over the rankings of a system for a topic, 0 where it is
+    not retrieved; EEL, EED and EER are computed from these means:
+
+    .. math:: EE\text{-}L = \sum_d (\bar\varepsilon_d - \varepsilon^*_d)^2, \quad
+        EE\text{-}D = \sum_d \bar\varepsilon_d^2, \quad
+        EE\text{-}R = \sum_d \bar\varepsilon_d \varepsilon^*_d, \quad
+        \bar\varepsilon_d = \frac1R \sum_r \varepsilon_{dr}
+
+    over all documents that are retrieved or judged; the target exposure of unjudged ones is 0.
+
+    Parameters
+    ----------
+    runs, qrels
+        As for :func:`cranfield.evaluate`; runs are samples of the rankings of systems.
+    measures
+        `EEL`, `EED` or `EER`, with parameters and cutoffs, such as `EEL(p=0.8)@20`.
+    replicates
+        A table with the columns `run`, `system` and `replicate`. By default runs are called
+        `SYSTEM@REPLICATE`, and a run of another name is a system with one ranking.
+    options
+        As for :func:`cranfield.judge`.
+
+    Returns
+    -------
+    dict
+        :class:`Scores` by topic and system of each measure.
+
+    Raises
+    ------
+    MeasureError
+        For other measures.
+
+    Notes
+    -----
+    Source: Diaz, Mitra, Ekstrand, Biega and Carterette (2020). With one ranking of each system the
+    scores are those of :func:`cranfield.evaluate`. The mean of such scores over rankings is not
+    expected exposure: it is the same for a system that always gives one ranking, and for one that
+    shares exposure among several.
+
+    Examples
+    --------
+    >>> runs = {
+    ...     "fair@1": {"q": {"a": 3, "b": 2, "c": 1}}, "fair@2": {"q": {"c": 3, "a": 2, "b": 1}},
+    ... }
+    >>> scores = expected_exposure(runs, {"q": {"a": 1, "b": 1, "c": 0}})
+    >>> {name: table["fair"]["q"] for name, table in scores.items()}
+    {'EEL': 0.28125, 'EED': 1.09375, 'EER': 1.0}
+    """
+    parsed = _measures_of(measures, ExpectedExposure, "EEL, EED or EER")
+    judged_by = _judged_by(runs, qrels, parsed, options)
+    labels = replicate_labels(judged_by[parsed[0].by].systems, replicates, single=True)
+    systems = tuple(dict.fromkeys(system for system, _ in labels))
+    system_of_run = np.array([systems.index(system) for system, _ in labels])
+    scores = {}
+    for measure in parsed:
+        judged = judged_by[measure.by]
+        values = _score_exposure(measure, judged, system_of_run, len(systems))
+        settings = judged.settings_for(measure)
+        table = Scores(values, judged.topics, systems, definition=measure, settings=settings)
+        scores[measure.label] = table
+    return scores
+
+
+def _measures_of(measures: Any, kind: type[Kind], names: str) -> list[Kind]:
+    parsed = parse_measures(measures)
+    other = next((measure for measure in parsed if not isinstance(measure, kind)), None)
+    if other is not None:
+        raise MeasureError(f"expected {names}, got {other}")
+    return [measure for measure in parsed if isinstance(measure, kind)]
+
+
+def _judged_by(
+    runs: Any, qrels: Any, measures: Sequence[Any], options: dict[str, Any]
+) -> dict[str, JudgedRuns]:
+    """Judge the runs with the groups that measures need: of the user, or one of each document."""
+    many, judgments = read_runs(runs), read_qrels(qrels)
+    judged_by = {}
+    for by in dict.fromkeys(measure.by for measure in measures):
+        own = {"groups": document_groups(many, judgments)} if by == "document" else {}
+        judged_by[by] = judge(many, judgments, **{**options, **own})
+    for measure in measures:
+        measure.require_complete()
+        measure.require_readable(judged_by[measure.by])
+    return judged_by
+
+
+def _score_exposure(
+    measure: ExpectedExposure, judged: JudgedRuns, system_of_run: Ints, systems: int
+) -> Floats:
+    """Return the scores by expected exposure; shape (topics, systems)."""
+    view = measure.cut_off(judged)
+    topics, groups = view.shape[0], len(view.groups(str(measure)).names)
+    rows, exposed = measure.by_group(view)
+    rankings = _sum_by_system(view.scored.astype(np.float64), system_of_run, systems)
+    cell = system_of_run[rows.cell // topics] * topics + rows.topic
+    weight = exposed * rows.at(view.scored)
+    keys, position = np.unique(cell * groups + rows.grade, return_inverse=True)
+    exposure = ratio(np.bincount(position, weight, keys.size), rankings.T.ravel()[keys // groups])
+    target_keys, target = _by_topic_and_group(measure, view, measure.targets(view.judgments))
+
+    def total(values: Floats) -> Floats:
+        sums = np.bincount(keys // groups, values, topics * systems)
+        return np.asarray(sums.reshape(systems, topics).T, dtype=np.float64)
+
+    disparity = total(exposure**2)
+    position, is_judged = places_in(target_keys, keys % (topics * groups))
+    relevance = total(exposure * np.where(is_judged, np.append(target, 0.0)[position], 0.0))
+    whole = np.bincount(target_keys // groups, target**2, topics)[:, None]
+    values = {
+        "EED": disparity,
+        "EER": relevance,
+        "EEL": np.maximum(disparity - 2 * relevance + whole, 0.0),
+    }[measure.info.name]
+    return np.where(rankings > 0, values, np.nan)
+
+
+def _sum_by_system(values: Floats, system_of_run: Ints, systems: int) -> Floats:
+    """Sum values of runs, shape (topics, runs), by system; shape (topics, systems)."""
+    sums = np.zeros((systems, values.shape[0]))
+    np.add.at(sums, system_of_run, values.T)
+    return sums.T
+
+
+def _by_topic_and_group(
+    measure: Measure, judged: JudgedRuns, values: Floats
+) -> tuple[Ints, Floats]:
+    """Sum a value of each judgment by topic and group; keys are topic * groups + group."""
+    judgments, groups = judged.judgments, judged.groups(str(measure))
+    place = judgments.topic[groups.judgment] * len(groups.names) + groups.group
+    keys, position = np.unique(place, return_inverse=True)
+    sums = np.bincount(position, groups.weight * values[groups.judgment], keys.size)
+    return keys, sums.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EquityOfAttention(TableResult):
+    """Equity of attention over a series of rankings; made by :func:`equity_of_attention`.
+
+    Attributes
+    ----------
+    measure
+        The measure, with its parameters.
+    notes
+        Rankings that are excluded.
+    """
+
+    name: ClassVar[str] = "equity"
+    columns: ClassVar[Columns] = {
+        "system": Column("System.", key=True),
+        "rankings": Column("Number of rankings in the series."),
+        "recurring": Column("Number of documents, or groups, that several rankings expose."),
+        "unfairness": Column(
+            "Sum of the distances between accumulated attention and accumulated relevance, from 0"
+            " to twice the number of rankings; lower is better."
+        ),
+        "per ranking": Column("Unfairness divided by the number of rankings, from 0 to 2."),
+    }
+
+    measure: str
+    notes: tuple[str, ...] = ()
+
+    def heading(self) -> list[str]:
+        """Return the measure."""
+        return [f"equity of attention by {self.measure}, accumulated over all rankings"]
+
+
+def equity_of_attention(
+    runs: Any, qrels: Any, measure: Any = EQUITY[0], *, replicates: Any = None, **options: Any
+) -> EquityOfAttention:
+    r"""Compare the attention that documents, or groups, get in a series with their relevance.
+
+    The series of a system has the rankings of all topics, and all replicates of each. With the
+    attention :math:`a_{dr}` and the relevance :math:`\rho_{dr}` in ranking r, each summing to 1
+    over a ranking,
+
+    .. math:: \sum_d \Bigl| \sum_r a_{dr} - \sum_r \rho_{dr} \Bigr|
+
+    Parameters
+    ----------
+    runs, qrels
+        As for :func:`cranfield.evaluate`.
+    measure
+        `IAA` with parameters: `browsing` and `p` define the attention at each rank, a cutoff the
+        ranks with attention, `gains` the relevance of a grade, and `by` whether documents or groups
+        are compared.
+    replicates
+        As for :func:`expected_exposure`.
+    options
+        As for :func:`cranfield.judge`, such as `groups`.
+
+    Returns
+    -------
+    EquityOfAttention
+        A row for each system.
+
+    Raises
+    ------
+    MeasureError
+        For other measures.
+
+    Notes
+    -----
+    Source: Biega, Gummadi and Weikum (2018). The order of rankings does not matter. What recurs can
+    make up in one ranking for another: documents that are relevant for one topic only cannot.
+    Rankings of topics without relevance, and empty rankings, are excluded and counted in a note.
+
+    Examples
+    --------
+    >>> runs = {"s@1": {"q": {"a": 2, "b": 1}}, "s@2": {"q": {"b": 2, "a": 1}}}
+    >>> print(equity_of_attention(runs, {"q": {"a": 3, "b": 2}}))
+    equity of attention by IAA(browsing='geometric'), accumulated over all rankings
+    <BLANKLINE>
+    system  rankings  recurring  unfairness  per ranking
+    s              2          2      0.4000       0.2000
+    """
+    [parsed, *others] = _measures_of(measure, InequityOfAttention, "IAA")
+    if others:
+        raise MeasureError(f"expected one measure, got {len(others) + 1}")
+    judged = _judged_by(runs, qrels, [parsed], options)[parsed.by]
+    labels = replicate_labels(judged.systems, replicates, single=True)
+    systems = tuple(dict.fromkeys(system for system, _ in labels))
+    system_of_run = np.array([systems.index(system) for system, _ in labels])
+    view = parsed.cut_off(judged)
+    topics, groups = view.shape[0], len(view.groups(str(parsed)).names)
+    rows, exposed = parsed.by_group(view)
+    attention = ratio(exposed, rows.at(rows.total(exposed)))
+    keys, relevance = _by_topic_and_group(parsed, view, parsed.worth(view))
+    whole = np.bincount(keys // groups, relevance, topics)
+    counts = (rows.total(exposed) > 0) & (whole > 0)[:, None] & view.scored
+    system = system_of_run[rows.cell // topics]
+    accumulated = np.zeros((len(systems), groups))
+    np.add.at(accumulated, (system, rows.grade), attention * rows.at(counts))
+    rankings = _sum_by_system(counts.astype(np.float64), system_of_run, len(systems))
+    topic, group = keys // groups, keys % groups
+    proportion = ratio(relevance, whole[topic])
+    np.subtract.at(accumulated.T, group, rankings[topic] * proportion[:, None])
+    unfairness, rounds = np.abs(accumulated).sum(axis=1), rankings.sum(axis=0)
+    frame = pl.DataFrame(
+        {
+            "system": systems,
+            "rankings": rounds.astype(np.int64),
+            "recurring": _count_recurring(rows, system, rows.at(counts), accumulated.shape),
+            "unfairness": unfairness,
+            "per ranking": ratio(unfairness, rounds),
+        }
+    )
+    excluded = int((view.scored & ~counts).sum())
+    notes = [f"{counted(excluded, 'ranking')} excluded: empty, or of a topic without relevance"]
+    return EquityOfAttention(frame, str(parsed), tuple(notes if excluded else ()))
+
+
+def _count_recurring(rows: Rows, system: Ints, counts: Any, shape: tuple[int, int]) -> Ints:
+    """Count the groups that two rankings of a system or more expose."""
+    number = np.zeros(shape, dtype=np.int64)
+    np.add.at(number, (system[counts], rows.grade[counts]), 1)
+    return np.asarray((number > 1).sum(axis=1))

@@ -1,0 +1,330 @@
+"""Systems ranked by side-by-side preferences, such as of a language model as judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from cranfield.base.arrays import Floats, row_slices
+from cranfield.base.errors import check_choice, check_share, check_whole, quoted
+from cranfield.base.streams import stream
+from cranfield.base.text import counted
+from cranfield.online.experiments.estimates import percentiles
+from cranfield.online.interleaving.preference import Preference, preference_between
+from cranfield.online.interleaving.preference_matrix import PreferenceMatrix
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.corrections.pvalue_corrections import LAWS, adjust_pvalues
+from cranfield.sources import schemas
+from cranfield.sources.columns import Table, read_table
+from cranfield.sources.schemas import FRAMES, Schema, optional
+from cranfield.sources.values import LABEL, anything
+
+_LABEL = replace(LABEL, missing=anything)
+PREFERENCES = Schema(
+    "table of preferences",
+    (
+        schemas.Column("topic", _LABEL),
+        schemas.Column("first", _LABEL),
+        schemas.Column("second", _LABEL),
+        schemas.Column("preferred", _LABEL),
+        optional("assessor", _LABEL, "worker"),
+    ),
+    called="preferences",
+    formats=FRAMES | {"jsonl"},
+    otherwise="csv",
+    tuples=("topic", "first", "second", "preferred", "assessor"),
+)
+
+_VOTES = replace(
+    PREFERENCES,
+    columns=(*PREFERENCES.columns[:4], optional("order", _LABEL, "place of a system")),
+    tuples=("topic", "first", "second", "preferred", "order"),
+)
+
+WORDS = {
+    **dict.fromkeys(("first", "left", "1", "a", "system_a", "model_a"), 1),
+    **dict.fromkeys(("second", "right", "2", "b", "system_b", "model_b"), -1),
+    **dict.fromkeys(("tie", "tied", "same", "equal", "0", "tie (bothbad)"), 0),
+}
+"""Words for preferences besides the names of systems, in any case."""
+
+
+_MAX_STEPS = 200
+"""Maximum number of Newton steps."""
+
+_CLOSE = 1e-12
+"""Largest gradient at the maximum, relative to the number of comparisons."""
+
+_BLOCK = 2**22
+"""Number of values in memory at a time."""
+
+
+def signs_of(table: Table, column: str) -> list[int | None]:
+    """Return 1 where a column names the first system, -1 for the second, 0 for a tie.
+
+    `order`, the system that the judge saw first, may be missing, and cannot be a tie.
+    """
+    signs: list[int | None] = []
+    choices = "first or second" if column == "order" else "first, second or tie"
+    for number, (first, second, label) in enumerate(
+        table.frame.select("first", "second", column).fill_null("").iter_rows()
+    ):
+        if first == second:
+            raise table.wrong(number, f"system {quoted(first)} is compared with itself")
+        # A system may have one of the words as its name.
+        sign = {second: -1, first: 1}.get(label, WORDS.get(label.lower()))
+        is_missing = column == "order" and not label
+        if not is_missing and (sign is None or (column == "order" and sign == 0)):
+            names = f"{quoted(first)}, {quoted(second)}"
+            message = f"{column} must be {names}, {choices}, got {quoted(label)}"
+            raise table.wrong(number, message)
+        signs.append(None if is_missing else sign)
+    return signs
+
+
+def bradley_terry(wins: Floats) -> Floats:
+    r"""Estimate the strengths of systems from wins, where a tie is half a win of both.
+
+    The maximum of :math:`\sum_{ij} w_{ij} \ln \frac{1}{1 + e^{\theta_j - \theta_i}}` with mean 0
+    (Bradley and Terry 1952), by Newton's method; NaN if it is not finite, because a group of
+    systems has no win against the others (Ford 1957).
+
+    Parameters
+    ----------
+    wins
+        Wins of each system, by row, against each other; shape (..., systems, systems).
+
+    Examples
+    --------
+    >>> bradley_terry(np.array([[0, 3], [1, 0]])).round(4).tolist()
+    [0.5493, -0.5493]
+    """
+    size = wins.shape[-1]
+    tables = wins.reshape(-1, size, size)
+    components = [
+        connected_components(csr_array(table), connection="strong")[0] for table in tables
+    ]
+    strengths = np.full((len(tables), size), np.nan)
+    is_finite = np.array(components) == 1
+    tables = tables[is_finite].astype(np.float64)
+    number = tables + tables.swapaxes(1, 2)
+    theta = np.zeros((len(tables), size))
+    for _ in range(_MAX_STEPS):
+        expected = 1 / (1 + np.exp(theta[:, None, :] - theta[:, :, None]))
+        gradient = tables.sum(axis=2) - (number * expected).sum(axis=2)
+        if np.abs(gradient).max(initial=0.0) <= _CLOSE * max(1.0, number.max(initial=0.0)):
+            break
+        weight = number * expected * (1 - expected)
+        # Constants in all entries keep the sum of strengths at 0.
+        curvature = np.einsum("ri,ij->rij", weight.sum(axis=2), np.eye(size)) - weight
+        curvature += curvature.max(axis=(1, 2))[:, None, None]
+        step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
+        theta += step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True))
+    strengths[is_finite] = theta - theta.mean(axis=1, keepdims=True)
+    return strengths.reshape(wins.shape[:-1])
+
+
+def _intervals(
+    wins: Floats, confidence: float, resamples: int, seed: int
+) -> tuple[dict[str, Floats], list[str]]:
+    """Return strengths with percentile intervals of resampled topics, and notes."""
+    topics, size = wins.shape[:2]
+    values = dict(zip(("strength", "low", "high"), np.full((3, size), np.nan), strict=True))
+    values["strength"] = bradley_terry(wins.sum(axis=0))
+    if np.isnan(values["strength"]).any():
+        return values, ["no finite strengths: a group of systems has no win against the others"]
+    draws = stream(seed).multinomial(topics, np.full(topics, 1 / topics), size=resamples)
+    flat = wins.reshape(topics, -1)
+    samples = np.concatenate(
+        [
+            bradley_terry((draws[rows] @ flat).reshape(-1, size, size))
+            for rows in row_slices(resamples, size * size, _BLOCK)
+        ]
+    )
+    is_finite = ~np.isnan(samples).any(axis=1)
+    excluded = counted(int((~is_finite).sum()), "resample") + " without finite strengths"
+    if topics < 2 or (~is_finite).mean() > (1 - confidence) / 2:
+        return values, [f"no intervals of strengths: {excluded}, {counted(topics, 'topic')}"]
+    bounds = [percentiles(column, confidence) for column in samples[is_finite].T]
+    values["low"], values["high"] = np.array(bounds).T
+    return values, [] if is_finite.all() else [f"{excluded} excluded"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SideBySide(Result):
+    """Systems ranked by side-by-side preferences; made by :func:`side_by_side`.
+
+    Attributes
+    ----------
+    strengths
+        The table of that name.
+    matrix
+        Preferences of the pairs of systems, with sign tests by topic.
+    position
+        Preference for the system that the judge saw first; None if orders are unknown.
+    topics
+        Number of topics.
+    confidence, resamples, seed
+        Confidence level of the intervals, and the bootstrap of topics.
+    notes
+        Strengths or intervals that do not exist.
+    """
+
+    name: ClassVar[str] = "side-by-side"
+    columns: ClassVar[dict[str, Columns]] = {
+        "strengths": {
+            "system": Column("System, the strongest first.", key=True),
+            "wins": Column("Number of comparisons in which it is preferred."),
+            "losses": Column("Number of comparisons in which the other system is preferred."),
+            "ties": Column("Number of comparisons without a preference."),
+            "strength": Column(
+                "Bradley-Terry strength, with mean 0; a difference is the log odds of a win. Null"
+                " if not finite."
+            ),
+            "low": Column("Lower bound of its percentile interval, by a bootstrap of topics."),
+            "high": Column("Upper bound of the interval."),
+        },
+        "pairs": PreferenceMatrix.columns,
+        "position": Preference.columns,
+    }
+
+    strengths: pl.DataFrame
+    matrix: PreferenceMatrix
+    position: Preference | None
+    topics: int
+    confidence: float
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return the tables `strengths`, `pairs` and, if orders are known, `position`."""
+        frames = {"strengths": self.strengths, "pairs": self.matrix.to_polars()}
+        return frames | ({} if self.position is None else {"position": self.position.to_polars()})
+
+    def heading(self) -> list[str]:
+        """Return the number of systems and topics, and how often the first place wins."""
+        systems = counted(self.strengths.height, "system")
+        lines = [
+            f"{systems}, {counted(self.topics, 'topic')}: Bradley-Terry strengths,"
+            f" {self.confidence:g} intervals by {self.resamples:,} resamples of topics, seed"
+            f" {self.seed}; sign tests by topic, {self.matrix.correction}"
+        ]
+        if self.position is not None:
+            low, high = self.position.outcome_interval
+            won, n = self.position.wins, self.position.wins + self.position.losses
+            lines.append(
+                f"position: the system shown first wins {won:,} of {n:,} decided comparisons"
+                f" ({self.position.outcome:.3f}, {low:.3f} to {high:.3f}; sign test by topic: p"
+                f" {self.position.pvalue:.3g})"
+            )
+        return lines
+
+
+def side_by_side(
+    preferences: Any,
+    *,
+    correction: str = "holm",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> SideBySide:
+    r"""Rank systems by side-by-side preferences of a judge, or of people.
+
+    Parameters
+    ----------
+    preferences
+        Table of `topic`, the systems `first` and `second` (also `system_a`, `system_b`) and
+        `winner`: a, b, tie or the name of a system; perhaps with `order`, the system that the judge
+        saw first, for the position bias.
+    correction
+        Correction for the pairs.
+    confidence
+        Confidence level of the intervals.
+    resamples, seed
+        Number of bootstrap resamples of topics, and their seed.
+
+    Returns
+    -------
+    SideBySide
+        Strengths of the systems, pairs of systems, and the preference for the first place.
+
+    Raises
+    ------
+    InputError
+        For a table that cannot be read, with file and line.
+
+    Notes
+    -----
+    Comparisons of one topic may depend on each other; topics are resampled, and the sign test of a
+    pair is by topic. Resamples without finite strengths are excluded, with a note; there are no
+    intervals if they are more than one tail of the interval. If the better system is often shown
+    first, the preference for the first place is not a bias: show each pair in both orders.
+
+    Examples
+    --------
+    >>> rows = [("q1", "x", "y", "a"), ("q2", "x", "y", "a"), ("q3", "x", "y", "b")]
+    >>> side_by_side(rows).to_polars().select("system", pl.col("strength").round(4)).rows()
+    [('x', 0.3466), ('y', -0.3466)]
+    """
+    check_choice("correction", correction, LAWS)
+    check_share("confidence", confidence)
+    check_whole("resamples", resamples, 1)
+    table = read_table(preferences, _VOTES)
+    sign = np.array(signs_of(table, "preferred"), dtype=np.float64)
+    order = np.array(signs_of(table, "order"), dtype=np.float64)
+    systems = sorted({*table.frame["first"], *table.frame["second"]})
+    place = {name: k for k, name in enumerate(systems)}
+    first, second = (
+        np.array([place[name] for name in table.frame[column]]) for column in ("first", "second")
+    )
+    topic = table.frame["topic"].rank("dense").to_numpy().astype(np.intp) - 1
+    topics, size = int(topic.max()) + 1, len(systems)
+    wins = np.zeros((topics, size, size))
+    np.add.at(wins, (topic, first, second), (1 + sign) / 2)
+    np.add.at(wins, (topic, second, first), (1 - sign) / 2)
+    options = 0.5, confidence, resamples, seed
+
+    def prefer(ahead: Floats, names: tuple[str, str]) -> Preference:
+        return preference_between(ahead, np.zeros(ahead.size), topic, names, "topic", (), options)
+
+    pairs = []
+    for k, other in combinations(range(size), 2):
+        ahead = np.where((first == k) & (second == other), sign, np.nan)
+        ahead = np.where((first == other) & (second == k), -sign, ahead)
+        if not np.isnan(ahead).all():
+            pairs.append(prefer(ahead, (systems[k], systems[other])))
+    pvalues = adjust_pvalues(np.array([pair.pvalue for pair in pairs]), correction)
+    strengths, notes = _intervals(wins, confidence, resamples, seed)
+    counts = {
+        name: np.bincount(np.concatenate(codes), minlength=size)
+        for name, codes in (
+            ("wins", (first[sign > 0], second[sign < 0])),
+            ("losses", (first[sign < 0], second[sign > 0])),
+            ("ties", (first[sign == 0], second[sign == 0])),
+        )
+    }
+    rows = pl.DataFrame({"system": systems, **counts, **strengths}).fill_nan(None)
+    position = None
+    if not np.isnan(order).all():
+        position = prefer(order * sign, ("shown first", "shown second"))
+    else:
+        notes.append("position bias unknown: no column order has the system that was shown first")
+    matrix = PreferenceMatrix(tuple(systems), tuple(pairs), pvalues, correction)
+    notes += [line.removeprefix("note: ") for line in matrix.note_lines()]
+    return SideBySide(
+        rows.sort("strength", "wins", descending=True, nulls_last=True, maintain_order=True),
+        matrix,
+        position,
+        topics,
+        confidence,
+        resamples,
+        seed,
+        tuple(notes),
+    )

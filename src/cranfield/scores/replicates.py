@@ -1,0 +1,98 @@
+"""Names of replicates: the system and the replicate of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cranfield.base.errors import PolicyError, quoted, warn
+from cranfield.base.text import counted
+from cranfield.sources.columns import read_table
+from cranfield.sources.schemas import Column, Schema
+from cranfield.sources.values import ID
+
+MARK = "@"
+"""Mark between the names of a system and its replicate."""
+
+_REPLICATES = Schema(
+    "table of replicates",
+    (Column("run", ID, None), Column("system", ID, None), Column("replicate", ID, None)),
+    tuples=("run", "system", "replicate"),
+)
+
+
+def replicate_labels(
+    runs: Sequence[str], replicates: Any = None, *, single: bool = False
+) -> list[tuple[str, str]]:
+    """Return the system and the replicate of each run.
+
+    Parameters
+    ----------
+    runs
+        Names of the runs, such as `dense@seed1`.
+    replicates
+        A table with the columns `run`, `system` and `replicate`; by default names are split.
+    single
+        Whether a run whose name has no replicate is a system of one run; otherwise it is refused.
+
+    Raises
+    ------
+    InputError
+        For a run that occurs twice, or two runs of one replicate.
+    PolicyError
+        For a run without a replicate.
+
+    Examples
+    --------
+    >>> replicate_labels(["dense@seed1", "dense@seed2", "bm25"], single=True)
+    [('dense', 'seed1'), ('dense', 'seed2'), ('bm25', '')]
+    """
+    if replicates is None:
+        return [_split(run, single) for run in runs]
+    table = read_table(replicates, _REPLICATES)
+    frame = table.frame
+    table.refuse(
+        ~frame["run"].is_first_distinct(), lambda row: f"run {quoted(row['run'])} occurs twice"
+    )
+    is_known = frame["run"].is_in(list(runs))
+    labels_of_known = frame.select("system", "replicate", known=is_known)
+    table.refuse(
+        labels_of_known.is_duplicated() & is_known,
+        lambda row: (
+            f"several runs are replicate {quoted(row['replicate'])} of system"
+            f" {quoted(row['system'])}"
+        ),
+    )
+    if n_unknown := int((~is_known).sum()):
+        warn(f"{table.source}: {counted(n_unknown, 'row')} of runs without scores")
+    labels = {run: (system, name) for run, system, name in frame.iter_rows()}
+    for run in runs:
+        if run not in labels:
+            raise PolicyError(f"run {quoted(run)} is not in {table.source}")
+    return [labels[run] for run in runs]
+
+
+def _split(run: str, single: bool) -> tuple[str, str]:
+    system, mark, name = run.rpartition(MARK)
+    if system and mark and name:
+        return system, name
+    if single:
+        return run, ""
+    raise PolicyError(
+        f"expected runs called SYSTEM{MARK}REPLICATE, or a table of replicates (run, system,"
+        f" replicate), got {quoted(run)}"
+    )
+
+
+def unmarked_replicates(systems: Sequence[str]) -> str:
+    """Return a warning if several systems are called as replicates of one are; else nothing."""
+    labels = replicate_labels(systems, single=True)
+    stems = [system for system, name in labels if name]
+    repeated = next((stem for stem in stems if stems.count(stem) > 1), None)
+    if repeated is None:
+        return ""
+    names = [run for run, (system, name) in zip(systems, labels, strict=True) if system == repeated]
+    return (
+        f"{quoted(names[0])} and {quoted(names[1])} are compared as systems; if they are replicates"
+        f" of {quoted(repeated)}, use --test independent-replicates or shared-replicates"
+    )

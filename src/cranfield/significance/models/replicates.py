@@ -1,0 +1,235 @@
+"""Systems with several rankings or answers for each topic: tests of two designs of replicates.
+
+In the first design each topic and system has replicates of its own, such as several answers of a
+language model to a question. In the second a replicate is one object, such as a model trained with
+one seed, that answers all topics. The scores do not show which design they are of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import CranfieldError
+from cranfield.significance.differences import Model, Outcome, Pairs
+from cranfield.significance.models.anova import ANOVA, compare_by_analysis, factorial
+from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
+from cranfield.significance.registry import Options, declared_test
+
+FACTORS = ("Topic", "System", "Replicate")
+
+REPLICATES: dict[str, Any] = ANOVA | {"axis": "replicate", "shards": "needed"}
+"""Declarations that tests of replicates share."""
+
+
+def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
+    """Analyse replicates within each topic and system, shape (topics, systems, replicates).
+
+    Numbers of replicates may differ (NaN). Cell means then count the same, and sums of squares of
+    cell means are multiplied by the harmonic mean of the numbers of replicates, so that expected
+    mean squares are those of the balanced design.
+    """
+    counts = (~np.isnan(values)).sum(axis=2).astype(np.float64)
+    df_error = float((counts - 1).sum())
+    if df_error == 0:
+        raise CranfieldError(
+            "independent-replicates requires several replicates of a system, got one of each;"
+            " compare them by anova-2"
+        )
+    cells = np.nanmean(values, axis=2)
+    topics, systems = cells.shape
+    replicates = 1 / float((1 / counts).mean())
+    by_cell = factorial(cells, "Topic", "System")
+    ss = {
+        "Topic": (replicates * by_cell.ss_of("Topic"), topics - 1.0),
+        "System": (replicates * by_cell.ss_of("System"), systems - 1.0),
+        "Topic:System": (replicates * by_cell.ss_of("Error"), (topics - 1.0) * (systems - 1)),
+    }
+    fitted = np.where(np.isnan(values), np.nan, cells[:, :, None])
+    table = make_table(
+        "score ~ system + (1|topic) + (1|topic:system)",
+        ss,
+        (float(np.nansum((values - fitted) ** 2)), df_error),
+        values=values,
+        fitted=fitted,
+        means=by_cell.means,
+    )
+    of_topic, of_system, of_cell, of_error = table.ms[:4]
+    f, p_df = _ratio(of_system, of_cell), ss["Topic:System"][1]
+    table = table.with_f("System", f, p_df, topics * systems)
+    table = table.with_f("Topic", _ratio(of_topic, of_cell), p_df, topics * systems)
+    notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
+    if (counts != counts[0, 0]).any():
+        notes.append(
+            f"numbers of replicates differ, {counts.min():.0f} to {counts.max():.0f}: cell means"
+            " count the same, and p-values are approximate"
+        )
+    table = replace(
+        table,
+        components={
+            "Topic": (of_topic - of_cell) / (systems * replicates),
+            "System": (of_system - of_cell) / (topics * replicates),
+            "Topic:System": (of_cell - of_error) / replicates,
+            "Replicate": of_error,
+        },
+        sphericity=sphericity(cells, f),
+        notes=tuple(notes),
+    )
+    n = np.full(systems, float(topics))
+    return table, Model(table.means["System"], of_cell / replicates, n, p_df)
+
+
+def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
+    """Analyse replicates that answer all topics, equally many of each system."""
+    numbers = (~np.isnan(values).all(axis=0)).sum(axis=1)
+    if numbers.max() < 2:
+        raise CranfieldError(
+            "shared-replicates requires several replicates of each system; one of each says"
+            " nothing about how training varies, only about these trained systems (anova-2)"
+        )
+    if numbers.min() < numbers.max():
+        raise CranfieldError(
+            "shared-replicates requires equally many replicates of each system, got"
+            f" {numbers.min()} to {numbers.max()}"
+        )
+    # The first replicates of each system stand first, whatever their labels.
+    order = np.argsort(np.isnan(values), axis=2, kind="stable")[:, :, : numbers.max()]
+    cube = np.take_along_axis(values, order, axis=2)
+    topics, systems, replicates = cube.shape
+    terms = ("Topic", "System", "Topic:System", "System:Replicate")
+    table = factorial(cube, *terms, factors_of_axes=FACTORS)
+    of_topic, of_system, of_cell, of_seed, of_error = table.ms[:5]
+    df = table.df[2:5]
+    error = of_seed + of_cell - of_error
+    if abs(error) <= 1e-12 * max(of_seed, of_cell, of_error):
+        error = 0.0
+    squares = float((np.array([of_cell, of_seed, of_error]) ** 2 / df).sum())
+    df_error = error**2 / squares if error and squares else float(df[0])
+    if error < 0 or df_error < 1:
+        raise CranfieldError(
+            "shared-replicates has no test here: the estimated error of system means is too small"
+            f" ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and replicates vary"
+            " little more than the residuals"
+        )
+    table = table.with_f("System", _ratio(of_system, error), df_error, topics * systems)
+    table = table.with_f("Topic", _ratio(of_topic, of_cell), df[0], topics * systems)
+    table = replace(
+        table,
+        model="score ~ system + (1|topic) + (1|topic:system) + (1|system:replicate)",
+        components={
+            "Topic": (of_topic - of_cell) / (systems * replicates),
+            "System": (of_system - error) / (topics * replicates),
+            "Topic:System": (of_cell - of_error) / replicates,
+            "System:Replicate": (of_seed - of_error) / topics,
+            "Error": of_error,
+        },
+        notes=(
+            f"denominator of F of System: System:Replicate + Topic:System - Error, {error:.4g} with"
+            f" {df_error:.1f} degrees of freedom (Satterthwaite); of Topic: Topic:System",
+        ),
+    )
+    n = np.full(systems, float(topics * replicates))
+    return table, Model(table.means["System"], error, n, df_error)
+
+
+def _ratio(mean_square: float, error: float) -> float:
+    """Return F; infinite without an error, and NaN if both are 0."""
+    if error > 0:
+        return mean_square / error
+    return np.inf if mean_square > 0 else np.nan
+
+
+def variance_shares(components: Mapping[str, float]) -> dict[str, float]:
+    """Return each variance as a proportion of their sum; negative estimates count as 0."""
+    positive = {name: max(0.0, variance) for name, variance in components.items()}
+    total = sum(positive.values())
+    return {name: variance / total if total else np.nan for name, variance in positive.items()}
+
+
+def _notes(table: AnovaTable, part: str, saving: float) -> tuple[str, ...]:
+    """Return notes on the variances, and on how much more replicates could improve."""
+    if not table.ms_error and not table.components[part]:
+        return ("replicates do not differ: the systems are deterministic",)
+    shares = variance_shares(table.components)
+    listed = ", ".join(f"{name} {share:.1%}" for name, share in shares.items())
+    negative = [name for name, variance in table.components.items() if variance < 0]
+    suffix = f" (estimate below 0, counted as 0: {', '.join(negative)})" if negative else ""
+    return (
+        f"variance of one score: {listed}{suffix}",
+        f"more replicates would lower the variance of a difference by {min(1.0, saving):.1%} at"
+        " most; more topics lower what remains",
+    )
+
+
+@declared_test(
+    "independent-replicates",
+    fit=lambda values: independent_replicates(values)[1],
+    error="two-way ANOVA error of topic means over replicates",
+    one_variance=True,
+    **REPLICATES,
+)
+def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""ANOVA with independent replicates.
+
+    asks: Do the mean scores of the systems differ, where each topic has several rankings or answers
+        of each system?
+    null: All systems have the same effect.
+    assumes: Topics are a random sample of all topics; replicates of each topic and system are drawn
+        independently; effects of topics, of topics by systems, and errors are independent and
+        normal, each with one variance.
+    when: Answers of a language model or rankings of a stochastic ranker that were sampled anew for
+        each topic. For models that were trained several times, use shared-replicates.
+    formula: y_{tsk} = \mu + \alpha_s + \tau_t + (\tau\alpha)_{ts} + \varepsilon_{tsk}, \quad F =
+        \frac{\mathit{MS}_{System}}{\mathit{MS}_{Topic:System}}
+    source: Scheffé (1959), chapter 8; Voorhees, Samarov and Soboroff (2017), for replicates by
+        shards
+    convention: It is two-way ANOVA of the mean of each topic and system over its replicates, and
+        with two systems the paired t-test of these means. Estimates of variances below 0 are shown
+        as they are. With unequal numbers of replicates all cell means count the same, and sums of
+        squares use the harmonic mean of the numbers.
+    """
+    outcome = compare_by_analysis(independent_replicates, pairs, options)
+    table = outcome.table
+    assert table is not None
+    of_cell, of_error = table.ms[2:4]
+    saving = of_error / of_cell if of_cell else 1.0
+    return replace(outcome, notes=(*_notes(table, "Replicate", saving), *table.notes[1:]))
+
+
+@declared_test(
+    "shared-replicates",
+    fit=lambda values: shared_replicates(values)[1],
+    samples_topics=False,
+    **REPLICATES,
+)
+def shared_replicates_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""ANOVA with shared replicates.
+
+    asks: Do the mean scores of the systems differ, beyond what varies from topic to topic and from
+        one training or index to the next?
+    null: All systems have the same effect.
+    assumes: Topics, and replicates of each system, are random samples; effects of topics, of
+        replicates, of topics by systems, and errors are independent and normal, each with one
+        variance.
+    when: Systems that were trained with several random seeds, or built several times, where each
+        replicate answers all topics: results generalise to other topics and other seeds. For
+        replicates that were drawn anew for each topic, use independent-replicates.
+    formula: y_{tsk} = \mu + \alpha_s + \tau_t + (\tau\alpha)_{ts} + \beta_{k(s)} +
+        \varepsilon_{tsk}, \quad F = \frac{\mathit{MS}_{System}}{\mathit{MS}_{System:Replicate} +
+        \mathit{MS}_{Topic:System} - \mathit{MS}_{Error}}
+    source: Scheffé (1959), chapter 8; Satterthwaite (1946)
+    convention: F is approximate, with degrees of freedom of its denominator by Satterthwaite's
+        formula. Corrections that resample topics are refused, as they would ignore that seeds vary.
+        All systems need equally many replicates; estimates of variances below 0 are shown as they
+        are.
+    """
+    outcome = compare_by_analysis(shared_replicates, pairs, options)
+    table = outcome.table
+    assert table is not None
+    model = outcome.of_model
+    saving = table.ms[3] / model.error if model.error else 1.0
+    return replace(outcome, notes=_notes(table, "System:Replicate", saving))

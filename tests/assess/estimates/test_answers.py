@@ -1,0 +1,116 @@
+"""Prediction-powered scores of answers against the plain formula, and against all labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.assess import ppi_answers, ppi_mean
+from cranfield.base.errors import CranfieldError
+from tests.cli.running import cranfield
+
+TOPICS = [f"q{k}" for k in range(40)]
+NUGGETS = {topic: dict.fromkeys(["a", "b", "c", "d"], 1) for topic in TOPICS}
+
+
+def answers(seed: int, topics: list[str], errors: float = 0.0) -> dict[str, Any]:
+    """Return the nuggets of the answers of two systems, with errors of a judge."""
+    truth, wrong = np.random.default_rng(seed), np.random.default_rng(seed + 1)
+    table: dict[str, Any] = {"x": {}, "y": {}}
+    for topic in TOPICS:
+        for system, rate in (("x", 0.7), ("y", 0.4)):
+            has = (truth.random(4) < rate) ^ (wrong.random(4) < errors)
+            names = [name for name, is_there in zip("abcd", has, strict=True) if is_there]
+            if topic in topics:
+                table[system][topic] = {"nuggets": names, "length": 500}
+    return table
+
+
+def judged(topics: list[str], errors: float) -> Any:
+    with cf.base.errors.collected_warnings():
+        return cf.texts.judge_answers(answers(5, topics, errors), NUGGETS)
+
+
+@pytest.mark.parametrize("measure", ["NuggetRecall", "NuggetPrecision", "AllScore"])
+def test_the_estimate_is_that_of_the_formula(measure: str) -> None:
+    sample = TOPICS[3:15]
+    human, judge = judged(sample, 0.0), judged(TOPICS, 0.2)
+    result = ppi_answers(human, judge, measure, lambda_=1.0)
+    by_people = cf.evaluate_answers(human, measure)[measure].values
+    by_judge = cf.evaluate_answers(judge, measure)[measure].values
+    is_sampled = np.isin(TOPICS, sample)
+    for k, row in enumerate(result.rows.to_dicts()):
+        y, f = by_people[is_sampled, k], by_judge[:, k]
+        error = y - f[is_sampled]
+        others = f[~is_sampled]
+        variance = others.var(ddof=1) / len(others) + error.var(ddof=1) / len(error)
+        assert row["estimate"] == pytest.approx(others.mean() + error.mean(), abs=1e-12)
+        assert row["standard_error"] == pytest.approx(variance**0.5, abs=1e-12)
+        assert (row["human"], row["answers"]) == (12, 40)
+        assert row["by judge"] == pytest.approx(f.mean(), abs=1e-12)
+
+
+def test_complete_labels_of_people_are_the_estimate() -> None:
+    human, judge = judged(TOPICS, 0.0), judged(TOPICS, 0.2)
+    result = ppi_answers(human, judge, "NuggetRecall")
+    expected = cf.evaluate_answers(human, "NuggetRecall")["NuggetRecall"].mean()
+    assert result.rows["estimate"].to_list() == pytest.approx(expected.tolist(), abs=1e-12)
+
+
+def test_a_missing_answer_scores_0_and_is_not_sampled() -> None:
+    table = {"x": {f"q{k}": [["full" if k % 3 else "none"]] for k in range(20)}}
+    judge = {"x": table["x"], "y": {f"q{k}": [["full"]] for k in range(0, 20, 2)}}
+    people = {"x": {f"q{k}": [["full"]] for k in range(8)}}
+    people["y"] = {f"q{k}": [["full" if k else "none"]] for k in range(0, 12, 2)}
+    with cf.base.errors.collected_warnings():
+        human, machine = map(cf.texts.read_citations, (people, judge))
+        result = ppi_answers(human, machine, "CitationPrecision")
+    row = result.rows.row(1, named=True)
+    y = np.array([0.0, *[1.0] * 5, *[np.nan] * 4])
+    alone = ppi_mean(y, np.ones(10))
+    assert (row["human"], row["answers"]) == (6, 10)
+    for name in ("estimate", "low", "high", "standard_error"):
+        assert row[name] == pytest.approx(float(getattr(alone, name)) / 2, abs=1e-12)
+
+
+def test_refusals() -> None:
+    human, judge = judged(TOPICS, 0.0), judged(TOPICS[:30], 0.2)
+    with pytest.raises(CranfieldError, match="the judge has no labels of the answer of 'x'"):
+        ppi_answers(human, judge, "NuggetRecall")
+    cited = cf.texts.read_citations({"x": {"q1": [["full"]]}})
+    with pytest.raises(CranfieldError, match="expected labels of one kind"):
+        ppi_answers(human, cited, "NuggetRecall")
+
+
+def test_the_command_writes_corrected_scores(tmp_path: Path) -> None:
+    def write(name: str, topics: list[str], errors: float) -> None:
+        rows = [
+            (topic, system, nugget, 500)
+            for system, of_system in answers(5, topics, errors).items()
+            for topic, answer in of_system.items()
+            for nugget in [*answer["nuggets"], None]
+        ]
+        names = ["topic", "system", "nugget", "length"]
+        pl.DataFrame(rows, names, orient="row").write_csv(tmp_path / name)
+
+    write("judge.csv", TOPICS, 0.2)
+    write("people.csv", TOPICS[3:15], 0.0)
+    gold = "".join(f"{topic},{nugget}\n" for topic in TOPICS for nugget in "abcd")
+    (tmp_path / "gold.csv").write_text("topic,nugget\n" + gold)
+    arguments = ("answers", "--nuggets", "gold.csv", "judge.csv", "--human", "people.csv")
+    measures = ("-m", "NuggetRecall", "-m", "NuggetPrecision")
+    out, err = cranfield(tmp_path, *arguments, *measures, "--format", "csv")
+    table = pl.read_csv(out.encode())
+    human, judge = judged(TOPICS[3:15], 0.0), judged(TOPICS, 0.2)
+    expected = [ppi_answers(human, judge, name).rows for name in measures[1::2]]
+    assert table["estimate"].to_list() == pytest.approx(pl.concat(expected)["estimate"].to_list())
+    assert "missing" not in err
+    out, _ = cranfield(tmp_path, *arguments, *measures)
+    assert "prediction-powered NuggetRecall: people judged 24 of 80 answers" in out
+    _, err = cranfield(tmp_path, *arguments, "--by-topic", status=2)
+    assert "--human cannot be combined with --by-topic" in err

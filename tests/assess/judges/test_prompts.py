@@ -1,0 +1,112 @@
+"""Prompts and answers: texts as they are, a stated rule, and every answer counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from cranfield.assess import compare_judges, make_prompts, parse_answers, read_judges
+from cranfield.base.errors import CranfieldError
+from tests.cli.running import cranfield
+
+TEMPLATE = 'Query: {topic}\nDoc: {document.title}: {document}\nReply {"grade": N} {other} {{topic}}'
+TOPICS = {"q1": "cats", "q2": "dogs & {document}"}
+DOCUMENTS = pl.DataFrame(
+    {"_id": ["d1", "d2", "d3"], "title": ["T", None, "V"], "text": ["a\n{topic}", '"b" \\1', "é"]}
+)
+PAIRS = [("q1", "d1"), ("q2", "d2"), ("q2", "d3")]
+
+
+def test_placeholders_are_replaced_once_and_nothing_else() -> None:
+    prompts = make_prompts(PAIRS, TOPICS, DOCUMENTS, TEMPLATE)
+    end = '\nReply {"grade": N} {other} '
+    assert prompts["prompt"].to_list() == [
+        f"Query: cats\nDoc: T: a\n{{topic}}{end}{{cats}}",
+        f'Query: dogs & {{document}}\nDoc: : "b" \\1{end}{{dogs & {{document}}}}',
+        f"Query: dogs & {{document}}\nDoc: V: é{end}{{dogs & {{document}}}}",
+    ]
+    assert prompts.select("topic", "doc").rows() == PAIRS
+    other = make_prompts(PAIRS, TOPICS, DOCUMENTS, TEMPLATE + ".")
+    assert not {*prompts["id"]} & {*other["id"]}
+    assert len({*prompts["id"]}) == 3
+
+
+def test_every_answer_is_counted() -> None:
+    documents = {f"d{k}": str(k) for k in range(7)}
+    pairs = [("q1", doc) for doc in documents]
+    prompts = make_prompts(pairs, TOPICS, documents, "{topic} {document}")
+    replies = ["grade 2", "2, so 2", "1 or 2", "none", "  ", None, "0", "grade: -1"]
+    places = [0, 1, 2, 3, 4, 5, 5, 0]
+    answers = [
+        {"custom_id": prompts["id"][k], "output": text}
+        for k, text in zip(places, replies, strict=True)
+    ]
+    parsed = parse_answers(prompts, answers)
+    outcomes = ["parsed", "parsed", "unparsed", "unparsed", "refused", "parsed", "missing"]
+    assert parsed.rows["outcome"].to_list() == outcomes
+    assert parsed.rows["grade"].to_list() == [-1, 2, None, None, None, 0, None]
+    assert parsed.heading() == [
+        "parse rate 42.9%: 3 of 7 prompts have a grade; 6 answered, 2 unparsed, 1 refused,"
+        " 1 missing, 2 duplicate",
+        "rule: the only number of the answer",
+    ]
+    [judge] = read_judges(parsed.labels)
+    assert (len(judge.labels), judge.unparsed) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [(r"score: ([0-3])", [3, None]), ({"yes": 1, "no": 0}, [None, 1])],
+)
+def test_rules(grades: Any, expected: list[int | None]) -> None:
+    prompts = make_prompts(PAIRS[:2], TOPICS, DOCUMENTS, TEMPLATE)
+    answers = [{"id": prompts["id"][0], "text": "2 of 4, score: 3"}]
+    answers += [{"id": prompts["id"][1], "text": " yes\n"}]
+    assert parse_answers(prompts, answers, grades=grades).rows["grade"].to_list() == expected
+
+
+@pytest.mark.parametrize(
+    ("pairs", "topics", "documents", "template", "reason"),
+    [
+        (PAIRS, TOPICS, DOCUMENTS, "{topic}", "placeholders {topic} and {document}"),
+        (PAIRS, TOPICS, DOCUMENTS, "{topic.x} {document}", "{topic.x} of the template"),
+        (PAIRS, {"q1": "x"}, DOCUMENTS, TEMPLATE, "the topic has no text (topic 'q2'"),
+        (PAIRS, TOPICS, DOCUMENTS[:2], TEMPLATE, "the document has no text (topic 'q2'"),
+        (PAIRS * 2, TOPICS, DOCUMENTS, TEMPLATE, "occur twice"),
+        (PAIRS, TOPICS, pl.concat([DOCUMENTS] * 2), TEMPLATE, "document d1 occurs twice"),
+    ],
+)
+def test_refusals(pairs: Any, topics: Any, documents: Any, template: str, reason: str) -> None:
+    with pytest.raises(CranfieldError) as error:
+        make_prompts(pairs, topics, documents, template)
+    assert reason in str(error.value)
+
+
+def test_the_command_writes_prompts_and_reads_answers(tmp_path: Path) -> None:
+    (tmp_path / "pool.txt").write_text("q1 0 d1\nq2 Q0 d2 1 3.5 run\nq2 d3\n")
+    (tmp_path / "topics.tsv").write_text("qid\tquery\nq1\tcats\nq2\tdogs\n")
+    DOCUMENTS.write_ndjson(tmp_path / "docs.jsonl")
+    (tmp_path / "t.txt").write_text(TEMPLATE)
+    files = ("pool.txt", "topics.tsv", "docs.jsonl")
+    cranfield(tmp_path, "prompts", "--template", "t.txt", *files, "-o", "p.jsonl")
+    prompts = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert [list(row) for row in prompts] == [["id", "topic", "doc", "prompt"]] * 3
+    assert prompts[0]["prompt"].startswith("Query: cats\nDoc: T: a\n{topic}")
+    answers = [{"id": row["id"], "text": f"score: {k}"} for k, row in enumerate(prompts)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    _, err = cranfield(tmp_path, "prompts", "p.jsonl", "a.jsonl", "-o", "llm.csv")
+    assert err.startswith("parse rate 100.0%: 3 of 3 prompts have a grade")
+    people = {"q1": {"d1": 0}, "q2": {"d2": 1, "d3": 2}}
+    row = compare_judges(people, str(tmp_path / "llm.csv")).to_polars().row(0, named=True)
+    assert (row["judge"], row["pairs"], row["agreement"]) == ("llm", 3, 1.0)
+    (tmp_path / "b.jsonl").write_text('{"id": "z", "text": "1"}\n')
+    _, err = cranfield(tmp_path, "prompts", "p.jsonl", "b.jsonl", status=2)
+    assert "b.jsonl:1: unknown prompt 'z' in an answer" in err
+    _, err = cranfield(tmp_path, "prompts", "p.jsonl", status=2)
+    assert "expected PROMPTS ANSWERS, or --template, got 1 files" in err
+    _, err = cranfield(tmp_path, "prompts", *files, "--template", "no.txt", status=2)
+    assert "no.txt" in err

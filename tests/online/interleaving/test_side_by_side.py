@@ -1,0 +1,158 @@
+"""Side-by-side preferences against a plain MM loop (Hunter 2004), counts by hand and SciPy."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from cranfield.base.errors import CranfieldError
+from cranfield.online import side_by_side
+from tests.cli.running import cranfield
+
+SYSTEMS = ("w", "x", "y", "z")
+
+
+def votes(seed: int = 0, topics: int = 12) -> pl.DataFrame:
+    """Make votes of a judge that prefers the system it saw first."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for topic in range(topics):
+        for k, first in enumerate(SYSTEMS):
+            for j, second in enumerate(SYSTEMS):
+                value = random.normal(0.4 * (k - j) + 0.5, 1.0)
+                winner = "tie" if abs(value) < 0.2 else "a" if value > 0 else "b"
+                rows += [(f"t{topic}", first, second, winner, "a")] if k != j else []
+    return pl.DataFrame(rows, ["topic", "system_a", "system_b", "winner", "order"], orient="row")
+
+
+def strengths_by_mm(table: pl.DataFrame) -> dict[str, float]:
+    wins = dict.fromkeys(((i, j) for i in SYSTEMS for j in SYSTEMS), 0.0)
+    for row in table.iter_rows(named=True):
+        share = {"a": 1.0, "b": 0.0, "tie": 0.5}[row["winner"]]
+        wins[row["system_a"], row["system_b"]] += share
+        wins[row["system_b"], row["system_a"]] += 1 - share
+    p = dict.fromkeys(SYSTEMS, 1.0)
+    for _ in range(2000):
+        p = {
+            i: sum(wins[i, j] for j in SYSTEMS)
+            / sum((wins[i, j] + wins[j, i]) / (p[i] + p[j]) for j in SYSTEMS if j != i)
+            for i in SYSTEMS
+        }
+    mean = sum(map(math.log, p.values())) / len(p)
+    return {name: math.log(value) - mean for name, value in p.items()}
+
+
+def test_strengths_are_those_of_the_mm_loop() -> None:
+    table = votes()
+    frame = side_by_side(table, resamples=50).to_polars()
+    expected = strengths_by_mm(table)
+    assert frame["system"].to_list() == sorted(expected, key=expected.__getitem__, reverse=True)
+    for name, strength in frame.select("system", "strength").iter_rows():
+        assert strength == pytest.approx(expected[name], abs=1e-10)
+    assert (frame["low"] < frame["strength"]).all() and (frame["strength"] < frame["high"]).all()
+
+
+def test_the_bootstrap_draws_topics() -> None:
+    """Two systems have a closed form: half the log odds of the wins in the drawn topics."""
+    rows = [(f"t{k}", "x", "y", "a" if k % 3 else "b") for k in range(30)]
+    result = side_by_side(rows, resamples=400, seed=3)
+    from cranfield.base.streams import stream
+
+    draws = stream(3).multinomial(30, np.full(30, 1 / 30), size=400)
+    wins = draws @ np.array([float(k % 3 > 0) for k in range(30)])
+    samples = np.sort(np.log(wins / (30 - wins)) / 2)
+    row = result.to_polars().row(0, named=True)
+    assert row["strength"] == pytest.approx(math.log(2) / 2, abs=1e-10)
+    assert row["low"] == pytest.approx(np.percentile(samples, 2.5), abs=0.03)
+    assert row["high"] == pytest.approx(np.percentile(samples, 97.5), abs=0.03)
+
+
+def test_pairs_have_a_sign_test_by_topic() -> None:
+    table = votes(1)
+    pairs = side_by_side(table, resamples=50, correction="none").to_polars("pairs")
+    for row in pairs.iter_rows(named=True):
+        by_topic: dict[str, int] = {}
+        wins = losses = ties = 0
+        for vote in table.iter_rows(named=True):
+            if {vote["system_a"], vote["system_b"]} == {row["first"], row["second"]}:
+                sign = {"a": 1, "b": -1, "tie": 0}[vote["winner"]]
+                sign *= 1 if vote["system_a"] == row["first"] else -1
+                by_topic[vote["topic"]] = by_topic.get(vote["topic"], 0) + sign
+                wins, losses, ties = wins + (sign > 0), losses + (sign < 0), ties + (sign == 0)
+        ahead = sum(total > 0 for total in by_topic.values())
+        behind = sum(total < 0 for total in by_topic.values())
+        assert (row["wins"], row["losses"], row["ties"]) == (wins, losses, ties)
+        assert row["p"] == pytest.approx(stats.binomtest(ahead, ahead + behind).pvalue, abs=1e-12)
+
+
+def test_position_bias_is_the_proportion_of_wins_of_the_first_place() -> None:
+    table = votes(2)
+    position = side_by_side(table, resamples=50).position
+    assert position is not None
+    assert position.wins == table.filter(winner="a").height
+    assert position.losses == table.filter(winner="b").height
+    # The same votes with the systems in the other columns.
+    swap = {"a": "b", "b": "a", "tie": "tie"}
+    turned = table.select(
+        "topic",
+        pl.col("system_b").alias("system_a"),
+        pl.col("system_a").alias("system_b"),
+        pl.col("winner").replace_strict(swap),
+        pl.col("system_a").alias("order"),
+    )
+    other = side_by_side(turned, resamples=50)
+    assert other.position is not None
+    assert (other.position.wins, other.position.losses) == (position.wins, position.losses)
+    assert other.to_polars().equals(side_by_side(table, resamples=50).to_polars())
+    without = side_by_side(table.drop("order"), resamples=50)
+    assert without.position is None
+    assert "position bias unknown" in without.notes[-1]
+
+
+def test_pairs_without_comparisons_and_strengths_that_are_not_finite() -> None:
+    chain = [(f"t{k}", *"xy", "ab"[k % 2]) for k in range(9)]
+    chain += [(f"t{k}", *"yz", "ab"[k % 2]) for k in range(9)]
+    result = side_by_side(chain, resamples=50)
+    assert result.to_polars("pairs").select("first", "second").rows() == [("x", "y"), ("y", "z")]
+    assert result.to_polars()["strength"].null_count() == 0
+    result = side_by_side([("t1", "x", "y", "a"), ("t2", "x", "z", "a"), ("t2", "y", "z", "tie")])
+    assert result.to_polars()["strength"].null_count() == 3
+    assert result.notes[0].startswith("no finite strengths")
+    few = side_by_side([("t1", "x", "y", "a"), ("t2", "x", "y", "b"), ("t3", "x", "y", "a")])
+    assert few.to_polars()["low"].null_count() == 2
+    assert few.notes[0].startswith("no intervals of strengths")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (("t", "x", "x", "a", "a"), "system 'x' is compared with itself"),
+        (("t", "x", "y", "c", "a"), "preferred must be 'x', 'y', first, second or tie, got 'c'"),
+        (("t", "x", "y", "a", "tie"), "order must be 'x', 'y', first or second, got 'tie'"),
+    ],
+)
+def test_refusals(row: Any, reason: str) -> None:
+    names = ["topic", "first", "second", "winner", "order"]
+    with pytest.raises(CranfieldError) as error:
+        side_by_side(pl.DataFrame([row], names, orient="row"))
+    assert reason in str(error.value)
+
+
+def test_the_command_ranks_systems_by_votes(tmp_path: Path) -> None:
+    votes().write_csv(tmp_path / "votes.csv")
+    arguments = ("online", "preference", "--votes", "votes.csv", "--resamples", "50")
+    out, _ = cranfield(tmp_path, *arguments, "--table", "strengths", "--format", "csv")
+    table = pl.read_csv(out.encode())
+    assert table.equals(side_by_side(votes(), resamples=50).to_polars())
+    out, _ = cranfield(tmp_path, *arguments)
+    assert "position: the system shown first wins" in out
+    _, err = cranfield(tmp_path, *arguments, "--unit", "user", status=2)
+    assert "--unit requires LOG" in err
+    _, err = cranfield(tmp_path, *arguments, "--counts", "1,2,3", status=2)
+    assert "--votes cannot be combined with --counts" in err

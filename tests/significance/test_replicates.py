@@ -1,0 +1,330 @@
+"""Replicates of systems: two designs, beside values of other programs and plain loops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean, variance
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import ttest_rel
+
+import cranfield as cf
+from cranfield.significance.models.replicates import variance_shares
+from tests.cli.running import ended_with
+
+SYSTEMS = ("A", "B", "C")
+# By topic: three replicates of each of the three systems.
+ROWS = [
+    [[0.4421, 0.4274, 0.4277], [0.5155, 0.5022, 0.547], [0.3974, 0.47, 0.4265]],
+    [[0.5857, 0.5616, 0.5978], [0.4975, 0.5107, 0.4889], [0.5829, 0.6347, 0.5923]],
+    [[0.4782, 0.524, 0.4916], [0.6705, 0.6711, 0.6409], [0.5226, 0.5701, 0.5971]],
+    [[0.5747, 0.5993, 0.6155], [0.5426, 0.5958, 0.6076], [0.5971, 0.5997, 0.5976]],
+    [[0.7466, 0.6845, 0.679], [0.67, 0.6247, 0.6054], [0.5901, 0.6277, 0.6307]],
+]
+TOPICS = tuple(f"t{k + 1}" for k in range(5))
+SCORES = cf.Scores(np.array(ROWS), TOPICS, SYSTEMS, axis="replicate")
+
+# NumPy and SciPy 1.17.1 by hand; sums of squares by statsmodels 0.15.0.
+INDEPENDENT = {
+    "Topic": (0.1695414676, 4, 3.989461362, 0.04555776178),
+    "System": (0.002874176444, 2, 0.1352638506, 0.8754413693),
+    "Topic:System": (0.08499466578, 8, 15.81670412, 7.791132273e-09),
+    "Error": (0.02015148, 30, None, None),
+}
+SHARED = {
+    "System": (0.002874176444, 2, 0.132941162, 0.8773641732),
+    "System:Replicate": (0.004921289333, 6, None, None),
+    "Topic:System": (0.08499466578, 8, None, None),
+    "Error": (0.01523019067, 24, None, None),
+}
+COMPONENTS = {
+    "Topic": 0.003529003741,
+    "System": -0.000612483,
+    "Topic:System": 0.003317539074,
+    "Replicate": 0.000671716,
+}
+PAIRS = {
+    ("A", "B"): (-0.01698, 0.8952863921, -0.3580114813, 0.7384280285),
+    ("A", "C"): (-5.333333333e-05, 0.9999988929, -0.0021468836, 0.9983898388),
+    ("B", "C"): (0.01692666667, 0.8958989509, 0.4551361116, 0.6726203834),
+}
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"), [("independent-replicates", INDEPENDENT), ("shared-replicates", SHARED)]
+)
+def test_table(test: str, expected: dict[str, tuple[float | None, ...]]) -> None:
+    anova = cf.compare(SCORES, test=test, correction="tukey").anova
+    assert anova is not None
+    rows = {source: (ss, df, f, p) for source, ss, df, _, f, p, _ in anova.to_polars().rows()}
+    for source, values in expected.items():
+        for value, number in zip(rows[source], values, strict=True):
+            if number is not None:
+                assert value == pytest.approx(number, rel=1e-8), source
+
+
+def test_independent_replicates_by_pair() -> None:
+    comparison = cf.compare(SCORES, test="independent-replicates", correction="tukey")
+    assert comparison.anova is not None
+    assert comparison.anova.components == pytest.approx(COMPONENTS, rel=1e-8)
+    np.testing.assert_allclose(comparison.means, [0.56238, 0.57936, 0.5624333333], rtol=1e-9)
+    for names, (difference, tukey, t, p) in PAIRS.items():
+        pair = comparison[names]
+        assert (pair.difference, pair.pvalue) == pytest.approx((difference, tukey), rel=1e-7)
+        two = cf.compare(SCORES.select(systems=names), test="independent-replicates")
+        assert two.statistic[0] == pytest.approx(t, rel=1e-7)
+        assert two.raw_pvalues[0] == pytest.approx(p, rel=1e-7)
+        means = SCORES.over_shards()
+        assert ttest_rel(list(means[names[0]].values()), list(means[names[1]].values())).pvalue == (
+            pytest.approx(p, rel=1e-7)
+        )
+
+
+def test_independent_replicates_are_anova_of_means() -> None:
+    replicated = cf.compare(SCORES, test="independent-replicates", correction="tukey")
+    flat = cf.compare(SCORES.over_shards(), test="anova-2", correction="tukey")
+    np.testing.assert_allclose(replicated.adjusted_pvalues, flat.adjusted_pvalues, rtol=1e-12)
+    np.testing.assert_allclose(replicated.interval, flat.interval, rtol=1e-12)
+
+
+def test_shared_replicates() -> None:
+    comparison = cf.compare(SCORES, test="shared-replicates")
+    assert (comparison.correction, comparison.resamples) == ("tukey", None)
+    assert comparison.anova is not None
+    # sqrt(2 * denominator / 15), with 8.20700773 degrees of freedom.
+    half_width = (comparison["A", "B"].interval[1] - comparison["A", "B"].interval[0]) / 2
+    quantile = half_width / np.sqrt(2 * 0.01080995683 / 15)
+    from scipy.stats import studentized_range
+
+    assert quantile == pytest.approx(studentized_range.ppf(0.95, 3, 8.20700773) / 2**0.5, rel=1e-6)
+    ms = dict(zip(comparison.anova.sources, comparison.anova.ms, strict=True))
+    components = comparison.anova.components
+    assert components["System:Replicate"] == pytest.approx(
+        (ms["System:Replicate"] - ms["Error"]) / 5
+    )
+    with pytest.raises(cf.PolicyError, match="'bootstrap-tukey' cannot be combined"):
+        cf.compare(SCORES, test="shared-replicates", correction="bootstrap-tukey")
+
+
+def test_labels_of_replicates_do_not_matter() -> None:
+    values = np.full((5, 3, 9), np.nan)
+    for k in range(3):
+        values[:, k, 3 * k : 3 * k + 3] = SCORES.values[:, k]
+    apart = cf.Scores(values, TOPICS, SYSTEMS, axis="replicate")
+    for test in ("independent-replicates", "shared-replicates"):
+        first, second = (cf.compare(s, test=test, correction="tukey") for s in (SCORES, apart))
+        np.testing.assert_allclose(first.adjusted_pvalues, second.adjusted_pvalues, rtol=1e-12)
+        assert first.anova is not None and second.anova is not None
+        assert first.anova.components == pytest.approx(second.anova.components, rel=1e-10)
+
+
+def unequal() -> cf.Scores:
+    values = SCORES.values.copy()
+    values[:, 2, 2] = np.nan
+    values[3, 0, 1:] = np.nan
+    return cf.Scores(values, TOPICS, SYSTEMS, axis="replicate")
+
+
+def test_unequal_numbers_of_replicates() -> None:
+    scores = unequal()
+    with pytest.raises(cf.CranfieldError, match="'A' on topic 't4' in replicate 2 has no score"):
+        cf.compare(scores, test="independent-replicates")
+    comparison = cf.compare(
+        scores, test="independent-replicates", correction="tukey", missing="available"
+    )
+    cells = [[[x for x in row if x == x] for row in topic] for topic in scores.values.tolist()]
+    counts = [len(cell) for topic in cells for cell in topic]
+    within = sum((len(c) - 1) * variance(c) for t in cells for c in t if len(c) > 1)
+    error = within / sum(n - 1 for n in counts)
+    harmonic = len(counts) / sum(1 / n for n in counts)
+    means = [[mean(cell) for cell in topic] for topic in cells]
+    of_topic = [mean(row) for row in means]
+    of_system = [mean(column) for column in zip(*means, strict=True)]
+    grand = mean(of_topic)
+    interaction = sum(
+        (means[i][k] - of_topic[i] - of_system[k] + grand) ** 2 for i in range(5) for k in range(3)
+    )
+    interaction *= harmonic / 8
+    anova = comparison.anova
+    assert anova is not None
+    assert anova.components["Replicate"] == pytest.approx(error, rel=1e-10)
+    assert anova.components["Topic:System"] == pytest.approx((interaction - error) / harmonic)
+    assert anova.f_of("System")[0] == pytest.approx(
+        harmonic * 5 * variance(of_system) / interaction, rel=1e-10
+    )
+    np.testing.assert_allclose(comparison.means, of_system)
+    assert any("numbers of replicates differ, 1 to 3" in note for note in comparison.notes)
+    with pytest.raises(cf.PolicyError, match="cannot be combined with shared-replicates"):
+        cf.compare(scores, test="shared-replicates", missing="available")
+    with pytest.raises(cf.CranfieldError, match="equally many replicates of each system, got 2 to"):
+        cf.compare(scores, test="shared-replicates", missing="drop")
+
+
+def test_missing_replicates_are_dropped_or_zero() -> None:
+    scores = unequal()
+    dropped = cf.compare(scores, test="independent-replicates", missing="drop")
+    assert (dropped.topics, dropped.notes[0]) == (4, "1 topic excluded: no score")
+    zero = cf.compare(scores, test="independent-replicates", missing="zero")
+    assert zero.means[0] == pytest.approx(
+        SCORES.mean_along(2)[:3, 0].sum() / 5 + 0.5747 / 15 + (SCORES.mean_along(2)[4, 0] / 5)
+    )
+
+
+def test_deterministic_systems() -> None:
+    same = cf.Scores(
+        np.repeat(SCORES.values[:, :, :1], 2, axis=2), TOPICS, SYSTEMS, axis="replicate"
+    )
+    flat = cf.compare(SCORES.select(shards="1").over_shards(), test="anova-2", correction="tukey")
+    for test in ("independent-replicates", "shared-replicates"):
+        comparison = cf.compare(same, test=test, correction="tukey")
+        assert "replicates do not differ: the systems are deterministic" in comparison.notes
+        np.testing.assert_allclose(comparison.adjusted_pvalues, flat.adjusted_pvalues, rtol=1e-10)
+
+
+def test_refusals() -> None:
+    with pytest.raises(cf.PolicyError, match="require a test: independent-replicates if"):
+        cf.compare(SCORES)
+    for test in ("anova-2", "t", "random-topics", "bootstrap-anova"):
+        with pytest.raises(cf.PolicyError, match="does not take scores by replicate; use indep"):
+            cf.compare(SCORES, test=test)
+    with pytest.raises(cf.PolicyError, match="requires scores by replicate"):
+        cf.compare(SCORES.over_shards(), test="shared-replicates")
+    shards = cf.Scores(SCORES.values, TOPICS, SYSTEMS)
+    with pytest.raises(cf.PolicyError, match="does not take scores by shard; use random-topics"):
+        cf.compare(shards, test="independent-replicates")
+    single = SCORES.select(shards="1")
+    with pytest.raises(cf.CranfieldError, match="several replicates of a system, got one of each"):
+        cf.compare(single, test="independent-replicates")
+    with pytest.raises(cf.CranfieldError, match="says nothing about how training varies"):
+        cf.compare(single, test="shared-replicates")
+    with pytest.raises(cf.PolicyError, match="replicates are neither topics nor systems"):
+        SCORES.to_polars()
+    with pytest.raises(cf.PolicyError, match="axis"):
+        cf.Scores(SCORES.values, TOPICS, SYSTEMS, axis="seed")
+
+
+def test_no_test_without_a_positive_error() -> None:
+    # Every topic and every seed has the same mean: only the residuals vary.
+    odd = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    values = np.stack([odd, 2 * odd], axis=1) / 10 + 0.5
+    scores = cf.Scores(values, ("1", "2"), ("a", "b"), axis="replicate")
+    with pytest.raises(cf.CranfieldError, match="estimated error of system means is too small"):
+        cf.compare(scores, test="shared-replicates")
+
+
+def test_summaries_average_replicates() -> None:
+    note = "scores are means over replicates"
+    assert note in cf.summarise(SCORES).notes
+    assert note in cf.cost_effectiveness(SCORES, {"A": 1, "B": 2, "C": 3}, resamples=10).notes
+    grid = {name: {"stem": name} for name in SYSTEMS}
+    assert note in cf.factorial_anova(SCORES, grid).notes
+    np.testing.assert_allclose(cf.summarise(SCORES).mean, [0.56238, 0.57936, 0.5624333333])
+
+
+def test_shares_of_variance() -> None:
+    shares = variance_shares(COMPONENTS)
+    total = 0.003529003741 + 0.003317539074 + 0.000671716
+    assert shares["System"] == 0
+    assert shares["Replicate"] == pytest.approx(0.000671716 / total)
+
+
+def test_summary_beside_a_loop() -> None:
+    for scores in (SCORES, unequal()):
+        frame = cf.summarise_replicates(scores).to_polars()
+        for k, row in enumerate(frame.iter_rows(named=True)):
+            cells = [[x for x in topic[k] if x == x] for topic in scores.values.tolist()]
+            means = [mean(cell) for cell in cells]
+            within = sum((len(c) - 1) * variance(c) for c in cells if len(c) > 1)
+            within /= sum(len(c) - 1 for c in cells)
+            between = variance(means) - within * mean(1 / len(c) for c in cells)
+            assert row["mean"] == pytest.approx(mean(means))
+            assert row["within"] == pytest.approx(within)
+            assert row["between topics"] == pytest.approx(between)
+            assert row["intraclass"] == pytest.approx(between / (between + within))
+    assert frame["replicates"].to_list() == [3, 3, 2]
+    seeds = SCORES.values.mean(axis=0)
+    np.testing.assert_allclose(cf.summarise_replicates(SCORES).SD, seeds.std(axis=1, ddof=1))
+
+
+def test_names_and_tables_of_runs(tmp_path: Path) -> None:
+    runs = {
+        f"{name}@s{k + 1}": SCORES.values[:, i, k].tolist()
+        for i, name in enumerate(SYSTEMS)
+        for k in range(3)
+    }
+    folded = cf.by_replicate(runs)
+    np.testing.assert_array_equal(folded.values, SCORES.values)
+    assert (folded.systems, folded.shards, folded.axis) == (
+        SYSTEMS,
+        ("s1", "s2", "s3"),
+        "replicate",
+    )
+    assert cf.by_replicate(folded) is folded
+    renamed = dict(zip("pqrstuvwx", runs.values(), strict=True))
+    table = tmp_path / "runs.csv"
+    rows = [f"{run},{name.replace('@', ',')}" for run, name in zip(renamed, runs, strict=True)]
+    table.write_text("\n".join(["run,system,replicate", *rows]) + "\n")
+    np.testing.assert_array_equal(cf.by_replicate(renamed, table).values, SCORES.values)
+    with pytest.raises(cf.PolicyError, match="expected runs called SYSTEM@REPLICATE"):
+        cf.by_replicate(renamed)
+    with pytest.raises(cf.PolicyError, match="got scores by replicate"):
+        cf.by_replicate(folded, table)
+    table.write_text("\n".join(["run,system,replicate", *rows, "p,A,s9"]) + "\n")
+    with pytest.raises(cf.InputError, match="runs.csv:11: run 'p' occurs twice"):
+        cf.by_replicate(renamed, table)
+    table.write_text("\n".join(["run,system,replicate", *rows, "y,A,s1"]) + "\n")
+    with pytest.warns(cf.CranfieldWarning, match="1 row of runs without scores"):
+        cf.by_replicate(renamed, table)
+    table.write_text("\n".join(["run,system,replicate", *rows[:-1], "x,A,s1"]) + "\n")
+    with pytest.raises(cf.InputError, match="several runs are replicate 's1' of system 'A'"):
+        cf.by_replicate(renamed, table)
+    table.write_text("\n".join(["run,system,replicate", *rows[1:]]) + "\n")
+    with pytest.raises(cf.PolicyError, match="run 'p' is not in"):
+        cf.by_replicate(renamed, table)
+
+
+def test_score_tables_with_replicates(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    SCORES.to_long().write_csv(path)
+    read = cf.read_scores(path)
+    assert (read.axis, read.labels.keys()) == ("replicate", SCORES.labels.keys())
+    np.testing.assert_array_equal(read.values, SCORES.values)
+    np.testing.assert_array_equal(cf.read_scores(SCORES.to_long()).values, SCORES.values)
+    assert cf.read_scores([SCORES]).axis == "replicate"
+    shards = cf.Scores(SCORES.values, TOPICS, ("d", "e", "f"))
+    with pytest.raises(cf.InputError, match="has shards, but scores has replicates"):
+        cf.read_scores([SCORES, shards])
+    twice = pl.concat([SCORES.to_long(), SCORES.to_long().head(1)])
+    with pytest.raises(cf.InputError, match="'A' has two scores in replicate '1'"):
+        cf.read_scores(twice)
+    with pytest.raises(cf.InputError, match="by shard or by replicate, got columns"):
+        cf.read_scores(SCORES.to_long().with_columns(shard=pl.lit("x")))
+
+
+def test_commands(tmp_path: Path) -> None:
+    SCORES.to_long().write_csv(tmp_path / "scores.csv")
+    options = ["--scores", "scores.csv"]
+    status, out, err = ended_with(tmp_path, "evaluate", *options)
+    assert (status, out) == (2, "") and "neither topics nor systems" in err
+    status, out, err = ended_with(tmp_path, "evaluate", *options, "--as", "replicates")
+    assert (status, err) == (0, "") and "A                3  0.5624" in out
+    status, out, err = ended_with(tmp_path, "compare", *options)
+    assert (status, out) == (2, "") and "require a test: independent-replicates" in err
+    status, out, err = ended_with(
+        tmp_path, "compare", *options, "--test", "shared-replicates", "--as", "anova"
+    )
+    assert status == 0 and "0.01081 with 8.2 degrees of freedom" in out
+    columns = {
+        f"{name}@s{k}": SCORES.select(systems=name, shards=k).values.ravel()
+        for name in SYSTEMS
+        for k in "123"
+    }
+    wide = pl.DataFrame({"topic": TOPICS, **columns})
+    wide.write_csv(tmp_path / "wide.csv")
+    options = ["--scores", "wide.csv"]
+    status, out, err = ended_with(tmp_path, "compare", *options)
+    assert status == 0 and "'A@s1' and 'A@s2' are compared as systems" in err
+    status, _, err = ended_with(tmp_path, "compare", *options, "-t", "independent-replicates")
+    assert (status, err) == (0, "")

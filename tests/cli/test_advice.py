@@ -131,8 +131,8 @@ def test_distances_beside_lines_of_trec(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("BLEU", "unknown measure 'BLEU'"),
-        ("kendall", "unknown measure 'kendall'"),
+        ("BLEU", "unknown measure 'BLEU'; `cranfield measures` lists the measures"),
+        ("kendall", "unknown measure 'kendall'; `cranfield measures` lists the measures"),
         ("precison@5", "unknown measure 'precison'; did you mean Precision?"),
         ("AP(rel='2')", "AP: rel must be an integer >= 0, got '2'"),
     ],
@@ -140,6 +140,34 @@ def test_distances_beside_lines_of_trec(folder: Path) -> None:
 def test_names_are_suggested_that_are_near(measure: str, message: str, folder: Path) -> None:
     line = error_of(folder, f"evaluate q.txt a.run -m {measure}")
     assert line == f"cranfield: error: {message}"
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [
+        ("evaluate q.txt header.run", "this looks like a header, which TREC text does not have"),
+        ("evaluate q.txt a.run -m RBP(0.8)", "RBP: judged_only, rel, gains, max_grade, p"),
+        ("evaluate chances.csv a.run", "`cranfield evaluate --as expected`"),
+        ("evaluate q.txt a.run --as expected", "which are scored without --as expected"),
+        ("compare q.txt a.run", "`cranfield compare --as summary` describe one system"),
+        ("compare q.txt a.run b.run -b c", "unknown system 'c' as baseline; expected one of: 'a'"),
+        ("compare q.txt a.run b.run -b a --marks groups", "baseline; use --marks symbols"),
+        ("compare q.txt a.run b.run --alpha 5%", "Write a percentage as a proportion"),
+        ("compare --scores two.csv", "several measures: AP, RR; name those to use"),
+        ("judges q.txt j.txt --runs a.run b.run", "a run requires its own --runs"),
+        ("online experiment users.csv --metric clicks", "--variant ... names another column"),
+    ],
+)
+def test_mistakes_name_their_remedy(command: str, advice: str, folder: Path) -> None:
+    tables = {
+        "header.run": "topic q0 doc rank score tag\n" + RUN,
+        "chances.csv": "topic,doc,probability\nq1,d1,0.5\n",
+        "two.csv": "measure,topic,system,score\nAP,1,a,0.5\nRR,1,a,0.5\n",
+        "users.csv": "user,arm,clicks\nu1,a,1\nu2,b,2\n",
+    }
+    for name, text in tables.items():
+        (folder / name).write_text(text)
+    assert advice in error_of(folder, command)
 
 
 def test_labels_in_no_form_of_labels(folder: Path) -> None:

@@ -185,7 +185,10 @@ def test_files_in_each_others_place(kind: str, tmp_path: Path) -> None:
         qrels, run = "q.csv", "r.csv"
         write(tmp_path, **{qrels: "topic,doc,grade\n1,a,1\n", run: "topic,doc,score\n1,a,1\n"})
     said = lines(tmp_path, run, qrels, status=1)
-    assert f"{run}: looks like a run, expected judgments [place]" in said
+    assert (
+        f"{run}: looks like a run, expected judgments, which come first: QRELS RUN... [place]"
+        in said
+    )
     swapped = f"{qrels}: looks like judgments, expected a run; judgments come first [place]"
     assert swapped in said
     assert not any("[place]" in line for line in lines(tmp_path, qrels, run))
@@ -201,7 +204,7 @@ def test_a_file_is_read_as_the_other_kind_only_if_it_is_refused(
     write(tmp_path, **{"qrels.json": judged, "run.json": scored, "bad.csv": "topic,x\n1,a\n"})
     said = lines(tmp_path, "run.json", "qrels.json", status=1)
     assert [line for line in said if "[place]" in line] == [
-        "run.json: looks like a run, expected judgments [place]"
+        "run.json: looks like a run, expected judgments, which come first: QRELS RUN... [place]"
     ]
     said = lines(tmp_path, "qrels.json", "bad.csv", status=1)
     assert not any("[place]" in line for line in said)

@@ -150,7 +150,7 @@ def test_warnings_go_to_standard_error(folder: Path) -> None:
     assert "\x1b" not in out + err
     assert r"\x1b]0;x" in out
     assert "warning: system" in err
-    assert "no results for some judged topics (1: '2')" in err
+    assert "no results for some judged topics (1 topic: '2')" in err
 
 
 def test_coverage(folder: Path) -> None:

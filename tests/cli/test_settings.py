@@ -61,7 +61,7 @@ def test_mappings_and_flags(folder: Path) -> None:
     [
         ("tie: input", "own.yml: unknown setting 'tie'; expected one of: statistic, exact"),
         ("dept: 3", "did you mean depth"),
-        ("rel: 2", "own.yml: unknown setting 'rel'"),
+        ("rel: 2", "own.yml: unknown setting 'rel'; it is an option of the command, --rel"),
         ("ties: inputs", "own.yml: ties: 'inputs' is not one of 'trec'"),
         ("depth: 0", "own.yml: depth: 0 is not in the range x>=1"),
         ("depth: [1, 2]", "own.yml: depth: '1,2' is not a valid integer"),

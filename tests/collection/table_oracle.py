@@ -448,7 +448,7 @@ def policy(rows: list[Record]) -> Any:
         if any(row.get("page") is None for row in rows) or "position" not in rows[0]:
             raise RefusalError("a page or position")
         once(rows, "page", "position")
-    if "position" in rows[0] and any(r["position"] is None or r["position"] < 1 for r in rows):
+    if "position" in rows[0] and any(r["position"] is None or r["position"] < 0 for r in rows):
         raise RefusalError("a position")
     if "propensity" not in rows[0] or "target_probability" not in rows[0]:
         raise RefusalError("no chances")

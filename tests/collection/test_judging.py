@@ -120,8 +120,8 @@ def test_coverage() -> None:
     assert (row.retrieved, row.unjudged, row.unjudged_10) == (6, 2, 2)
     assert (row.missing, row.extra, row.tied) == (("3",), ("9",), 2)
     notes = coverage.notes
-    assert notes[0] == "system 'run' has no results for some judged topics (1: '3')"
-    assert notes[1] == "system 'run' has results for topics without judgments (1: '9')"
+    assert notes[0] == "system 'run' has no results for some judged topics (1 topic: '3')"
+    assert notes[1] == "system 'run' has results for topics without judgments (1 topic: '9')"
     assert "more than 20% unjudged" in notes[2]
     assert notes[2].endswith("(33.3%)")
     with warnings.catch_warnings(record=True) as caught:
@@ -235,8 +235,10 @@ def test_scores_stay_in_range(run: Any, qrels: Any) -> None:
     texts = [
         text
         for name, kind in cf.measures.REGISTRY.where(kind="measure").items()
-        for text in [f"{name}@3" if kind.info.at == "cutoff" and kind.takes_cutoff() else name]
-        if kind.info.at == "cutoff" and not kind.info.inputs and not kind.info.needs
+        for text in [
+            f"{name}@3" if kind.info.at_parameter == "cutoff" and kind.takes_cutoff() else name
+        ]
+        if kind.info.at_parameter == "cutoff" and not kind.info.inputs and not kind.info.needs
     ]
     policies: list[Any] = [{}, {"topics": "run"}, {"unjudged": "condensed"}]
     for policy in [*policies, {"negative": "unjudged"}]:

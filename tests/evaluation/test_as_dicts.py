@@ -37,7 +37,7 @@ def test_what_is_no_measure_is_no_key() -> None:
     assert ev.get("foo") is ev.get("nDCG") is None
     assert "foo" not in ev
     for error in (KeyError, cf.MeasureError):
-        with pytest.raises(error, match=r"^unknown measure 'foo'$"):
+        with pytest.raises(error, match=r"^unknown measure 'foo'; `cranfield measures` lists"):
             ev["foo"]
 
 

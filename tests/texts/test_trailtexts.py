@@ -86,7 +86,7 @@ def test_a_bad_row_is_refused_with_its_line(tmp_path: Path, row: str, message: s
         ({"lengths": [1], "offsets": [1]}, "either lengths or offsets"),
         ({"lengths": [1, 2]}, "a gain for each text, got 1 gains and 2 lengths"),
         ({"lengths": [-1]}, "lengths must be a list of finite numbers >= 0"),
-        ({"lengths": ["long"]}, "lengths must be a list of numbers"),
+        ({"lengths": ["long"]}, "lengths must be numbers"),
         ({"offsets": [1], "limit": 0}, "limit must be"),
         ({"offsets": [1], "decay": "quadratic"}, "decay"),
     ],

@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
-_MOST = 8
+_MAX_THREADS = 8
 """Maximum number of threads of one computation; more would only need more memory."""
 
 _THIS = threading.local()
@@ -58,18 +58,18 @@ def own_threads() -> int:
 
     It is 1 in a thread of a pool, so that pools do not multiply.
     """
-    return getattr(_THIS, "own", None) or min(_MOST, processors())
+    return getattr(_THIS, "own", None) or min(_MAX_THREADS, processors())
 
 
 @contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
     """Limit the threads that this thread may use meanwhile; None changes nothing."""
-    before = getattr(_THIS, "own", None)
-    _THIS.own = threads or before
+    limit_before = getattr(_THIS, "own", None)
+    _THIS.own = threads or limit_before
     try:
         yield
     finally:
-        _THIS.own = before
+        _THIS.own = limit_before
 
 
 @contextmanager
@@ -123,9 +123,9 @@ def as_they_come(
     """
     pairs = _with_errors(parts)
     # A single part needs no other thread.
-    ahead = [] if threads <= 1 else list(islice(pairs, 2))
-    is_single, pairs = len(ahead) < 2, chain(ahead, pairs)
-    del ahead
+    first_pairs = [] if threads <= 1 else list(islice(pairs, 2))
+    is_single, pairs = len(first_pairs) < 2, chain(first_pairs, pairs)
+    del first_pairs
     if is_single:
         for part, error in pairs:
             if error is not None:
@@ -201,7 +201,7 @@ Name = TypeVar("Name")
 Task = TypeVar("Task")
 Named = Iterable[tuple[Name, Task]]
 
-MOST_JOBS = 100_000
+MAX_JOBS = 100_000
 """Maximum number of jobs: more than any cluster has."""
 
 _KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
@@ -422,13 +422,17 @@ def _dask_client(jobs: int) -> Iterator[Any]:
     """Yield the current client, a client of DASK_SCHEDULER_ADDRESS, or of a local cluster."""
     distributed = optional_module("distributed", "distributed", user="this backend")
     try:
-        present = distributed.get_client()
+        current_client = distributed.get_client()
     except ValueError:
         address = os.environ.get("DASK_SCHEDULER_ADDRESS")
         # A local cluster takes any free port.
-        local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+        local_options = {
+            "n_workers": jobs,
+            "threads_per_worker": 1,
+            "dashboard_address": "127.0.0.1:0",
+        }
         try:
-            client = distributed.Client(address) if address else distributed.Client(**local)
+            client = distributed.Client(address) if address else distributed.Client(**local_options)
         except (OSError, ValueError, TypeError) as error:
             if not address:
                 raise
@@ -437,4 +441,4 @@ def _dask_client(jobs: int) -> Iterator[Any]:
         with client:
             yield client
     else:
-        yield present
+        yield current_client

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from cranfield.base.errors import MeasureError, PolicyError, collected_warnings, quoted, warn
+from cranfield.base.errors import (
+    InputError,
+    MeasureError,
+    PolicyError,
+    collected_warnings,
+    quoted,
+    warn,
+)
 from cranfield.base.kinds import Whole
 from cranfield.base.text import some_of
 from cranfield.cli.options.declaring import (
@@ -258,6 +265,7 @@ def _evaluate_probabilities(
 ) -> ExpectedScores:
     """Read probabilities of relevance and runs, and compute expected scores."""
     import cranfield as cf
+    from cranfield.collection.judged.judging import can_be_read
 
     refuse_given(_OF_GRADES, "cannot be combined with --as expected")
     reading = Reading.of(judging)
@@ -265,7 +273,13 @@ def _evaluate_probabilities(
         raise PolicyError("--columns with --as expected names columns of runs only: run.doc=...")
     options = {**omit_reading(judging), **expecting, "by_topic": by_topic}
     measures = requested_measures(source.measures, options.pop("rel"), options["compat"])
-    probabilities = cf.read_probabilities(source.qrels)
+    try:
+        probabilities = cf.read_probabilities(source.qrels)
+    except InputError as error:
+        if can_be_read(source.qrels, "qrels"):
+            advice = "these are judgments with grades, which are scored without --as expected"
+            raise InputError(f"{error}; {advice}") from None
+        raise
     runs = reading.runs(source.qrels, source.runs)
     options["aspects"] = options["aspects"] or None
     with progress_of(runs) as progress:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.assess.labels import CROWD_MODELS
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import counted
 from cranfield.cli.options.declaring import (
     READ,
@@ -417,7 +417,7 @@ def judges(
     written.check([*OF_LABELS, *tables])
     measure_list = requested_measures(measures, judging.pop("rel"), judging["compat"])
     reading = Reading.of(judging)
-    people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)
+    people, labels = _people_and_judges(reading, qrels, judges, label_format, runs, has_runs)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
         # Few judgments of people may lack the highest grade.
@@ -453,6 +453,25 @@ def judges(
     verdict = every[-1].verdict if limits else ()
     findings = replace(findings, heading=heading, frames=frames, facts=facts, first=())
     written.write(replace(findings, verdict=verdict, verdict_last=True))
+
+
+def _people_and_judges(
+    reading: Reading,
+    qrels: str,
+    judges: tuple[str, ...],
+    label_format: str | None,
+    runs: tuple[str, ...],
+    has_runs: bool,
+) -> tuple[Qrels, tuple[Judge, ...]]:
+    """Read both kinds of labels; say so if a run that lacks its --runs stands among the judges."""
+    from cranfield.collection.judged.judging import can_be_read
+
+    try:
+        return reading.with_judges(qrels, judges, label_format, runs=has_runs)
+    except InputError as error:
+        if runs and error.source in judges and can_be_read(error.source, "run"):
+            raise InputError(f"{error}; a run requires its own --runs") from None
+        raise
 
 
 def _judge_runs(

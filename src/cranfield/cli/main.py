@@ -73,6 +73,8 @@ def run() -> int:
     except click.ClickException as error:
         # Click lists choices on separate lines.
         text = error.format_message().replace("\n\t", " ")
+        if text.endswith("%' is not a valid float."):
+            text += " Write a percentage as a proportion, such as 0.05."
         print(f"cranfield: error: {one_line(text)}", file=sys.stderr)
     except CranfieldError as error:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)

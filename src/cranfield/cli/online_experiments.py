@@ -104,7 +104,7 @@ Examples:
   cranfield online experiment users.csv --metric revenue --covariate revenue=revenue_before
   cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
   cranfield online experiment users.csv --metric revenue --segments device,country
-  cranfield online experiment users.csv --metric revenue --settings sequential.yml
+  cranfield online experiment users.csv --metric revenue --sequential "CS(tuned=5000)"
   cranfield online experiment users.csv --metric revenue --report experiment.html
 """
 
@@ -189,7 +189,7 @@ def experiment(
     from cranfield.reporting.page.report_page import report as write_report
 
     if counts is None and bool(measures) == bool(metrics):
-        raise PolicyError("expected -m for a log, or --metric for a table of units")
+        raise PolicyError("expected -m MEASURE for a log, or --metric COLUMN for a table of units")
     output = written.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError("--report and --output must be two different files")

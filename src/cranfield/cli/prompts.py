@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.text import plain
+from cranfield.base.text import counted, plain
 from cranfield.cli.options.declaring import BY_SUFFIX, READ, command
 from cranfield.cli.options.judging import parse_grades
 from cranfield.cli.options.output import output_option
@@ -53,10 +53,11 @@ def prompts(
     from cranfield.sources.chunks import Source
     from cranfield.sources.text import decoded
 
+    number = counted(len(files), "file")
     if template is not None and len(files) != 3:
-        raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {len(files)} files")
+        raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {number}")
     if template is None and len(files) != 2:
-        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {len(files)} files")
+        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {number}")
     if template is not None:
         source = Source(template)
         pairs, topics, documents = files

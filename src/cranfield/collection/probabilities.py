@@ -42,14 +42,9 @@ def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Ce
         raise InputError(reason, source=source) from None
 
 
-PROBABILITIES = replace(
-    schema_of_lines(
-        "table of probabilities of relevance",
-        TOPIC,
-        DOC,
-        Column("probability", NUMBER),
-        mapping=_columns_of_mapping,
-    ),
+_PROBABILITY = Column("probability", NUMBER)
+PROBABILITIES = schema_of_lines(
+    "table of probabilities of relevance", TOPIC, DOC, _PROBABILITY, mapping=_columns_of_mapping
 )
 
 
@@ -82,10 +77,10 @@ class Probabilities(Framed):
         if self.grades[0] < 0 or (np.diff(self.grades) <= 0).any():
             reason = f"grades must be ascending integers >= 0, got {self.grades.tolist()}"
             raise InputError(reason, source=self.origin.name)
-        outside = ~((self.values >= 0) & (self.values <= 1))
-        if outside.any():
-            row = int(outside.any(axis=1).argmax())
-            value = self.values[row][outside[row]][-1]
+        is_outside = ~((self.values >= 0) & (self.values <= 1))
+        if is_outside.any():
+            row = int(is_outside.any(axis=1).argmax())
+            value = self.values[row][is_outside[row]][-1]
             advice = "expected grades are not probabilities: give those of each grade (p0, p1, ...)"
             self._refuse(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
         sums = self.values.sum(axis=1, keepdims=True)
@@ -176,39 +171,33 @@ def read_probabilities(data: Any) -> Probabilities:
     if isinstance(data, Probabilities):
         return data
     if isinstance(data, Qrels):
-        return _of_qrels(data)
+        judgments = data.flat()
+        levels = np.maximum(judgments.grades, 0).astype(np.int64)
+        grades = np.union1d([0, 1], levels)
+        values = (levels[:, None] == grades).astype(np.float64)
+        rows = judgments.topics, judgments.codes.astype(np.int64), judgments.docs
+        return Probabilities(*rows, grades, values, judgments.origin)
     columns = read_columns(data, PROBABILITIES)
-    names = [str(name) for name in columns.names if _GRADE_COLUMN.fullmatch(str(name))]
-    by_grade = sorted(names, key=lambda name: int(name[1:]))
+    names = [str(name) for name in columns.names]
+    by_grade = sorted(filter(_GRADE_COLUMN.fullmatch, names), key=lambda name: int(name[1:]))
     schema = PROBABILITIES
     if by_grade:
-        if Column("probability", NUMBER).named_in([n for n in columns.names if n not in names]):
+        if _PROBABILITY.named_in([name for name in names if name not in by_grade]):
             reason = f"has a column of probabilities besides {', '.join(by_grade)}"
             raise InputError(reason, source=columns.source)
         columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
         schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
     table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
     frame = table.frame
-    numbers = by_grade or ["probability"]
     table.refuse(
         frame.select("topic", "doc").is_duplicated(),
         lambda row: f"document {quoted(row['doc'])} occurs more than once in a topic",
     )
-    values = frame.select(numbers).to_numpy()
-    grades = np.array([int(name[1:]) for name in by_grade] or [0, 1], dtype=np.int64)
-    if not by_grade:
-        values = np.concatenate([1 - values, values], axis=1)
+    if by_grade:
+        grades, values = np.array([int(name[1:]) for name in by_grade]), frame.select(by_grade)
+    else:
+        grades, values = np.arange(2), frame.select(p0=1 - pl.col("probability"), p1="probability")
     topics = frame["topic"].unique(maintain_order=True)
     codes = frame["topic"].replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
-    origin = Origin(columns.source, columns.lines)
-    return Probabilities(tuple(topics), codes.to_numpy(), frame["doc"], grades, values, origin)
-
-
-def _of_qrels(qrels: Qrels) -> Probabilities:
-    """Return the probabilities of certain grades; those below 0 are not relevant."""
-    judgments = qrels.flat()
-    levels = np.maximum(judgments.grades, 0).astype(np.int64)
-    grades = np.unique(np.concatenate([[0, 1], levels]))
-    values = (levels[:, None] == grades).astype(np.float64)
-    codes = judgments.codes.astype(np.int64)
-    return Probabilities(judgments.topics, codes, judgments.docs, grades, values, judgments.origin)
+    rows = tuple(topics), codes.to_numpy(), frame["doc"]
+    return Probabilities(*rows, grades, values.to_numpy(), Origin(columns.source, columns.lines))

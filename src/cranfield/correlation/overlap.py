@@ -45,23 +45,23 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
     # Below its end, the shorter ranking has unseen items, which may be in the longer one.
     only_long = (longer.top > 0) & ~in_both
-    full, active = (
+    n_complete, n_begun = (
         _count_reached(ranks[only_long], length) for ranks in (longer.bottom, longer.top)
     )
     unseen = np.maximum(depth - s, 0)
-    n_full = np.minimum(unseen, full)
-    max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, active - full)
-    mean = (full + long_depths.proportion * (active - full)) / np.maximum(active, 1)
+    n_full = np.minimum(unseen, n_complete)
+    max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, n_begun - n_complete)
+    mean = (n_complete + long_depths.proportion * (n_begun - n_complete)) / np.maximum(n_begun, 1)
     agreement = float(overlaps[s - 1] / norm[s - 1])
     weight = (1 - p) * p ** (depth - 1.0)
-    common = int(in_both.sum())
-    low = float(weight @ (overlaps / norm)) + common * (1 - p) * _tail(p, length)
+    n_common = int(in_both.sum())
+    low = float(weight @ (overlaps / norm)) + n_common * (1 - p) * _tail(p, length)
     ext = float(weight @ ((overlaps + agreement * unseen * mean) / norm))
     # At the end of rankings of equal length all items count fully, whatever their ties.
-    ext += p**length * (common + (length - s) * agreement) / length
+    ext += p**length * (n_common + (length - s) * agreement) / length
     high = float(weight @ ((overlaps + max_unseen) / norm))
     # Beyond both ends, each new item is in the other ranking, until all are in both.
-    end = length + s - common
+    end = length + s - n_common
     depths = np.arange(length + 1, end + 1)
     high += float(((1 - p) * p ** (depths - 1.0)) @ (2 - end / depths)) + p**end
     # Rounding must not leave the range.
@@ -77,9 +77,9 @@ class _Depths:
         depth = np.arange(1, depths + 1)
         # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
         # ranking is continued without ties.
-        beyond = depth[places.length :]
-        self.top = np.append(np.sort(places.top[is_ranked]), beyond)
-        self.bottom = np.append(np.sort(places.bottom[is_ranked]), beyond)
+        extra_depths = depth[places.length :]
+        self.top = np.append(np.sort(places.top[is_ranked]), extra_depths)
+        self.bottom = np.append(np.sort(places.bottom[is_ranked]), extra_depths)
         proportion = (depth - self.top + 1) / (self.bottom - self.top + 1)
         self.proportion: Floats = np.ones(depths) if ties == "w" else proportion
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -145,7 +145,8 @@ def evaluate_probabilities(
     check_keywords(evaluate_probabilities, options, judge)
     check_arguments(evaluate_probabilities, {k: v for k, v in locals().items() if k != "options"})
     refused = [name for name in _REFUSED if options.get(name) is not None]
-    refused += ["ties='expected'"] if options.get("ties") == "expected" else []
+    if options.get("ties") == "expected":
+        refused.append("ties='expected'")
     if refused:
         raise PolicyError(f"{refused[0]} cannot be combined with probabilities of relevance")
     parsed = parse_measures(measures, compat=options.get("compat"))
@@ -159,12 +160,13 @@ def evaluate_probabilities(
     highest = np.full(len(distribution), distribution.grades[-1])
     judged = judge(runs, distribution.to_qrels(highest), **options)
     probable = ProbableRuns(judged, distribution)
-    scores, variances, frames = {}, {}, []
-    by_measure = _moments_of(probable, parsed, draws, seed)
-    for measure, (mean, variance, number) in zip(parsed, by_measure, strict=True):
+    scores, variances, frames, sampled = {}, {}, [], []
+    moments = _moments_of(probable, parsed, draws, seed)
+    for measure, (*values, number) in zip(parsed, moments, strict=True):
         name = measure.label
+        expected, variance = (np.where(judged.scored, x, np.nan) for x in values)
         scores[name] = Scores(
-            np.where(judged.scored, mean, np.nan),
+            expected,
             judged.topics,
             judged.systems,
             f"expected {name}",
@@ -172,17 +174,24 @@ def evaluate_probabilities(
             lower_is_better=measure.info.lower_is_better,
             has_direction=True,
         )
-        variances[name] = np.where(judged.scored, variance, np.nan)
-        columns = (
-            _topic_columns(scores[name], variances[name], number)
-            if by_topic
-            else {"system": judged.systems}
-            | mean_intervals(scores[name].values, variances[name], number, confidence, fixed_topics)
-        )
+        variances[name] = variance
+        sampled += [name] if number else []
+        if by_topic:
+            deviation = np.sqrt(variance).ravel()
+            columns = {
+                "topic": np.repeat(judged.topics, len(judged.systems)),
+                "system": np.tile(judged.systems, len(judged.topics)),
+                "expected": expected.ravel(),
+                "label error": deviation,
+                "simulation error": deviation / np.sqrt(number) if number else 0 * deviation,
+            }
+        else:
+            columns = {"system": judged.systems}
+            columns |= mean_intervals(expected, variance, number, confidence, fixed_topics)
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": number}))
     rows = pl.concat(frames).fill_nan(None)
     notes = [*judged.coverage.notes, *_notes(probable)]
-    if sampled := [m.label for m, (*_, n) in zip(parsed, by_measure, strict=True) if n]:
+    if sampled:
         notes.append(f"{some_of(sampled, 5)}: estimated from {draws:,} draws, seed {seed}")
     if not by_topic:
         population = "" if fixed_topics else ", or of the topics that they are a sample of"
@@ -206,29 +215,15 @@ def _moments_of(
     usual = runs.with_grades(distribution.grades[distribution.values.argmax(axis=1)])
     if certain.all():
         return [(measure.score(usual), np.zeros(runs.judged.shape), 0) for measure in measures]
-    exact = {measure: exact_moments(runs, measure) for measure in measures}
-    sampled = [measure for measure, values in exact.items() if values is None]
-    estimates = simulate(runs, sampled, draws, seed) if sampled else []
-    simulated = dict(zip(sampled, estimates, strict=True))
+    exact = [exact_moments(runs, measure) for measure in measures]
+    sampled = [measure for measure, values in zip(measures, exact, strict=True) if values is None]
+    estimates = iter(simulate(runs, sampled, draws, seed) if sampled else [])
     moments = []
-    for measure in measures:
-        mean, variance = exact[measure] or simulated[measure]
-        mean = np.where(certain, measure.score(usual), mean) if certain.any() else mean
-        number = draws if measure in simulated else 0
-        moments.append((mean, np.where(certain, 0.0, variance), number))
+    for measure, values in zip(measures, exact, strict=True):
+        mean, variance = values or next(estimates)
+        mean = np.where(certain, measure.score(usual), mean)
+        moments.append((mean, np.where(certain, 0.0, variance), 0 if values else draws))
     return moments
-
-
-def _topic_columns(scores: Scores, variance: Floats, draws: int) -> dict[str, Any]:
-    n_topics, n_systems = scores.values.shape
-    deviation = np.sqrt(variance).ravel()
-    return {
-        "topic": np.repeat(scores.topics, n_systems),
-        "system": np.tile(scores.systems, n_topics),
-        "expected": scores.values.ravel(),
-        "label error": deviation,
-        "simulation error": deviation / np.sqrt(draws) if draws else 0 * deviation,
-    }
 
 
 def mean_intervals(
@@ -262,17 +257,20 @@ def mean_intervals(
     }
 
 
-def _notes(runs: ProbableRuns) -> Iterator[str]:
-    yield (
+def _notes(runs: ProbableRuns) -> list[str]:
+    notes = [
         "probabilities are taken as calibrated, and documents as independent; errors that all"
         " probabilities share are not in any interval"
-    )
-    topics, nothing = runs.judged.topics, np.ones(len(runs.judged.topics))
+    ]
+    # Probability that none of the documents of a topic is relevant.
+    nothing = np.ones(len(runs.judged.topics))
     relevance = runs.probabilities.at_least(1)[runs.row]
     np.multiply.at(nothing, runs.judged.judgments.topic, 1 - relevance)
-    if (count := int((nothing > 0.05).sum())) > 0:
+    if count := int((nothing > 0.05).sum()):
         worst = int(nothing.argmax())
-        yield (
+        notes.append(
             f"{counted(count, 'topic')} may have no relevant document with a probability above 0.05"
-            f" ({nothing[worst]:.2g} for {quoted(topics[worst])}); measures such as AP are 0 there"
+            f" ({nothing[worst]:.2g} for {quoted(runs.judged.topics[worst])}); measures such as AP"
+            " are 0 there"
         )
+    return notes

@@ -80,22 +80,19 @@ def simulate(
     runs: ProbableRuns, measures: Sequence[Measure], draws: int, seed: int
 ) -> list[Moments]:
     """Estimate the moments of measures from the scores of drawn judgments."""
+    total, square = np.zeros((2, len(measures), *runs.judged.shape))
     # Deviations from the first draw avoid the cancellation of sums of squares.
-    origins: list[Floats] = []
-    sums, squares = ([np.zeros(runs.judged.shape) for _ in measures] for _ in range(2))
+    origin: Floats = np.zeros(0)
     for start in range(0, draws, DRAWS_PER_BLOCK):
         block = runs.probabilities.draw(start // DRAWS_PER_BLOCK, seed)
         for grades in block[: draws - start]:
             judged = runs.with_grades(grades)
-            scores = [measure.score(judged) for measure in measures]
-            origins = origins or scores
-            for k, (values, origin) in enumerate(zip(scores, origins, strict=True)):
-                sums[k] += values - origin
-                squares[k] += (values - origin) ** 2
-    return [
-        (origin + total / draws, np.maximum(square - total**2 / draws, 0.0) / (draws - 1))
-        for origin, total, square in zip(origins, sums, squares, strict=True)
-    ]
+            scores = np.stack([measure.score(judged) for measure in measures])
+            origin = origin if origin.size else scores
+            total += scores - origin
+            square += (scores - origin) ** 2
+    variance = np.maximum(square - total**2 / draws, 0.0) / (draws - 1)
+    return list(zip(origin + total / draws, variance, strict=True))
 
 
 def contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
@@ -164,36 +161,36 @@ def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     deepest = int(rows.rank.max(initial=1))
     none = np.zeros((0, 1), dtype=np.int64)
     empty = score_rankings(plain, judged, none, none, grades)[0]
-    ranks, grade = (table.ravel() for table in np.meshgrid(range(1, deepest + 1), grades))
-    alone = score_rankings(plain, judged, ranks[None], grade[None], grades) - empty
+    ranks = np.tile(np.arange(1, deepest + 1), (1, grades.size))
+    alone = score_rankings(plain, judged, ranks, np.repeat(grades, deepest)[None], grades) - empty
     gains = alone.reshape(grades.size, deepest)
-    two = np.repeat([[1], [2]], grades.size, axis=1)
-    pair_scores = score_rankings(plain, judged, two, np.stack([grades, grades]), grades) - empty
-    # A second document of the same grade adds its gain times the probability of reaching it.
-    reached = np.ones(grades.size)
-    second_gain = gains[:, min(deepest, 2) - 1]
-    np.divide(pair_scores - gains[:, 0], second_gain, out=reached, where=second_gain != 0)
-    stopping = (1.0 - reached).clip(0.0, 1.0)
     if deepest == 1:
         # The scale of probability and worth is arbitrary.
         stopping = np.abs(gains[:, 0]) / max(np.abs(gains).max(), 1e-300)
+    else:
+        # A second document of the same grade adds its gain times the probability of reaching it.
+        two = np.repeat([[1], [2]], grades.size, axis=1)
+        added = score_rankings(plain, judged, two, np.stack([grades, grades]), grades) - empty
+        added -= gains[:, 0]
+        reached = np.ones(grades.size)
+        np.divide(added, gains[:, 1], out=reached, where=gains[:, 1] != 0)
+        stopping = (1.0 - reached).clip(0.0, 1.0)
     best = int(stopping.argmax())
     worth = gains[best] / (stopping[best] or 1.0)
-    weights = runs.probabilities.values[row]
     n_topics, n_systems = judged.shape
-    mean, second = np.zeros(judged.shape), np.zeros(judged.shape)
+    weights = runs.probabilities.values[row]
+    moments = np.stack([weights @ stopping, weights @ stopping**2])
+    mean, second = np.zeros((2, n_topics, n_systems))
     for topic in range(n_topics):
-        selected = rows.topic == topic
-        place = rows.cell[selected] // n_topics, rows.rank[selected] - 1
-        first_moment, second_moment = np.zeros((2, n_systems, deepest))
-        first_moment[place] = weights[selected] @ stopping
-        second_moment[place] = weights[selected] @ stopping**2
-        score, square = np.zeros((2, n_systems))
-        for k in np.flatnonzero(first_moment.any(axis=0))[::-1]:
-            s, s2, w = first_moment[:, k], second_moment[:, k], worth[k]
-            square = w**2 * s2 + 2 * w * (s - s2) * score + (1 - 2 * s + s2) * square
-            score = w * s + (1 - s) * score
-        mean[topic], second[topic] = score, square
+        is_selected = rows.topic == topic
+        by_rank = np.zeros((2, n_systems, deepest))
+        place = rows.cell[is_selected] // n_topics, rows.rank[is_selected] - 1
+        by_rank[:, *place] = moments[:, is_selected]
+        for k in np.flatnonzero(by_rank[0].any(axis=0))[::-1]:
+            (s, s2), w = by_rank[..., k], worth[k]
+            score, square = mean[topic], second[topic]
+            second[topic] = w**2 * s2 + 2 * w * (s - s2) * score + (1 - 2 * s + s2) * square
+            mean[topic] = w * s + (1 - s) * score
     return empty + mean, np.maximum(second - mean**2, 0.0)
 
 
@@ -236,23 +233,23 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     return mean, np.maximum(second - mean**2, 0.0)
 
 
-def _sums(chance: Floats, gain: Floats, is_precision: bool) -> Floats:
+def _sums(probability: Floats, gain: Floats, is_precision: bool) -> Floats:
     """Return E[S; R] and E[S^2; R], by R; shape (2, systems, numbers of relevant documents).
 
-    chance, gain: probability of relevance of each document, and what it adds to S if it is
+    probability, gain: probability of relevance of each document, and what it adds to S if it is
         relevant, in order of rank; shape (systems, documents). is_precision: whether it adds its
         gain times the number of relevant documents so far.
     """
-    n_systems, n_documents = chance.shape
+    n_systems, n_documents = probability.shape
     # By Bernstein's inequality R is larger with a probability below 1e-18.
-    expected, variance = chance[:1].sum(), (chance[:1] * (1 - chance[:1])).sum()
+    expected, variance = probability[:1].sum(), (probability[:1] * (1 - probability[:1])).sum()
     largest = min(n_documents, int(expected + 14 + np.sqrt(191 + 83 * variance)))
     # Probability of b relevant documents so far, and the moments of S restricted to b.
     p, s, s2 = np.zeros((3, n_systems, largest + 1))
     p[:, 0] = 1.0
     for k in range(n_documents):
         below, above = slice(0, min(k + 1, largest)), slice(1, min(k + 1, largest) + 1)
-        relevant, added = chance[:, [k]], gain[:, [k]]
+        relevant, added = probability[:, [k]], gain[:, [k]]
         if is_precision:
             added = added * np.arange(1.0, above.stop)
         hits = [

@@ -22,7 +22,7 @@ from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.rows import Rows, places_in, ratio
+from cranfield.collection.judged.rows import places_in, ratio
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.measures import parse_measures
@@ -103,14 +103,10 @@ def expected_exposure(
     >>> {name: table["fair"]["q"] for name, table in scores.items()}
     {'EEL': 0.28125, 'EED': 1.09375, 'EER': 1.0}
     """
-    parsed = _measures_of(measures, ExpectedExposure, "EEL, EED or EER")
-    judged_by = _judged_by(runs, qrels, parsed, options)
-    labels = replicate_labels(judged_by[parsed[0].by].systems, replicates, single=True)
-    systems = tuple(dict.fromkeys(system for system, _ in labels))
-    system_of_run = np.array([systems.index(system) for system, _ in labels])
+    parsed = _parse(measures, ExpectedExposure, "EEL, EED or EER")
     scores = {}
-    for measure in parsed:
-        judged = judged_by[measure.by]
+    for measure, judged in _judge_for(parsed, runs, qrels, options):
+        systems, system_of_run = _systems_of(judged, replicates)
         values = _score_exposure(measure, judged, system_of_run, len(systems))
         settings = judged.settings_for(measure)
         table = Scores(values, judged.topics, systems, definition=measure, settings=settings)
@@ -118,27 +114,35 @@ def expected_exposure(
     return scores
 
 
-def _measures_of(measures: Any, kind: type[Kind], names: str) -> list[Kind]:
-    parsed = parse_measures(measures)
-    other = next((measure for measure in parsed if not isinstance(measure, kind)), None)
-    if other is not None:
-        raise MeasureError(f"expected {names}, got {other}")
-    return [measure for measure in parsed if isinstance(measure, kind)]
+def _parse(measures: Any, family: type[Kind], names: str) -> list[Kind]:
+    parsed = []
+    for measure in parse_measures(measures):
+        if not isinstance(measure, family):
+            raise MeasureError(f"expected {names}, got {measure}")
+        parsed.append(measure)
+    return parsed
 
 
-def _judged_by(
-    runs: Any, qrels: Any, measures: Sequence[Any], options: dict[str, Any]
-) -> dict[str, JudgedRuns]:
-    """Judge the runs with the groups that measures need: of the user, or one of each document."""
-    many, judgments = read_runs(runs), read_qrels(qrels)
+def _judge_for(
+    measures: Sequence[Any], runs: Any, qrels: Any, options: dict[str, Any]
+) -> list[tuple[Any, JudgedRuns]]:
+    """Judge runs for each measure, with groups of the user, or of one document each."""
+    run_list, judgments = read_runs(runs), read_qrels(qrels)
     judged_by = {}
     for by in dict.fromkeys(measure.by for measure in measures):
-        own = {"groups": document_groups(many, judgments)} if by == "document" else {}
-        judged_by[by] = judge(many, judgments, **{**options, **own})
+        groups = {"groups": document_groups(run_list, judgments)} if by == "document" else {}
+        judged_by[by] = judge(run_list, judgments, **(options | groups))
     for measure in measures:
         measure.require_complete()
         measure.require_readable(judged_by[measure.by])
-    return judged_by
+    return [(measure, judged_by[measure.by]) for measure in measures]
+
+
+def _systems_of(judged: JudgedRuns, replicates: Any) -> tuple[tuple[str, ...], Ints]:
+    """Return the systems of which runs are rankings, and the index of the system of each run."""
+    names = [system for system, _ in replicate_labels(judged.systems, replicates, single=True)]
+    systems = tuple(dict.fromkeys(names))
+    return systems, np.array([systems.index(name) for name in names])
 
 
 def _score_exposure(
@@ -153,20 +157,18 @@ def _score_exposure(
     weight = exposed * rows.at(view.scored)
     keys, position = np.unique(cell * groups + rows.grade, return_inverse=True)
     exposure = ratio(np.bincount(position, weight, keys.size), rankings.T.ravel()[keys // groups])
-    target_keys, target = _by_topic_and_group(measure, view, measure.targets(view.judgments))
-
-    def total(values: Floats) -> Floats:
-        sums = np.bincount(keys // groups, values, topics * systems)
-        return np.asarray(sums.reshape(systems, topics).T, dtype=np.float64)
-
-    disparity = total(exposure**2)
+    target_keys, targets = _by_topic_and_group(measure, view, measure.targets(view.judgments))
     position, is_judged = places_in(target_keys, keys % (topics * groups))
-    relevance = total(exposure * np.where(is_judged, np.append(target, 0.0)[position], 0.0))
-    whole = np.bincount(target_keys // groups, target**2, topics)[:, None]
+    target = np.where(is_judged, np.append(targets, 0.0)[position], 0.0)
+    disparity, relevance = (
+        np.bincount(keys // groups, values, topics * systems).reshape(systems, topics).T
+        for values in (exposure**2, exposure * target)
+    )
+    target_squares = np.bincount(target_keys // groups, targets**2, topics)[:, None]
     values = {
         "EED": disparity,
         "EER": relevance,
-        "EEL": np.maximum(disparity - 2 * relevance + whole, 0.0),
+        "EEL": np.maximum(disparity - 2 * relevance + target_squares, 0.0),
     }[measure.info.name]
     return np.where(rankings > 0, values, np.nan)
 
@@ -217,7 +219,6 @@ class EquityOfAttention(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return the measure."""
         return [f"equity of attention by {self.measure}, accumulated over all rankings"]
 
 
@@ -270,44 +271,36 @@ def equity_of_attention(
     system  rankings  recurring  unfairness  per ranking
     s              2          2      0.4000       0.2000
     """
-    [parsed, *others] = _measures_of(measure, InequityOfAttention, "IAA")
-    if others:
-        raise MeasureError(f"expected one measure, got {len(others) + 1}")
-    judged = _judged_by(runs, qrels, [parsed], options)[parsed.by]
-    labels = replicate_labels(judged.systems, replicates, single=True)
-    systems = tuple(dict.fromkeys(system for system, _ in labels))
-    system_of_run = np.array([systems.index(system) for system, _ in labels])
+    measures = _parse(measure, InequityOfAttention, "IAA")
+    if len(measures) > 1:
+        raise MeasureError(f"expected one measure, got {len(measures)}")
+    [(parsed, judged)] = _judge_for(measures, runs, qrels, options)
+    systems, system_of_run = _systems_of(judged, replicates)
     view = parsed.cut_off(judged)
     topics, groups = view.shape[0], len(view.groups(str(parsed)).names)
     rows, exposed = parsed.by_group(view)
     attention = ratio(exposed, rows.at(rows.total(exposed)))
     keys, relevance = _by_topic_and_group(parsed, view, parsed.worth(view))
-    whole = np.bincount(keys // groups, relevance, topics)
-    counts = (rows.total(exposed) > 0) & (whole > 0)[:, None] & view.scored
-    system = system_of_run[rows.cell // topics]
-    accumulated = np.zeros((len(systems), groups))
-    np.add.at(accumulated, (system, rows.grade), attention * rows.at(counts))
-    rankings = _sum_by_system(counts.astype(np.float64), system_of_run, len(systems))
     topic, group = keys // groups, keys % groups
-    proportion = ratio(relevance, whole[topic])
+    relevance_of_topic = np.bincount(topic, relevance, topics)
+    counts = (rows.total(exposed) > 0) & (relevance_of_topic > 0)[:, None] & view.scored
+    cell = system_of_run[rows.cell // topics], rows.grade
+    n_exposed, accumulated = np.zeros((2, len(systems), groups))
+    np.add.at(n_exposed, cell, rows.at(counts))
+    np.add.at(accumulated, cell, attention * rows.at(counts))
+    rankings = _sum_by_system(counts.astype(np.float64), system_of_run, len(systems))
+    proportion = ratio(relevance, relevance_of_topic[topic])
     np.subtract.at(accumulated.T, group, rankings[topic] * proportion[:, None])
-    unfairness, rounds = np.abs(accumulated).sum(axis=1), rankings.sum(axis=0)
+    unfairness, n_rankings = np.abs(accumulated).sum(axis=1), rankings.sum(axis=0)
     frame = pl.DataFrame(
         {
             "system": systems,
-            "rankings": rounds.astype(np.int64),
-            "recurring": _count_recurring(rows, system, rows.at(counts), accumulated.shape),
+            "rankings": n_rankings.astype(np.int64),
+            "recurring": (n_exposed > 1).sum(axis=1),
             "unfairness": unfairness,
-            "per ranking": ratio(unfairness, rounds),
+            "per ranking": ratio(unfairness, n_rankings),
         }
     )
     excluded = int((view.scored & ~counts).sum())
-    notes = [f"{counted(excluded, 'ranking')} excluded: empty, or of a topic without relevance"]
-    return EquityOfAttention(frame, str(parsed), tuple(notes if excluded else ()))
-
-
-def _count_recurring(rows: Rows, system: Ints, counts: Any, shape: tuple[int, int]) -> Ints:
-    """Count the groups that two rankings of a system or more expose."""
-    number = np.zeros(shape, dtype=np.int64)
-    np.add.at(number, (system[counts], rows.grade[counts]), 1)
-    return np.asarray((number > 1).sum(axis=1))
+    note = f"{counted(excluded, 'ranking')} excluded: empty, or of a topic without relevance"
+    return EquityOfAttention(frame, str(parsed), (note,) if excluded else ())

@@ -244,7 +244,7 @@ def _fuse_block(
 ) -> _FusedRows:
     """Rank the documents of some topics by their fused scores."""
     first, tops, systems, topics = block
-    rankings = Rankings.of(tops, systems, topics, 0, ids)
+    rankings = Rankings.from_tops(tops, systems, topics, 0, ids)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = without_noise(finite(method.values(rankings, weights, norm)))
     # Documents of a topic are sorted by id, and tied documents are ranked by id, descending.

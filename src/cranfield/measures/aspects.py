@@ -201,7 +201,7 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
         names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
-        return self.mean(scores, np.array(weights.of(names))[:, None, None])
+        return self.mean(scores, np.array(weights.proportions(names))[:, None, None])
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
         """Average scores [aspect, topic, system] with weights [aspect, 1, 1]."""
@@ -309,15 +309,15 @@ class _AspectRBP(
             raise MeasureError(NO_ASPECT.format(self))
         return available if self.aspects is None else self.aspects.split(",")
 
-    def _extent(self, other: JudgedRuns, rows: Rows) -> Floats:
+    def _extent(self, other_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree of an aspect of each document; 0 without a judgment on it."""
-        judged_rows = other.judged()
+        judged_rows = other_runs.judged()
         positions = match_rows(rows, judged_rows)
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):
             worth = self.aspect_gains.from_mapping(grades)
         elif self.aspect_gains.kind == "graded":
-            worth = np.maximum(grades, 0) / max(other.judgments.max_grade, 1)
+            worth = np.maximum(grades, 0) / max(other_runs.judgments.max_grade, 1)
         else:
             worth = (grades >= self.aspect_rel).astype(np.float64)
         return (

@@ -166,13 +166,7 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
 
 def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return mean dwell times by rank and grade, and the number of clicks without dwell."""
-    for name, kind in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
-        if name not in clicks.columns:
-            clicks = clicks.with_columns(pl.lit(None, kind).alias(name))
-    if "grade" in log.results.columns:
-        grades = log.results.select("page", "rank", "grade")
-        clicks = clicks.join(grades, on=["page", "rank"], how="left", maintain_order="left")
-    timed_clicks = clicks.filter(pl.col("dwell") >= 0)
+    timed_clicks = with_stays(log, clicks).filter(pl.col("dwell") >= 0)
     censored = pl.col("censored").fill_null(False)
     tables = [
         timed_clicks.drop_nulls(key)
@@ -185,9 +179,29 @@ def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         .filter(pl.col("clicks") > pl.col("censored"))
         .sort("value")
         for key in STAYS
-        if key in clicks.columns
     ]
     return pl.concat(tables), clicks.height - timed_clicks.height
+
+
+def with_stays(log: QueryLog, clicks: pl.DataFrame) -> pl.DataFrame:
+    """Add dwell times, whether they are censored, and grades; null where the log has none."""
+    for name, kind in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
+        if name not in clicks.columns:
+            clicks = clicks.with_columns(pl.lit(None, kind).alias(name))
+    if "grade" not in log.results.columns:
+        return clicks.with_columns(grade=pl.lit(None, pl.Int64))
+    grades = log.results.select("page", "rank", "grade")
+    return clicks.join(grades, on=["page", "rank"], how="left", maintain_order="left")
+
+
+def ratio_of_sums(totals: pl.Series, sizes: pl.Series) -> tuple[float, float]:
+    """Return a ratio of sums over units, and its standard error by the delta method."""
+    total, size = totals.to_numpy(), sizes.to_numpy()
+    ratio = float(total.sum() / size.sum())
+    if total.size == 1:
+        return ratio, float("nan")
+    squares = np.square(total - ratio * size).sum()
+    return ratio, float(np.sqrt(total.size / (total.size - 1) * squares) / float(size.sum()))
 
 
 def examined(model: Model, values: Values, pages: Patterns) -> Floats:
@@ -312,26 +326,20 @@ def rbp_persistence(
         frame = frame.group_by("unit", maintain_order=True).agg(
             pl.col("on", "could", "pages").sum()
         )
-    continued, possible = frame["on"].to_numpy(), frame["could"].to_numpy()
     pages = int(frame["pages"].sum())
-    if not possible.sum() > 0:
+    if not frame["could"].sum() > 0:
         raise InputError(
             "no page has a click above its last rank, so persistence cannot be estimated",
             source=log.source,
         )
-    p = float(continued.sum() / possible.sum())
-    units = frame.height
-    error = low = high = float("nan")
-    if units > 1:
-        # The standard error of a ratio of sums by unit, by the delta method.
-        squares = np.square(continued - p * possible).sum()
-        error = float(np.sqrt(units / (units - 1) * squares) / float(possible.sum()))
+    p, error = ratio_of_sums(frame["on"], frame["could"])
+    low = high = float("nan")
     if 0 < p < 1 and error > 0:
-        half = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
+        half_width = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
         logit = np.log(p / (1 - p))
-        low, high = (float(1 / (1 + np.exp(-(logit + sign * half)))) for sign in (-1, 1))
+        low, high = (float(1 / (1 + np.exp(-(logit + sign * half_width)))) for sign in (-1, 1))
     by = "lowest click" if model is None else str(model.model)
-    sizes = units, pages, log.pages.height - pages
+    sizes = frame.height, pages, log.pages.height - pages
     return Persistence(by, p, error, low, high, confidence, unit, *sizes)
 
 

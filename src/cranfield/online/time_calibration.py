@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -16,7 +15,7 @@ from cranfield.base.text import counted
 from cranfield.collection.document_tables import read_lengths
 from cranfield.measures.base import Measure
 from cranfield.measures.users.effort import TimeBiasedGain
-from cranfield.online.calibration import UNITS
+from cranfield.online.calibration import UNITS, ratio_of_sums, with_stays
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, TableResult
 from cranfield.tabular import number
@@ -66,17 +65,16 @@ class TimeCalibration(TableResult):
 
         Without lengths in the calibration, a document takes the same time whatever its length.
         """
-        estimates: dict[str, Any] = dict(
-            self.rows.filter(pl.col("source") != ORIGINAL).select("parameter", "value").iter_rows()
-        )
-        if NO_LENGTHS in self.rows["source"]:
-            estimates["missing"] = 0.0
-        return TimeBiasedGain(**{**estimates, **options})
+        missing = {"missing": 0.0} if NO_LENGTHS in self.rows["source"] else {}
+        return TimeBiasedGain(**{**self._estimates(), **missing, **options})
 
     def heading(self) -> list[str]:
-        estimates = self.rows.filter(pl.col("source") != ORIGINAL)
-        pairs = estimates.select("parameter", "value").iter_rows()
+        pairs = self._estimates().items()
         return [", ".join(f"{name} {number(value, 3)}" for name, value in pairs)]
+
+    def _estimates(self) -> dict[str, float]:
+        rows = self.rows.filter(pl.col("source") != ORIGINAL)
+        return dict(rows.select("parameter", "value").iter_rows())
 
 
 def calibrate_tbg(
@@ -151,17 +149,19 @@ def calibrate_tbg(
     log.require("clicks", purpose="a calibration of TBG")
     if unit != "page":
         log.require("pages", unit, purpose=f"a half-life by {unit}")
-    clicks = _with_grades(log, log.clicks.filter(pl.col("rank") >= 1), rel)
+    is_known = pl.col("dwell").is_not_null() & ~pl.col("censored").fill_null(False)
+    clicks = with_stays(log, log.clicks.filter(pl.col("rank") >= 1)).with_columns(
+        is_known=is_known, is_relevant=_is_relevant(rel)
+    )
     notes: list[str] = []
     estimates: dict[str, Estimate] = {}
     if "time" in log.pages.columns and "time" in clicks.columns:
         clicks = clicks.with_columns(start=log.pages["time"].gather(clicks["page"]))
-        estimates |= _half_life(log, clicks, unit, last_click, notes)
-        estimates |= _summary_time(clicks)
+        estimates |= _half_life(log, clicks, unit, last_click, notes) | _summary_time(clicks)
     if "grade" in log.results.columns:
         estimates |= _click_probabilities(log, clicks, rel)
         if save is not None:
-            estimates |= _saves(clicks, save)
+            estimates |= _save_probability(clicks, save)
     estimates |= _document_times(clicks, lengths, notes)
     if not estimates:
         raise InputError(
@@ -169,8 +169,7 @@ def calibrate_tbg(
             " estimated",
             source=log.source,
         )
-    defaults = [name for name in ORIGINAL_VALUES if name not in estimates]
-    if defaults:
+    if defaults := [name for name in ORIGINAL_VALUES if name not in estimates]:
         notes.append(f"not estimated, values of {ORIGINAL}: {', '.join(defaults)}")
     rows = []
     for name, original in ORIGINAL_VALUES.items():
@@ -181,17 +180,8 @@ def calibrate_tbg(
     return TimeCalibration(frame.fill_nan(None), notes=tuple(notes))
 
 
-def _with_grades(log: QueryLog, clicks: pl.DataFrame, rel: int) -> pl.DataFrame:
-    """Add dwell times, whether they are censored, and whether the document is relevant."""
-    for name, kind in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
-        if name not in clicks.columns:
-            clicks = clicks.with_columns(pl.lit(None, kind).alias(name))
-    is_known = pl.col("dwell").is_not_null() & ~pl.col("censored").fill_null(False)
-    clicks = clicks.with_columns(known=is_known)
-    if "grade" not in log.results.columns:
-        return clicks
-    grades = log.results.select("page", "rank", relevant=(pl.col("grade") >= rel).fill_null(False))
-    return clicks.join(grades, on=["page", "rank"], how="left", maintain_order="left")
+def _is_relevant(rel: int) -> pl.Expr:
+    return (pl.col("grade") >= rel).fill_null(False)
 
 
 def _half_life(
@@ -205,7 +195,7 @@ def _half_life(
         .group_by("unit", maintain_order=True)
         .agg(
             seconds=(pl.col("end").max() - pl.col("start").min()).dt.total_microseconds() / 1e6,
-            ends=pl.col("known").sort_by("end").last() | (last_click == "end"),
+            ends=pl.col("is_known").sort_by("end").last() | (last_click == "end"),
         )
     )
     n_units = log.pages.height if unit == "page" else log.pages[unit].n_unique()
@@ -220,17 +210,15 @@ def _half_life(
         )
     if n_censored == units.height or not units["seconds"].sum() > 0:
         return {}
-    value, error, number_of_units = _ratio(units["seconds"], units["ends"].cast(pl.Float64))
-    return {"h": (np.log(2) * value, np.log(2) * error, number_of_units)}
+    value, error = ratio_of_sums(units["seconds"], units["ends"].cast(pl.Float64))
+    return {"h": (np.log(2) * value, np.log(2) * error, units.height)}
 
 
 def _summary_time(clicks: pl.DataFrame) -> dict[str, Estimate]:
     first = clicks.drop_nulls(["start", "time"]).unique("page", keep="first", maintain_order=True)
-    seconds = (first["time"] - first["start"]).dt.total_microseconds() / 1e6
-    is_later = seconds >= 0
-    if not is_later.any():
-        return {}
-    return {"summary": _ratio(seconds.filter(is_later), first["rank"].filter(is_later))}
+    seconds = (pl.col("time") - pl.col("start")).dt.total_microseconds() / 1e6
+    later = first.with_columns(seconds=seconds).filter(pl.col("seconds") >= 0)
+    return _ratio_estimate("summary", later["seconds"], later["rank"])
 
 
 def _click_probabilities(log: QueryLog, clicks: pl.DataFrame, rel: int) -> dict[str, Estimate]:
@@ -241,77 +229,66 @@ def _click_probabilities(log: QueryLog, clicks: pl.DataFrame, rel: int) -> dict[
         log.results.join(lowest, on="page")
         .filter(pl.col("rank") < pl.col("lowest"))
         .join(clicked, on=["page", "rank"], how="left")
-        .with_columns(
-            pl.col("clicked").fill_null(0.0), relevant=(pl.col("grade") >= rel).fill_null(False)
-        )
     )
     estimates = {}
-    for name, is_relevant in (("click", True), ("click_other", False)):
+    for name, is_listed in (("click", _is_relevant(rel)), ("click_other", ~_is_relevant(rel))):
         by_page = (
-            read.filter(pl.col("relevant") == is_relevant)
+            read.filter(is_listed)
             .group_by("page", maintain_order=True)
             .agg(pl.col("clicked").sum(), results=pl.len())
         )
         if by_page.height:
-            value, error, _ = _ratio(by_page["clicked"], by_page["results"])
+            value, error = ratio_of_sums(by_page["clicked"], by_page["results"])
             estimates[name] = (value, error, int(by_page["results"].sum()))
     return estimates
 
 
-def _saves(clicks: pl.DataFrame, save: float) -> dict[str, Estimate]:
-    decided = clicks.filter(pl.col("relevant") & (pl.col("known") | (pl.col("dwell") >= save)))
-    if decided.is_empty():
-        return {}
-    saved = (decided["dwell"] >= save).cast(pl.Float64)
-    return {"save": _ratio(saved, pl.Series([1.0] * saved.len()))}
+def _save_probability(clicks: pl.DataFrame, save: float) -> dict[str, Estimate]:
+    is_long = pl.col("dwell") >= save
+    decided = clicks.filter(pl.col("is_relevant") & (pl.col("is_known") | is_long))
+    return _ratio_estimate("save", decided.select(is_long.cast(pl.Float64)).to_series())
 
 
 def _document_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dict[str, Estimate]:
-    timed = clicks.filter(pl.col("known") & (pl.col("dwell") >= 0))
-    if timed.is_empty():
-        return {}
+    timed = clicks.filter(pl.col("is_known") & (pl.col("dwell") >= 0))
     if lengths is None:
-        number_of_clicks = pl.Series([1.0] * timed.height)
-        return {"a": (0.0, float("nan"), 0), "b": _ratio(timed["dwell"], number_of_clicks)}
+        mean = _ratio_estimate("b", timed["dwell"])
+        return {"a": (0.0, float("nan"), 0)} | mean if mean else {}
     table = read_lengths(lengths)
     by_doc = pl.DataFrame({"doc": table.docs, "length": table.values})
-    timed = timed.join(by_doc, on="doc", how="left", maintain_order="left")
-    unknown = timed["length"].null_count()
-    if unknown:
-        notes.append(f"{counted(unknown, 'click')} on documents without a known length excluded")
-    timed = timed.drop_nulls("length")
-    if timed.height < 3 or timed["length"].n_unique() < 2:
+    known = timed.join(by_doc, on="doc", how="left", maintain_order="left").drop_nulls("length")
+    if n_unknown := timed.height - known.height:
+        notes.append(f"{counted(n_unknown, 'click')} on documents without a known length excluded")
+    if known.height < 3 or known["length"].n_unique() < 2:
         return {}
-    return dict(_line(timed["length"].to_numpy(), timed["dwell"].to_numpy(), notes))
+    return _line(known["length"].to_numpy(), known["dwell"].to_numpy(), notes)
 
 
-def _line(length: Floats, seconds: Floats, notes: list[str]) -> Iterator[tuple[str, Estimate]]:
+def _line(length: Floats, seconds: Floats, notes: list[str]) -> dict[str, Estimate]:
     """Fit a line without a negative slope or intercept by least squares."""
-    every = np.column_stack([length, np.ones(length.size)])
-    coefficients = np.linalg.lstsq(every, seconds, rcond=None)[0]
-    is_used = coefficients >= 0
-    if not is_used.all():
-        name = "ab"[int(np.flatnonzero(~is_used)[0])]
+    columns = {"a": length, "b": np.ones(length.size)}
+    estimates: dict[str, Estimate] = {}
+    while True:
+        design = np.column_stack([*columns.values()])
+        coefficients = np.linalg.lstsq(design, seconds, rcond=None)[0]
+        if coefficients.min() >= 0:
+            break
+        name = list(columns)[coefficients.argmin()]
         notes.append(f"the estimate of {name} was below 0, and is set to 0")
-        fit = np.linalg.lstsq(every[:, is_used], seconds, rcond=None)[0]
-        coefficients = np.zeros(2)
-        coefficients[is_used] = fit
-    residual = seconds - every @ coefficients
-    used = every[:, is_used]
-    variance = (residual**2).sum() / (length.size - used.shape[1])
-    errors = np.full(2, np.nan)
-    errors[is_used] = np.sqrt(variance * np.diag(np.linalg.inv(used.T @ used)))
-    for name, value, error in zip("ab", coefficients, errors, strict=True):
-        yield name, (float(value), float(error), length.size)
+        estimates[name] = (0.0, float("nan"), length.size)
+        del columns[name]
+    variance = ((seconds - design @ coefficients) ** 2).sum() / (length.size - len(columns))
+    errors = np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
+    for name, value, error in zip(columns, coefficients, errors, strict=True):
+        estimates[name] = (float(value), float(error), length.size)
+    return estimates
 
 
-def _ratio(totals: pl.Series, sizes: pl.Series) -> Estimate:
-    """Return a ratio of sums, its standard error by the delta method, and the number of terms."""
-    total, size = totals.to_numpy(), sizes.to_numpy()
-    value = float(total.sum() / size.sum())
-    terms = len(total)
-    error = float("nan")
-    if terms > 1:
-        squares = np.square(total - value * size).sum()
-        error = float(np.sqrt(terms / (terms - 1) * squares) / size.sum())
-    return value, error, terms
+def _ratio_estimate(
+    name: str, totals: pl.Series, sizes: pl.Series | None = None
+) -> dict[str, Estimate]:
+    """Estimate a ratio of sums, or a mean; empty without observations."""
+    if totals.is_empty():
+        return {}
+    sizes = pl.Series(np.ones(totals.len())) if sizes is None else sizes
+    return {name: (*ratio_of_sums(totals, sizes), totals.len())}

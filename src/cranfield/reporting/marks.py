@@ -36,7 +36,9 @@ def kind_of(marks: str | None, baselines: Sequence[str], levels: Sequence[float]
     if marks == "symbols" and not baselines:
         raise PolicyError("marks 'symbols' require a baseline")
     if marks in {"beaten", "groups"} and baselines:
-        raise PolicyError(f"marks {marks!r} cannot be combined with a baseline")
+        raise PolicyError(
+            f"marks {marks!r} cannot be combined with a baseline; use marks='symbols'"
+        )
     if len(levels) > 1 and (marks != "symbols" or len(baselines) > 1):
         raise PolicyError("several levels alpha require marks 'symbols' and a single baseline")
     if max(len(levels), len(baselines)) > len(SYMBOLS):

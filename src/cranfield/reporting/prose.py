@@ -420,7 +420,33 @@ BOUNDS = {
 OF_TEST = "what the test assumes of each pair"
 """Text of corrections that add no assumptions to those of the test."""
 
-HINT = "% The keys are those of `cranfield cite`, which prints BibTeX: save it as a .bib file."
+JUDGING = {
+    "ties": {
+        "trec": "documents with equal scores are in descending order of their ids",
+        "trec_eval-9": (
+            "documents with equal scores, as 32-bit floats, are in descending order of their ids"
+        ),
+        "id-ascending": "documents with equal scores are in ascending order of their ids",
+        "input": "documents with equal scores are in the order of the run",
+        "rank": "documents are in the order of the rank column",
+        "file": "documents are in the order of the run, whatever their scores",
+        "expected": "scores are expected values over all orders of tied documents",
+    },
+    "topics": {
+        "qrels": "all judged topics count, also those without results",
+        "intersection": "only judged topics with results count",
+        "run": "all topics with results count, judged or not",
+    },
+    "unjudged": {
+        "nonrelevant": "unjudged documents are not relevant",
+        "condensed": "unjudged documents are removed from the rankings",
+    },
+    "negative": {
+        "judged": "documents with a negative grade are not relevant",
+        "unjudged": "documents with a negative grade are unjudged",
+    },
+}
+"""Policies of judging in words."""
 
 
 def prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:
@@ -432,7 +458,14 @@ def prose(comparison: Any, format: str = "text", margin: float | str | None = No
         sentences = jointly(comparison)
     else:
         sentences = _sentences(comparison, margin)
-    return write_paragraph(sentences, format) + (f"\n{HINT}" if format == "latex" else "")
+    listed = list(sentences)
+    keys = {work.key: None for s in listed for part in s for work in _works(part)}
+    hint = f"\n% References: cranfield cite {' '.join(keys)} > references.bib" if keys else ""
+    return write_paragraph(listed, format) + (hint if format == "latex" else "")
+
+
+def _works(part: str | Maths | Citation) -> Sequence[Entry]:
+    return cited_in(part.source)[0] if isinstance(part, Citation) else ()
 
 
 def _sentences(comparison: PairwiseComparison, margin: float | str | None) -> Iterator[Sentence]:
@@ -472,10 +505,13 @@ def _design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     yield [f"{clause} by {measure_name}", source, f" on {topics}{note}."]
     if comparison.scores.lower_is_better:
         yield [f"Lower scores of {measure_name} are better."]
-    if policies := ", ".join(
-        f"{k} {v}" for k, v in comparison.scores.settings.items() if _is_word(v)
-    ):
-        yield [f"Policies of judging: {policies}."]
+    policies = [
+        JUDGING.get(name, {}).get(str(value), f"{name} is {value}")
+        for name, value in comparison.scores.settings.items()
+        if _is_word(value)
+    ]
+    if policies:
+        yield [f"For judging, {'; '.join(policies)}."]
 
 
 def _is_word(value: Any) -> bool:

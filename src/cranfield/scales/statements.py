@@ -232,7 +232,7 @@ class Meaningfulness:
                 "sensitivity: decisions with transformed scores need many random samples; call"
                 " invariant_decisions() to compute them"
             )
-        opening = "sensitivity: with scores x^p"
+        opening = "sensitivity: with scores x raised to the power p,"
         if count == 1:
             powers: dict[bool, list[str]] = {True: [], False: []}
             for power, significant in self.still_significant.items():

@@ -55,9 +55,8 @@ def replicate_labels(
         ~frame["run"].is_first_distinct(), lambda row: f"run {quoted(row['run'])} occurs twice"
     )
     is_known = frame["run"].is_in(list(runs))
-    labels_of_known = frame.select("system", "replicate", known=is_known)
     table.refuse(
-        labels_of_known.is_duplicated() & is_known,
+        frame.select("system", "replicate", known=is_known).is_duplicated() & is_known,
         lambda row: (
             f"several runs are replicate {quoted(row['replicate'])} of system"
             f" {quoted(row['system'])}"
@@ -86,13 +85,14 @@ def _split(run: str, single: bool) -> tuple[str, str]:
 
 def unmarked_replicates(systems: Sequence[str]) -> str:
     """Return a warning if several systems are called as replicates of one are; else nothing."""
-    labels = replicate_labels(systems, single=True)
-    stems = [system for system, name in labels if name]
-    repeated = next((stem for stem in stems if stems.count(stem) > 1), None)
-    if repeated is None:
-        return ""
-    names = [run for run, (system, name) in zip(systems, labels, strict=True) if system == repeated]
-    return (
-        f"{quoted(names[0])} and {quoted(names[1])} are compared as systems; if they are replicates"
-        f" of {quoted(repeated)}, use --test independent-replicates or shared-replicates"
-    )
+    runs_of: dict[str, list[str]] = {}
+    for run, (system, name) in zip(systems, replicate_labels(systems, single=True), strict=True):
+        if name:
+            runs_of.setdefault(system, []).append(quoted(run))
+    for system, runs in runs_of.items():
+        if len(runs) > 1:
+            return (
+                f"{runs[0]} and {runs[1]} are compared as systems; if they are replicates of"
+                f" {quoted(system)}, use --test independent-replicates or shared-replicates"
+            )
+    return ""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.base.scale_types import a_scale
 from cranfield.base.text import counted, plain
@@ -59,32 +58,28 @@ def _pair(comparison: PairwiseComparison, k: int) -> str:
 
 
 def _scale_mean(material: _Material) -> Finding:
-    disputed, unknown_scale = [], []
-    for name, comparison in material.comparisons.items():
-        if comparison.measure_scale is None:
-            unknown_scale.append(plain(name) or "the measure")
-        elif comparison.measure_scale < comparison.scale:
-            scale = comparison.measure_scale
-            disputed.append(f"{plain(name) or 'the measure'} is declared {scale}")
+    disputed, undeclared = [], []
+    for measure, comparison in material.comparisons.items():
+        name, scale = plain(measure) or "the measure", comparison.measure_scale
+        if scale is None:
+            undeclared.append(name)
+        elif scale < comparison.scale:
+            disputed.append(f"{name} is declared {scale}")
     assumed = f"the test {material.first.test} assumes {a_scale(material.first.scale)}"
     if disputed:
         return DISPUTED, f"{assumed}, but {', '.join(disputed)}"
-    if unknown_scale:
-        return CANNOT_TELL, f"{assumed}; the scale of {', '.join(unknown_scale)} is not declared"
+    if undeclared:
+        return CANNOT_TELL, f"{assumed}; the scale of {', '.join(undeclared)} is not declared"
     return AVOIDED, f"{assumed}, which each measure is declared to have"
 
 
 def _map_user(material: _Material) -> Finding:
-    names = list(material.comparisons)
-    if not all(names):
+    if not all(material.comparisons):
         return CANNOT_TELL, "the scores do not name their measure: is it AP alone?"
-    measure_names = ", ".join(map(plain, names))
-    if all(map(_is_average_precision, names)):
-        return (
-            DISPUTED,
-            f"average precision is the only measure ({measure_names}); add another user model",
-        )
-    return AVOIDED, f"measures other than average precision are used: {measure_names}"
+    names = ", ".join(map(plain, material.comparisons))
+    if all(map(_is_average_precision, material.comparisons)):
+        return DISPUTED, f"average precision is the only measure ({names}); add another user model"
+    return AVOIDED, f"measures other than average precision are used: {names}"
 
 
 def _is_average_precision(name: str) -> bool:
@@ -125,22 +120,20 @@ def _multiple(material: _Material) -> Finding:
     n_tests = sum(map(len, comparisons))
     if n_tests == 1:
         return AVOIDED, "one pair is tested by one measure"
-    first, n_measures = material.first, len(comparisons)
-    correction = CORRECTIONS[first.correction]
-    measures = counted(n_measures, "measure")
-    if first.correction != "none" and n_measures == 1:
+    alpha, n_families = material.first.alpha, len(comparisons)
+    correction = CORRECTIONS[material.first.correction]
+    measures = counted(n_families, "measure")
+    if correction.name == "none":
+        problem, n_families = f"{n_tests:,} tests ({measures}) without correction", n_tests
+    elif n_families == 1:
         return AVOIDED, f"{n_tests:,} pairs of one measure are corrected: {correction.title}"
-    if first.correction == "none":
-        problem = f"{n_tests:,} tests ({measures}) without correction"
     else:
         problem = f"the correction is within each of {measures}, not over all {n_tests:,} tests"
     if correction.controls == "FDR":
         return MADE, f"{problem}: the false discovery rate is controlled within each measure only"
-    n_families = n_tests if first.correction == "none" else n_measures
-    probability = 1 - (1 - first.alpha) ** n_families
     return MADE, (
         f"{problem}: if they were independent, the probability of a Type I error would be up to"
-        f" {probability:.4f} = 1 - (1 - {first.alpha:g})^{n_families}"
+        f" {1 - (1 - alpha) ** n_families:.4f} = 1 - (1 - {alpha:g})^{n_families}"
     )
 
 
@@ -189,9 +182,8 @@ def _topics(material: _Material) -> Finding:
     n = min(comparison.topics for comparison in material.comparisons.values())
     if n < MIN_TOPICS:
         return MADE, f"{counted(n, 'topic')}, fewer than {MIN_TOPICS}"
-    if n < USUAL_TOPICS:
-        return AVOIDED, f"{n:,} topics, at least {MIN_TOPICS} but fewer than {USUAL_TOPICS}"
-    return AVOIDED, f"{n:,} topics, at least {USUAL_TOPICS}"
+    bounds = f"{MIN_TOPICS} but fewer than {USUAL_TOPICS}" if n < USUAL_TOPICS else USUAL_TOPICS
+    return AVOIDED, f"{n:,} topics, at least {bounds}"
 
 
 def _one_collection(material: _Material) -> Finding:
@@ -210,51 +202,37 @@ def _unjudged(material: _Material) -> Finding:
     k = int(differences.argmax())
     # Rounding must not put a difference of exactly 0.05 above the threshold.
     n_above = int((differences > UNJUDGED + 1e-12).sum())
-    systems = [
+    systems = " and ".join(
         f"{plain(first.systems[system])} {proportions[system]:.1%}"
         for system in (first.first[k], first.second[k])
-    ]
+    )
     return (MADE if n_above else AVOIDED), (
         f"the proportion unjudged in the top 10 differs by more than {UNJUDGED:g} in {n_above:,} of"
-        f" {counted(len(first), 'pair')}; most: {' and '.join(systems)}"
+        f" {counted(len(first), 'pair')}; most: {systems}"
     )
 
 
 def _aggregate_only(material: _Material) -> Finding:
     findings = []
     for label, comparison in material.labelled():
-        scores = comparison.scores.over_shards()
-        gains = _gains(scores.values, comparison)
+        scores, sign = comparison.scores.over_shards(), -1 if comparison.lower_is_better else 1
+        second_is_better = sign * comparison.difference < 0
+        better = np.where(second_is_better, comparison.second, comparison.first)
+        worse = np.where(second_is_better, comparison.first, comparison.second)
+        gains = sign * (scores.values[:, better] - scores.values[:, worse])
         lowest = np.where(np.isnan(gains), np.inf, gains)
         topic, k = np.unravel_index(int(lowest.argmin()), gains.shape)
-        pair = gains[:, k]
-        wins, losses, ties = ((pair > 0).sum(), (pair < 0).sum(), (pair == 0).sum())
         if lowest[topic, k] >= 0:
             findings.append(f"{label}no system loses a topic to one with a lower mean")
             continue
-        names = [comparison.systems[side[k]] for side in (comparison.first, comparison.second)]
-        if _is_reversed(comparison)[k]:
-            names.reverse()
+        wins, losses, ties = (int((np.sign(gains[:, k]) == code).sum()) for code in (1, -1, 0))
         findings.append(
-            f"{label}largest loss: {plain(names[0])} loses {-lowest[topic, k]:.4f} to"
-            f" {plain(names[1])} on topic {plain(scores.topics[topic])}, and wins"
-            f" {counted(int(wins), 'topic')}, loses {losses:,}, ties {ties:,}"
+            f"{label}largest loss: {plain(scores.systems[better[k]])} loses"
+            f" {-lowest[topic, k]:.4f} to {plain(scores.systems[worse[k]])} on topic"
+            f" {plain(scores.topics[topic])}, and wins {counted(wins, 'topic')}, loses {losses:,},"
+            f" ties {ties:,}"
         )
     return AVOIDED, "; ".join(findings)
-
-
-def _is_reversed(comparison: PairwiseComparison) -> Any:
-    """Return the pairs of which the second system is the better one."""
-    sign = -1 if comparison.lower_is_better else 1
-    return sign * comparison.difference < 0
-
-
-def _gains(values: Floats, comparison: PairwiseComparison) -> Floats:
-    """Return by how much the better system of each pair wins; shape (topics, pairs)."""
-    differences = values[:, comparison.first] - values[:, comparison.second]
-    if comparison.scores.lower_is_better:
-        differences = -differences
-    return np.asarray(np.where(_is_reversed(comparison), -differences, differences))
 
 
 def _best_baseline(material: _Material) -> Finding:
@@ -264,50 +242,36 @@ def _best_baseline(material: _Material) -> Finding:
     return CANNOT_TELL, f"{scope}: was a baseline picked as the best on these topics?"
 
 
-def _question(text: str) -> Callable[[_Material], Finding]:
-    return lambda material: (CANNOT_TELL, text)
-
-
 _FUHR, _ZOBEL = "Fuhr (2017)", "Zobel (2022)"
+_BOTH = "Fuhr (2017), Sakai (2020)"
+_DISPUTE = "objection: Fuhr (2017); reply: Sakai (2020)"
 _OWN = "not in the papers; a threshold of this list"
 
-ITEMS: dict[str, tuple[str, Callable[[_Material], Finding], str]] = {
+ITEMS: dict[str, tuple[str, Callable[[_Material], Finding] | str, str]] = {
     "scale-mean": (
         "Means of scores without an interval scale",
         _scale_mean,
         "objection: Fuhr (2017), Ferrante, Ferro and Fuhr (2021, 2022); reply: Sakai (2020),"
         " Moffat (2022)",
     ),
-    "map-user": (
-        "AP as the only measure",
-        _map_user,
-        "objection: Fuhr (2017); reply: Sakai (2020)",
-    ),
+    "map-user": ("AP as the only measure", _map_user, _DISPUTE),
     "digits": ("More digits than the topics support", _digits, _FUHR),
-    "relative": (
-        "Relative improvements of means",
-        _relative,
-        "objection: Fuhr (2017); reply: Sakai (2020)",
-    ),
+    "relative": ("Relative improvements of means", _relative, _DISPUTE),
     "one-split": (
         "Parameters tuned and tested on a single split",
-        _question("were parameters tuned, and on more than one split?"),
+        "were parameters tuned, and on more than one split?",
         _FUHR,
     ),
     "plan": (
         "Hypotheses stated after the experiment",
-        _question("were all hypotheses stated before the scores were seen?"),
-        "Fuhr (2017), Sakai (2020)",
+        "were all hypotheses stated before the scores were seen?",
+        _BOTH,
     ),
-    "best-baseline": (
-        "Only the best competitor on the same data tested",
-        _best_baseline,
-        "Fuhr (2017), Sakai (2020)",
-    ),
-    "multiple": ("Several tests without correction", _multiple, "Fuhr (2017), Sakai (2020)"),
+    "best-baseline": ("Only the best competitor on the same data tested", _best_baseline, _BOTH),
+    "multiple": ("Several tests without correction", _multiple, _BOTH),
     "reuse": (
         "Earlier tests on the collection ignored",
-        _question("how many tests on this collection were published before?"),
+        "how many tests on this collection were published before?",
         _FUHR,
     ),
     "effect": ("p-values without effect sizes", _effect, _FUHR),
@@ -315,29 +279,29 @@ ITEMS: dict[str, tuple[str, Callable[[_Material], Finding], str]] = {
     "topics": ("Few topics", _topics, _OWN),
     "baseline-weak": (
         "Weak baseline",
-        _question("which scores on this collection are known, and does the baseline reach them?"),
+        "which scores on this collection are known, and does the baseline reach them?",
         "not in the papers",
     ),
     "repro": (
         "Results that cannot be reproduced",
-        _question("are code, data, parameters and software published?"),
+        "are code, data, parameters and software published?",
         _FUHR,
     ),
     "one-collection": ("One collection only", _one_collection, _FUHR),
     "claim": (
         "Proof claimed from an experiment",
-        _question("does the text claim that the experiment proves something in general?"),
+        "does the text claim that the experiment proves something in general?",
         _FUHR,
     ),
     "unjudged": ("Systems with unequal proportions unjudged", _unjudged, _OWN),
     "aggregate-only": ("Only aggregated scores analysed", _aggregate_only, _ZOBEL),
     "goodhart": (
         "The measure that was optimised reported alone",
-        _question("was a system optimised for a measure that is reported here?"),
+        "was a system optimised for a measure that is reported here?",
         _ZOBEL,
     ),
 }
-"""By id: the mistake, the function that decides it, and the source."""
+"""By id: the mistake, the function that decides it or the question that remains, the source."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -367,7 +331,6 @@ class Checklist(TableResult):
     alpha: float
 
     def heading(self) -> list[str]:
-        """Return one line: the measures, the test, and the number of items by status."""
         statuses = self.rows["status"].to_list()
         order = (AVOIDED, MADE, DISPUTED, CANNOT_TELL)
         counts = [f"{statuses.count(status)} {status}" for status in order]
@@ -378,7 +341,6 @@ class Checklist(TableResult):
         ]
 
     def tables(self) -> list[Table]:
-        """Return the table for reading, with the sources below it."""
         items: dict[str, list[str]] = {}
         for name, source in self.rows["id", "source"].rows():
             items.setdefault(source, []).append(name)
@@ -422,30 +384,21 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     >>> dict(mistakes.rows["id", "finding"].rows())["aggregate-only"]
     'largest loss: new loses 0.1000 to old on topic 3, and wins 2 topics, loses 1, ties 0'
     """
-    is_by_measure = isinstance(scores, Mapping) and all(
-        isinstance(table, Scores) for table in scores.values()
-    )
-    if is_by_measure and not scores:
-        raise PolicyError("expected scores of at least one measure, got none")
     comparisons: dict[str, PairwiseComparison]
-    if is_by_measure:
+    if isinstance(scores, Mapping) and all(isinstance(part, Scores) for part in scores.values()):
+        if not scores:
+            raise PolicyError("expected scores of at least one measure, got none")
         comparisons = {name: compare(table, **options) for name, table in scores.items()}
     else:
         comparison = compare(scores, **options)
         comparisons = {comparison.measure: comparison}
     # Evaluations of answers have no documents to judge.
     is_of_runs = isinstance(scores, Evaluation) and hasattr(scores.judged, "coverage")
-    return _checklist(comparisons, scores if is_of_runs else None)
-
-
-def _checklist(
-    comparisons: Mapping[str, PairwiseComparison], evaluation: Evaluation | None
-) -> Checklist:
-    material = _Material(comparisons, evaluation)
-    rows: list[Sequence[str]] = []
+    material = _Material(comparisons, scores if is_of_runs else None)
+    rows = []
     for name, (item, decide, source) in ITEMS.items():
-        status, finding = decide(material)
-        rows.append((name, item, status, finding, source))
+        decision = (CANNOT_TELL, decide) if isinstance(decide, str) else decide(material)
+        rows.append((name, item, *decision, source))
     first = material.first
-    table = pl.DataFrame(rows, schema=dict.fromkeys(Checklist.columns, pl.String), orient="row")
+    table = pl.DataFrame(rows, schema=list(Checklist.columns), orient="row")
     return Checklist(table, tuple(comparisons), first.test, first.correction, first.alpha)

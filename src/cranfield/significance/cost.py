@@ -76,7 +76,6 @@ class CostEffectiveness(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return the measure and its direction; and samples, seed and Monte Carlo error."""
         direction = "lower" if self.lower_is_better else "higher"
         title = (
             f"{self.measure or 'scores'} and cost: Pareto fronts over"
@@ -164,11 +163,10 @@ def cost_effectiveness(
         raise CranfieldError(
             f"expected a cost of a system with scores, such as {quoted(table.systems[0])}, got none"
         )
-    for name, row in zip(amounts, matrix, strict=True):
-        if np.isnan(row).any():
-            listed = some_of([quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))], 10)
-            number = counted(int(np.isnan(row).sum()), "system")
-            notes.append(f"{number} without {name} excluded from its front: {listed}")
+    for name, row in amounts.items():
+        if unknown := [quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
+            number = counted(len(unknown), "system")
+            notes.append(f"{number} without {name} excluded from its front: {some_of(unknown, 10)}")
     values = table.values[:, has_cost]
     is_complete = ~np.isnan(values).any(axis=1)
     if n_incomplete := int((~is_complete).sum()):
@@ -177,17 +175,18 @@ def cost_effectiveness(
         raise CranfieldError("no topic has a score of every system with a cost")
     if table.aggregate != "mean":
         notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table uses means")
-    effects = values[is_complete]
-    names = pl.Series([table.systems[k] for k in np.flatnonzero(has_cost)], dtype=pl.String)
-    fronts = _Fronts(-effects if table.lower_is_better else effects, matrix[:, has_cost])
-    proportions = fronts.proportions(resamples, seed)
+    effects, matrix = values[is_complete], matrix[:, has_cost]
+    names = pl.Series(table.systems, dtype=pl.String).filter(pl.Series(has_cost))
+    gains = -effects if table.lower_is_better else effects
+    means = _sample_means(gains, np.ones((1, len(gains))))[0]
+    proportions = _front_proportions(gains, matrix, resamples, seed)
     frames = []
     for k, name in enumerate(amounts):
-        dominator = fronts.dominators(k)
+        dominator = _dominators(means, matrix[k])
         columns = {
             "system": names,
             "mean": effects.mean(axis=0),
-            "amount": fronts.costs[k],
+            "amount": matrix[k],
             "on front": dominator < 0,
             "dominated by": names[np.maximum(dominator, 0)].set(pl.Series(dominator < 0), None),
             "front proportion": proportions[k],
@@ -208,38 +207,31 @@ def cost_effectiveness(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Fronts:
-    """Effects, shape (topics, systems), higher is better; and costs, shape (costs, systems)."""
+def _sample_means(gains: Floats, counts: Floats) -> Floats:
+    """Return means of samples, by how often topics are drawn; equal means have equal bits."""
+    units, unit = as_integers(gains, len(gains))
+    return without_noise(counts @ units * (unit / len(gains)))
 
-    effects: Floats
-    costs: Floats
 
-    def dominators(self, cost: int) -> Ints:
-        """Return, for each system, the index of a system that dominates it; -1 for none."""
-        mean, amount = self._means(np.ones((1, len(self.effects))))[0], self.costs[cost]
-        # The most effective systems first, of equally effective ones the cheapest.
-        order = np.lexsort((amount, -mean))
-        dominates = (mean[order] >= mean[:, None]) & (amount[order] <= amount[:, None])
-        dominates &= (mean[order] > mean[:, None]) | (amount[order] < amount[:, None])
-        return np.where(dominates.any(axis=1), order[dominates.argmax(axis=1)], -1)
+def _dominators(means: Floats, amounts: Floats) -> Ints:
+    """Return the index of the first system that dominates each system; -1 for none."""
+    # The most effective systems first, of equally effective ones the cheapest.
+    order = np.lexsort((amounts, -means))
+    dominates = (means[order] >= means[:, None]) & (amounts[order] <= amounts[:, None])
+    dominates &= (means[order] > means[:, None]) | (amounts[order] < amounts[:, None])
+    return np.where(dominates.any(axis=1), order[dominates.argmax(axis=1)], -1)
 
-    def proportions(self, resamples: int, seed: int) -> Floats:
-        """Return how often systems are on the front of samples of topics: (costs, systems)."""
-        topics = len(self.effects)
-        if topics < 2:
-            return np.full(self.costs.shape, np.nan)
-        total = np.zeros(self.costs.shape)
-        for _, counts in draw_counts(stream(seed), resamples, topics):
-            means = self._means(counts)
-            for k, amounts in enumerate(self.costs):
-                total[k] += _is_on_front(means, amounts).sum(axis=0)
-        return total / resamples
 
-    def _means(self, counts: Floats) -> Floats:
-        """Return means of samples, by how often topics are drawn; equal means have equal bits."""
-        units, unit = as_integers(self.effects, len(self.effects))
-        return without_noise(counts @ units * (unit / len(self.effects)))
+def _front_proportions(gains: Floats, costs: Floats, resamples: int, seed: int) -> Floats:
+    """Return how often systems are on the front of samples of topics; shape (costs, systems)."""
+    if len(gains) < 2:
+        return np.full(costs.shape, np.nan)
+    total = np.zeros(costs.shape)
+    for _, counts in draw_counts(stream(seed), resamples, len(gains)):
+        means = _sample_means(gains, counts)
+        for k, amounts in enumerate(costs):
+            total[k] += _is_on_front(means, amounts).sum(axis=0)
+    return total / resamples
 
 
 def _is_on_front(means: Floats, amounts: Floats) -> Bools:
@@ -269,10 +261,10 @@ def _amounts_by_system(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Fl
     for name in system_table.names:
         _refuse_negative(table, name)
         amount = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
-        if _ENERGY.search(name) and (zero := np.flatnonzero(amount == 0)).size:
-            amount[zero] = np.nan
-            names = some_of([quoted(systems[int(k)]) for k in zero], 10)
-            notes.append(f"{name} of 0 is taken as not measured: {names}")
+        if _ENERGY.search(name) and (amount == 0).any():
+            zeros = [quoted(systems[int(k)]) for k in np.flatnonzero(amount == 0)]
+            notes.append(f"{name} of 0 is taken as not measured: {some_of(zeros, 10)}")
+            amount[amount == 0] = np.nan
         amounts[name] = amount
     return amounts, notes
 

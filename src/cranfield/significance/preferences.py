@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -48,28 +48,18 @@ def _signs(first: Floats, second: Floats) -> Floats:
     return (first < second).astype(float) - (first > second)
 
 
-def _at_first_difference(first: Floats, second: Floats) -> Floats:
-    signs = _signs(first, second)
-    return np.asarray(signs[np.arange(len(signs)), (signs != 0).argmax(axis=1)])
-
-
-def _at_last_difference(first: Floats, second: Floats) -> Floats:
-    return _at_first_difference(first[:, ::-1], second[:, ::-1])
-
-
-def _difference_of_reciprocals(first: Floats, second: Floats) -> Floats:
-    rows = np.arange(len(first))
-    level = (first != second).argmax(axis=1)
-    return np.asarray(1 / first[rows, level] - 1 / second[rows, level])
+def _at_first_difference(differences: Floats) -> Floats:
+    rows = np.arange(len(differences))
+    return np.asarray(differences[rows, (differences != 0).argmax(axis=1)])
 
 
 PREFERENCES: dict[str, Preference] = {
     "RPP": _by_level(np.ones_like),
     "RPP-inverse": _by_level(lambda level: 1 / level),
     "RPP-DCG": _by_level(lambda level: 1 / np.log2(level + 1)),
-    "lexiprecision": _at_first_difference,
-    "lexirecall": _at_last_difference,
-    "rr-lexiprecision": _difference_of_reciprocals,
+    "lexiprecision": lambda first, second: _at_first_difference(_signs(first, second)),
+    "lexirecall": lambda first, second: _at_first_difference(_signs(first, second)[:, ::-1]),
+    "rr-lexiprecision": lambda first, second: _at_first_difference(1 / first - 1 / second),
 }
 """Preferences by name."""
 
@@ -91,6 +81,11 @@ def innate_order(first: Ints, second: Ints) -> Ints:
         above &= (lead >= 0).all(axis=1)
         below &= (lead <= 0).all(axis=1)
     return np.where(above | below, above.astype(np.int64) - below, OPEN)
+
+
+def order_pairs(grades: Ints, first: Indices, second: Indices) -> Ints:
+    """Order pairs of systems for each topic, from grades by topic, system and rank."""
+    return np.array([innate_order(topic[first], topic[second]) for topic in grades])
 
 
 def _depth_of(name: str) -> int | None:
@@ -134,7 +129,6 @@ class PreferenceComparison(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return one line: the number of topics, the lowest relevant grade and the test."""
         return [
             f"preferences between rankings: {counted(self.topics, 'topic')}, grades from"
             f" {self.rel}; sign test, {self.correction}"
@@ -234,74 +228,31 @@ def compare_preferences(
         place = place_of(baseline, systems)
         first = np.flatnonzero(np.arange(len(systems)) != place)
         second = np.full_like(first, place)
-    sizes = judged.recall_base(rel)[:, 0]
-    if not sizes.any():
+    has_relevant = judged.recall_base(rel)[:, 0] > 0
+    if not has_relevant.any():
         raise CranfieldError(f"no topic has a relevant document (grade {rel} or higher)")
-    frames = [
-        _frame(
-            name, _values(judged, name, (first, second), rel), systems, (first, second), correction
-        )
-        for name in names
-    ]
-    topics = int((sizes > 0).sum())
-    notes = _notes(judged, topics, rel)
-    return PreferenceComparison(pl.concat(frames), topics, int(rel), correction, notes)
-
-
-def _values(judged: JudgedRuns, name: str, pairs: tuple[Indices, Indices], rel: int) -> Floats:
-    """Return one preference for each topic with relevant documents; shape (topics, pairs)."""
-    first, second = pairs
-    depth = _depth_of(name)
-    if depth is None:
-        prefer = PREFERENCES[name]
-        ranks = _ranks_by_topic(judged, rel)
-        return np.array([prefer(topic[first], topic[second]) for topic in ranks])
-    grades = judged.grades_by_rank(depth)[judged.recall_base(rel)[:, 0] > 0]
-    orders = np.array([innate_order(topic[first], topic[second]) for topic in grades])
-    return np.where(orders == OPEN, 0.0, orders)
-
-
-def _ranks_by_topic(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
-    """Yield, for each topic with relevant documents, their ranks in each system, in rising order.
-
-    Shape (systems, relevant documents of the topic).
-    """
-    rows = judged.relevant(rel)
-    sizes = judged.recall_base(rel)[:, 0]
-    topics, systems = judged.shape
-    for topic in np.flatnonzero(sizes):
-        ranks = np.full((systems, sizes[topic]), NOT_RETRIEVED)
-        indices = np.flatnonzero(rows.topic == topic)
-        ranks[rows.cell[indices] // topics, rows.seen[indices] - 1] = rows.rank[indices]
-        yield ranks
-
-
-def _frame(
-    name: str,
-    values: Floats,
-    systems: Sequence[str],
-    pairs: tuple[Indices, Indices],
-    correction: str,
-) -> pl.DataFrame:
-    """Return the rows of one preference; values have shape (topics, pairs)."""
-    wins, losses = (values > 0).sum(axis=0), (values < 0).sum(axis=0)
-    pvalues = binomial_pvalues(wins, losses)
-    labels = pl.Series(systems, dtype=pl.String)
-    columns: dict[str, Any] = {
-        "preference": pl.Series([name] * len(wins), dtype=pl.String),
-        "system": labels[pairs[0]],
-        "other": labels[pairs[1]],
-        "mean": values.mean(axis=0),
-        "wins": wins,
-        "losses": losses,
-        "ties": len(values) - wins - losses,
-        "p": pvalues,
-        "adjusted p": adjust_pvalues(pvalues, correction),
-    }
-    return pl.DataFrame(columns)
-
-
-def _notes(judged: JudgedRuns, topics: int, rel: int) -> tuple[str, ...]:
+    labels, topics = pl.Series(systems, dtype=pl.String), int(has_relevant.sum())
+    frames = []
+    for name in names:
+        if depth := _depth_of(name):
+            orders = order_pairs(judged.grades_by_rank(depth)[has_relevant], first, second)
+            values = np.where(orders == OPEN, 0.0, orders)
+        else:
+            prefer, ranks = PREFERENCES[name], _ranks_by_topic(judged, rel)
+            values = np.array([prefer(topic[first], topic[second]) for topic in ranks])
+        wins, losses = (values > 0).sum(axis=0), (values < 0).sum(axis=0)
+        pvalues = binomial_pvalues(wins, losses)
+        columns = {
+            "system": labels[first],
+            "other": labels[second],
+            "mean": values.mean(axis=0),
+            "wins": wins,
+            "losses": losses,
+            "ties": topics - wins - losses,
+            "p": pvalues,
+            "adjusted p": adjust_pvalues(pvalues, correction),
+        }
+        frames.append(pl.DataFrame(columns).select(pl.lit(name).alias("preference"), pl.all()))
     notes = []
     if n_excluded := len(judged.topics) - topics:
         notes.append(f"{counted(n_excluded, 'topic')} without a relevant document excluded")
@@ -311,7 +262,19 @@ def _notes(judged: JudgedRuns, topics: int, rel: int) -> tuple[str, ...]:
             f"runs have different depths ({depths.min():,} to {depths.max():,} documents); below"
             " the end of the shorter one the longer one is preferred: depth= cuts all at one depth"
         )
-    return tuple(notes)
+    return PreferenceComparison(pl.concat(frames), topics, int(rel), correction, tuple(notes))
+
+
+def _ranks_by_topic(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
+    """Yield ascending ranks of the relevant documents of each topic that has any, by system."""
+    rows = judged.relevant(rel)
+    sizes = judged.recall_base(rel)[:, 0]
+    topics, systems = judged.shape
+    for topic in np.flatnonzero(sizes):
+        ranks = np.full((systems, sizes[topic]), NOT_RETRIEVED)
+        indices = np.flatnonzero(rows.topic == topic)
+        ranks[rows.cell[indices] // topics, rows.seen[indices] - 1] = rows.rank[indices]
+        yield ranks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -362,12 +325,11 @@ class Corroboration(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return two lines: the measure with its test, and how many pairs are corroborated."""
-        outcomes = self.rows["corroborated"].drop_nulls()
-        counts = [(word, int((outcomes == word).sum())) for word in ("yes", "contradicted")]
-        verdict = f"{counts[0][1]} of {counted(len(outcomes), 'significant pair')} corroborated"
-        if counts[1][1]:
-            verdict += f", {counts[1][1]} contradicted"
+        outcomes = self.rows["corroborated"].drop_nulls().to_list()
+        n_significant = counted(len(outcomes), "significant pair")
+        verdict = f"{outcomes.count('yes')} of {n_significant} corroborated"
+        if n_contradicted := outcomes.count("contradicted"):
+            verdict += f", {n_contradicted} contradicted"
         return [
             f"{self.measure}: {self.method}; innate sign test of the first"
             f" {counted(self.depth, 'rank')}, Holm; {counted(self.topics, 'topic')}, alpha"
@@ -436,18 +398,14 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     place = np.array([judged.systems.index(system) for system in comparison.systems])
     first, second = comparison.first, comparison.second
     grades = judged.grades_by_rank(measure.cutoff)
-    orders = np.array([innate_order(topic[place[first]], topic[place[second]]) for topic in grades])
+    orders = order_pairs(grades, place[first], place[second])
     better, worse, same, open_ = ((orders == code).sum(axis=0) for code in (1, -1, 0, OPEN))
     pvalues = adjust_pvalues(binomial_pvalues(better, worse), "holm")
     means = comparison.scores.mean()
     difference = means[first] - means[second]
     gain = -difference if comparison.scores.lower_is_better else difference
     agreement = np.where(pvalues <= comparison.alpha, np.sign(gain) * np.sign(better - worse), 0)
-    words = {1: "yes", 0: "no", -1: "contradicted"}
-    outcomes = [
-        words[int(sign)] if is_significant else None
-        for sign, is_significant in zip(agreement, comparison.is_significant(), strict=True)
-    ]
+    outcomes = pl.Series(np.array(["contradicted", "no", "yes"])[agreement.astype(int) + 1])
     rows = pl.DataFrame(
         {
             "system": labels[first],
@@ -459,7 +417,7 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
             "same": same,
             "open": open_,
             "innate p": pvalues,
-            "corroborated": pl.Series(outcomes, dtype=pl.String),
+            "corroborated": outcomes.set(pl.Series(~comparison.is_significant()), None),
         }
     )
     return Corroboration(

@@ -118,7 +118,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         raise PolicyError(f"{info.name} requires scores by {info.axis}")
     if len(scores.systems) < 2:
         raise CranfieldError(
-            f"a comparison requires at least two systems, got {len(scores.systems)}"
+            f"a comparison requires at least two systems, got {len(scores.systems)};"
+            " Scores.summary() and `cranfield compare --as summary` describe one system"
         )
     check_squarable(scores)
     if scores.axis == "replicate":

@@ -58,8 +58,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
     if table.shards:
         raise PolicyError(f"expected scores of runs, got scores by {table.axis}")
     labels = replicate_labels(table.systems, replicates)
-    systems = tuple(dict.fromkeys(system for system, _ in labels))
-    names = tuple(dict.fromkeys(name for _, name in labels))
+    systems, names = (tuple(dict.fromkeys(label[k] for label in labels)) for k in (0, 1))
     values = np.full((len(table.topics), len(systems), len(names)), np.nan)
     for k, (system, name) in enumerate(labels):
         values[:, systems.index(system), names.index(name)] = table.values[:, k]
@@ -112,7 +111,6 @@ class ReplicateSummary(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return the measure and the number of topics."""
         return [
             f"{self.measure or 'scores'} of {counted(self.topics, 'topic')}, variances between"
             " topics and within topics (between replicates)"
@@ -161,14 +159,10 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     """
     table = check_squarable(by_replicate(scores, replicates))
     table.over_shards().complete("error")
-    values = table.values
-    rows = [_describe(values[:, k]) for k in range(len(table.systems))]
-    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-    frame = pl.DataFrame({"system": table.systems, **columns}).with_columns(
-        pl.col(pl.Float64).fill_nan(None)
-    )
-    notes = []
-    for name, row in zip(table.systems, rows, strict=True):
+    rows, notes = [], []
+    for k, name in enumerate(table.systems):
+        row = _describe(table.values[:, k])
+        rows.append({"measure": table.measure, "system": name, **row})
         if row["between topics"] < 0:
             notes.append(
                 f"{name}: the estimated variance between topics is below 0, counted as 0 in the"
@@ -176,12 +170,12 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
             )
         if row["within"] == 0:
             notes.append(f"{name}: replicates do not differ")
-    frame = frame.select(pl.lit(table.measure).alias("measure"), pl.all())
+    frame = pl.DataFrame(rows).fill_nan(None)
     return ReplicateSummary(frame, table.measure, len(table.topics), tuple(notes))
 
 
 def _describe(values: Floats) -> dict[str, float]:
-    """Describe scores of one system, shape (topics, replicates)."""
+    """Describe the scores of a system, shape (topics, replicates)."""
     values = values[:, ~np.isnan(values).all(axis=0)]
     has_score: Bools = ~np.isnan(values)
     counts: Ints = has_score.sum(axis=1)
@@ -191,21 +185,17 @@ def _describe(values: Floats) -> dict[str, float]:
     differs = np.nanmax(values, axis=1) > np.nanmin(values, axis=1)
     squares = np.nansum((values - means[:, None])[differs] ** 2)
     within = float(squares) / df if df else np.nan
-    between = np.nan
-    if len(means) > 1 and df:
-        between = float(means.var(ddof=1)) - within * float((1 / counts).mean())
+    variance = float(means.var(ddof=1)) if len(means) > 1 else np.nan
+    between = variance - within * float((1 / counts).mean())
     total = max(between, 0.0) + within
-    of_replicates = values[:, has_score.all(axis=0)].mean(axis=0)
-    lowest, highest = (
-        (of_replicates.min(), of_replicates.max()) if of_replicates.size else (np.nan, np.nan)
-    )
+    complete = values[:, has_score.all(axis=0)].mean(axis=0)
     return {
         "replicates": values.shape[1],
         "mean": float(means.mean()),
         "between topics": between,
         "within": within,
         "intraclass": max(between, 0.0) / total if total > 0 else np.nan,
-        "lowest": float(lowest),
-        "highest": float(highest),
-        "SD": float(of_replicates.std(ddof=1)) if of_replicates.size > 1 else np.nan,
+        "lowest": float(complete.min()) if complete.size else np.nan,
+        "highest": float(complete.max()) if complete.size else np.nan,
+        "SD": float(complete.std(ddof=1)) if complete.size > 1 else np.nan,
     }

@@ -77,12 +77,8 @@ class Summary(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return one line: the measure, the confidence level and the baseline."""
-        against = f"; baseline {self.baseline}" if self.baseline else ""
-        return [
-            f"{self.measure}: {self.confidence:g} confidence interval of each mean, over topics"
-            f"{against}"
-        ]
+        line = f"{self.measure}: {self.confidence:g} confidence interval of each mean, over topics"
+        return [f"{line}; baseline {self.baseline}" if self.baseline else line]
 
 
 def summarise(
@@ -208,8 +204,8 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
     values = table.values[rows]
     is_score = np.isfinite(values)
     n = is_score.sum(axis=0)
+    mean = _finite_mean(values)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(is_score, values, 0.0).sum(axis=0) / n
         squares = np.where(is_score, (values - mean) ** 2, 0.0).sum(axis=0)
         sd = np.sqrt(squares / np.where(n > 1, n - 1, np.nan))
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
@@ -221,16 +217,26 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
     }
     if baseline is not None:
         difference = values - values[:, [baseline]]
-        mask = np.isfinite(difference)
+        difference[~np.isfinite(difference)] = np.nan
         gain = -difference if table.lower_is_better else difference
-        with np.errstate(divide="ignore", invalid="ignore"):
-            columns["difference"] = np.where(mask, difference, 0.0).sum(axis=0) / mask.sum(axis=0)
-        columns["wins"] = (mask & (gain > 0)).sum(axis=0)
-        columns["losses"] = (mask & (gain < 0)).sum(axis=0)
-        columns["ties"] = (mask & (gain == 0)).sum(axis=0)
-        columns["raw p"] = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
-        columns["raw p"][baseline] = np.nan
+        pvalues = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
+        pvalues[baseline] = np.nan
+        columns |= {
+            "difference": _finite_mean(difference),
+            "wins": (gain > 0).sum(axis=0),
+            "losses": (gain < 0).sum(axis=0),
+            "ties": (gain == 0).sum(axis=0),
+            "raw p": pvalues,
+        }
     return pl.DataFrame(columns).fill_nan(None)
+
+
+def _finite_mean(values: Floats) -> Floats:
+    """Return the mean of the finite values of each column; NaN without any."""
+    is_finite = np.isfinite(values)
+    with np.errstate(invalid="ignore"):
+        means: Floats = np.where(is_finite, values, 0.0).sum(axis=0) / is_finite.sum(axis=0)
+    return means
 
 
 def _pvalue(values: Floats) -> float:

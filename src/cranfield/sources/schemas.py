@@ -453,7 +453,8 @@ def place_of(name: str, names: Sequence[object], source: str, role: str) -> int:
 
 def between_tabs(line: str, widths: Collection[int]) -> list[str]:
     """Split a line at tabs if the number of fields is one of the widths, else return no fields."""
-    for text in (line.strip(), line) if "\t" in line else ():
+    # A tab at the start follows an empty field, unless there are too many fields.
+    for text in (line.rstrip(), line.strip(), line) if "\t" in line else ():
         fields = [field.strip() for field in text.split("\t")]
         if len(fields) in widths:
             return fields

@@ -218,8 +218,8 @@ def _table(data: Any, name: str | None) -> Table:
     if isinstance(data, (str, PathLike)) and _SYSLEN in (nuggets := list(cells["nugget"])):
         places, lengths = (cells.get(name, [None] * size) for name in ("position", "length"))
         rows = zip(nuggets, places, lengths, strict=True)
-        moved = [(None, None, row[1]) if row[0] == _SYSLEN else row for row in rows]
-        cells["nugget"], cells["position"], cells["length"] = zip(*moved, strict=True)
+        moved_rows = [(None, None, row[1]) if row[0] == _SYSLEN else row for row in rows]
+        cells["nugget"], cells["position"], cells["length"] = zip(*moved_rows, strict=True)
     table = fitted(cells, ANSWERS, columns.source, columns.lines)
     if "support" in table.names:
         of_nuggets = table.frame["nugget"].is_not_null()
@@ -269,10 +269,12 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
             if nugget is not None and (topic, nugget) not in places:
                 raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
             t = topics[topic]
-            old = lengths.setdefault((t, s), nan)
+            known_length = lengths.setdefault((t, s), nan)
             if not isnan(length):
-                if not isnan(old) and old != length:
-                    raise table.wrong(row, f"conflicting lengths {old:g} and {length:g}", topic)
+                if not isnan(known_length) and known_length != length:
+                    raise table.wrong(
+                        row, f"conflicting lengths {known_length:g} and {length:g}", topic
+                    )
                 lengths[t, s] = length
             if nugget is not None:
                 place = places[topic, nugget]
@@ -391,8 +393,8 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             if (topic, system) in answered:
                 raise table.wrong(row, f"a second answer of {quoted(system)}", topic)
             answered.add((topic, system))
-            nuggets, lost = _nuggets(labels, partial(table.wrong, row, topic=topic))
-            failed += lost
+            nuggets, n_failed = _nuggets(labels, partial(table.wrong, row, topic=topic))
+            failed += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:
                 first_nuggets[topic] = counts
@@ -435,7 +437,7 @@ def _nuggets(
         if not isinstance(text, str) or not text.strip():
             raise wrong("a nugget has no text")
         labels: list[Any] = []
-        for name, instead, noun, kind in (
+        for name, default_label, noun, kind in (
             ("importance", "okay", "importance", IMPORTANCE),
             ("assignment", "not_support", "support", SUPPORT),
         ):
@@ -443,12 +445,12 @@ def _nuggets(
             if absent(label):
                 raise wrong(f"nugget {quoted(text)} has no {name}")
             failed += label == FAILED
-            label = instead if label == FAILED else label
+            label = default_label if label == FAILED else label
             if kind.read(label) is None:
                 raise wrong(kind.reason(noun, label))
             labels.append(label)
         times[text] += 1
         importance, support = labels
-        numbered = text if times[text] == 1 else f"{text} #{times[text]}"
-        nuggets.append((numbered, importance, support))
+        numbered_text = text if times[text] == 1 else f"{text} #{times[text]}"
+        nuggets.append((numbered_text, importance, support))
     return nuggets, failed

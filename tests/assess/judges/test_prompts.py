@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cranfield.assess import compare_judges, make_prompts, parse_answers, read_judges
-from cranfield.base.errors import CranfieldError
+from cranfield.base.errors import CranfieldError, InputError
 from tests.cli.running import cranfield
 
 TEMPLATE = 'Query: {topic}\nDoc: {document.title}: {document}\nReply {"grade": N} {other} {{topic}}'
@@ -105,8 +105,17 @@ def test_the_command_writes_prompts_and_reads_answers(tmp_path: Path) -> None:
     assert (row["judge"], row["pairs"], row["agreement"]) == ("llm", 3, 1.0)
     (tmp_path / "b.jsonl").write_text('{"id": "z", "text": "1"}\n')
     _, err = cranfield(tmp_path, "prompts", "p.jsonl", "b.jsonl", status=2)
-    assert "b.jsonl:1: unknown prompt 'z' in an answer" in err
+    assert "b.jsonl:1: id 'z' is not that of a prompt" in err
     _, err = cranfield(tmp_path, "prompts", "p.jsonl", status=2)
-    assert "expected PROMPTS ANSWERS, or --template, got 1 files" in err
+    assert "expected PROMPTS ANSWERS, or --template, got 1 file" in err
     _, err = cranfield(tmp_path, "prompts", *files, "--template", "no.txt", status=2)
     assert "no.txt" in err
+
+
+def test_answers_that_are_numbers_or_objects() -> None:
+    prompts = make_prompts([("q", "a")], {"q": "x"}, {"a": "y"}, "{topic} {document}")
+    [identifier] = prompts["id"]
+    parsed = parse_answers(prompts, [{"id": identifier, "text": 2}])
+    assert parsed.labels.rows() == [("q", "a", 2)]
+    with pytest.raises(InputError, match="is not text"):
+        parse_answers(prompts, [{"id": identifier, "text": {"content": "2"}}])

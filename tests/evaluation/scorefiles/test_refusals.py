@@ -130,7 +130,7 @@ REFUSED = [
     (
         "s.json",
         '{"q1": {"map": 1, "P_5": 0}}',
-        "several measures: map, P_5; choose one, as in measure='map'",
+        "several measures: map, P_5; name those to use, as in measure='map'",
     ),
     ("s.json", '{"a": {"q1": 1e999}}', "score 'inf' is not a finite number"),
     ("s.json", '{"a": {"q1": Infinity}}', "score 'inf' is not a finite number"),

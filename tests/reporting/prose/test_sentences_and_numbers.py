@@ -21,7 +21,7 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY
 from cranfield.measures.families import HOME
-from cranfield.reporting.prose import Citation, write_paragraph
+from cranfield.reporting.prose import JUDGING, Citation, write_paragraph
 from cranfield.significance import compare_measures
 from docs.measure_properties.properties import representative
 
@@ -159,11 +159,12 @@ class Comparison(Reader):
         pairs = systems - 1 if found[2] else systems * (systems - 1) // 2
         assert number(found[5]) == pairs == len(self.one)
 
-    @matches(r"Policies of judging: .*\.")
+    @matches(r"For judging, .*\.")
     def see_policies(self, found: re.Match[str]) -> None:
-        for told in found[0].removeprefix("Policies of judging: ")[:-1].split(", "):
-            key, value = told.split(" ")
-            assert self.one.scores.settings[key] == value
+        names = {text: name for name, texts in JUDGING.items() for text in texts.values()}
+        for told in found[0].removeprefix("For judging, ")[:-1].split("; "):
+            name = names[told]
+            assert JUDGING[name][self.one.scores.settings[name]] == told
 
     @matches(
         rf"The test was the (.+?){CITED}, two-sided, at a significance level of ({N})"

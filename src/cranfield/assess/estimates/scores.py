@@ -392,8 +392,9 @@ def _of_gaps(panel: Panel) -> tuple[str, ...]:
         return ()
     return (
         f"people did not judge {gaps:,} of {len(labels):,} documents that the judge labelled in"
-        " their topics, which count as not relevant; if they are not, estimates are too low: for a"
-        " random sample of documents use unit='document' (--ppi document)",
+        " their topics; these documents count as not relevant, so estimates are too low if some of"
+        " them are relevant; if people judged a random sample of the documents, use unit='document'"
+        " (--ppi document)",
     )
 
 

@@ -18,8 +18,17 @@ from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources import schemas
 from cranfield.sources.columns import read_columns, read_table, two_columns
-from cranfield.sources.schemas import Lines, Schema, optional
+from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID, LABEL, Kind, anything
+
+
+def _answer_text(cell: Any) -> str | None:
+    is_number = isinstance(cell, (int, float)) and not isinstance(cell, bool)
+    return str(cell) if is_number or isinstance(cell, str) else None
+
+
+_ANSWER = Kind(_answer_text, problem="not text", missing=lambda cell: cell is None)
+"""The text of an answer, null if the model refused one; objects around it are an error."""
 
 _TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, missing=anything)
 _PLACEHOLDER = re.compile(r"\{(topic|document)(?:\.(\w+))?\}")
@@ -59,7 +68,10 @@ _PROMPTS = Schema(
 
 _ANSWERS = Schema(
     "table of answers",
-    (schemas.Column("id", ID, "id of a prompt"), optional("text", _TEXT, "text of an answer")),
+    (
+        schemas.Column("id", ID, "id of a prompt"),
+        schemas.Column("text", _ANSWER, "text of an answer"),
+    ),
     called="the answers",
     otherwise="jsonl",
     decisive=(),
@@ -234,7 +246,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     table, replies = read_table(prompts, _PROMPTS), read_table(answers, _ANSWERS)
     table.refuse(table.frame["id"].is_duplicated(), lambda row: f"prompt {quoted(row['id'])} twice")
     unknown = ~replies.frame["id"].is_in(table.frame["id"].to_list())
-    replies.refuse(unknown, lambda row: f"unknown prompt {quoted(row['id'])} in an answer")
+    replies.refuse(unknown, lambda row: f"id {quoted(row['id'])} is not that of a prompt")
     last = replies.frame.unique("id", keep="last", maintain_order=True).with_columns(answered=True)
     rows = table.frame.join(last, "id", how="left", maintain_order="left")
     text = rows["text"].str.strip_chars().replace("", None)

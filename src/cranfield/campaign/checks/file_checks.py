@@ -15,7 +15,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.checks.checking import check_run, check_twice
+from cranfield.campaign.checks.checking import check_duplicates, check_run
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import UNREADABLE, CheckReport, Fault, Faults
 from cranfield.campaign.rules.task_rules import TaskRules
@@ -38,7 +38,7 @@ def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> Che
     wrong = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
     faults.add_rows("grade", wrong, "grade {grade} is not an integer")
     rows = rows.filter(~pl.col("broken"))
-    check_twice(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
+    check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
     return CheckReport(Source(path).name, None, faults.all(), count, rows["topic"].n_unique())
 
 
@@ -174,7 +174,7 @@ def check(
         message = "looks like judgments, expected a run; judgments come first"
         misplaced.append(message if is_qrels else "")
     if (any(misplaced) or not reports[0].accepted) and can_be_read(fspath(qrels), "run", **options):
-        misplaced[0] = "looks like a run, expected judgments"
+        misplaced[0] = "looks like a run, expected judgments, which come first: QRELS RUN..."
     run_faults = _compare(judgments, read_runs, reports[1:])
     files = []
     for report, message, faults in zip(reports, misplaced, [[], *run_faults], strict=True):

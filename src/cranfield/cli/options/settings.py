@@ -31,6 +31,9 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     values = {}
     for name, value in document.values.items():
         if name not in params:
+            if any(f"--{name}" in param.opts for param in command.params):
+                hint = f"it is an option of the command, --{name}"
+                raise PolicyError(f"{path}: unknown setting {quoted(name)}; {hint}")
             hint = f"{', '.join(params)}{did_you_mean(name, params, 1)}"
             raise PolicyError(f"{path}: unknown setting {quoted(name)}; expected one of: {hint}")
         values[params[name].name or ""] = _convert(params[name], value, f"{path}: {name}", ctx)

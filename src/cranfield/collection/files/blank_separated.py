@@ -341,6 +341,8 @@ def _value(row: dict[str, str], name: str, layout: Layout) -> Any:
     if dtype == pl.Float64:
         number: float | None = float(text) if is_number(text) else None
         reason = f"{name} {quoted(text)} is not a finite number"
+        if text.casefold() == name:
+            reason += "; this looks like a header, which TREC text does not have: remove the line"
     elif layout.levels:
         number = integer_in(text[1:]) if is_level(text) else None
         reason = f"grade {quoted(text)} is not L0, L1, L2 and so on"

@@ -16,6 +16,11 @@ from cranfield.sources.columns import Table
 from cranfield.sources.schemas import Schema
 from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer, plain, whole_in
 
+OF_PROBABILITIES = (
+    "`cranfield evaluate --as expected`, cf.evaluate_probabilities take probabilities"
+)
+"""Advice on probabilities of relevance, which are not grades."""
+
 
 def not_a_grade(cell: Any) -> str:
     """Describe why a cell is not a grade, and how to read it."""
@@ -23,10 +28,7 @@ def not_a_grade(cell: Any) -> str:
     number = finite(cell)
     if advice and number is not None:
         reason += "; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
-        advice = (
-            "; `cranfield evaluate --as expected`, cf.evaluate_probabilities take probabilities"
-        )
-        return reason + (advice if 0 < number < 1 else "")
+        return reason + (f"; {OF_PROBABILITIES}" if 0 < number < 1 else "")
     if advice and re.search(r"\d", str(cell)):
         return f"{reason}; grades='score: (\\d)' takes the number of a text by a pattern"
     return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if advice else "")

@@ -488,9 +488,8 @@ def distinct_names(
     ]
     repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if repeated is not None:
-        is_in_memory = (repeated, None) in zip(renamed, stems, strict=True)
         advice = "name each file: NAME=FILE"
-        if is_in_memory:
+        if (repeated, None) in zip(renamed, stems, strict=True):
             advice = "name each run, as in {'bm25': one, 'dense': other}"
         raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
     tag = min(name for name, number in counts.items() if number > 1)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
-from cranfield.collection.files.grade_maps import not_a_grade
+from cranfield.collection.files.grade_maps import OF_PROBABILITIES, not_a_grade
 from cranfield.collection.files.nested_json import NO_DOCUMENT, columns_of_nested
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Listed
@@ -179,7 +179,17 @@ RUN = Schema(
 RANKS = Schema("run", (TOPIC, DOC, Column("rank", GRADE), SYSTEM), called="a run")
 """A run without scores, in the order of its ranks."""
 
-QRELS = Schema(
+
+class _JudgmentSchema(Schema):
+    def _missing_reason(self, column: Column, names: Sequence[object]) -> str:
+        reason = super()._missing_reason(column, names)
+        usual_names = set(map(spelt, Column("probability", NUMBER).names))
+        if column.name == "grade" and usual_names.intersection(map(spelt, names)):
+            reason += f"; {OF_PROBABILITIES}"
+        return reason
+
+
+QRELS = _JudgmentSchema(
     "qrels",
     (
         *(TOPIC, DOC),

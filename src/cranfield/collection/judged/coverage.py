@@ -117,13 +117,12 @@ class Coverage:
             (attrgetter("missing"), "no results for some judged topics"),
             (attrgetter("extra"), "results for topics without judgments"),
         ):
-            rows = [row for row in self.systems if topics_of(row)]
-            if rows:
+            if rows := [row for row in self.systems if topics_of(row)]:
                 topics = max(map(topics_of, rows), key=len)
                 worst = next(row for row in rows if len(topics_of(row)) == len(topics))
                 notes.append(
                     f"{_subject(rows, self.systems)} {description}"
-                    f" ({_name_worst(worst, self.systems)}{len(topics)}:"
+                    f" ({_name_worst(worst, self.systems)}{counted(len(topics), 'topic')}:"
                     f" {some_of(map(quoted, topics), 5)})"
                 )
         if rows := [row for row in self.systems if row.contradictions]:

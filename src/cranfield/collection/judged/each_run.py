@@ -26,7 +26,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.parallel import (
-    MOST_JOBS,
+    MAX_JOBS,
     at_most,
     computed,
     has_joblib_backend,
@@ -345,7 +345,7 @@ def map_runs(
 ) -> Iterator[Result]:
     """Call a function with each run, by default in threads here; results come in order."""
     if jobs is not None:
-        check_whole("jobs", jobs, 1, MOST_JOBS)
+        check_whole("jobs", jobs, 1, MAX_JOBS)
     is_local = backend in {"serial", "threading"} if backend else not has_joblib_backend()
     if is_local:
         outcomes = _in_threads(runs, of_run, 1 if backend == "serial" else jobs)

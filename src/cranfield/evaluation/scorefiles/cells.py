@@ -168,7 +168,9 @@ def choose_measure(kinds: Sequence[str], measure: str | None) -> str:
         return kinds[0]
     listed = some_of(kinds, 10)
     if measure is None:
-        raise InputError(f"several measures: {listed}; choose one, as in measure={kinds[0]!r}")
+        raise InputError(
+            f"several measures: {listed}; name those to use, as in measure={kinds[0]!r}"
+        )
     if measure in kinds:
         return measure
     matches = [kind for kind in kinds if same_measure(kind, measure)]

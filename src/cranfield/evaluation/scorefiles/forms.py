@@ -201,9 +201,9 @@ def from_table(table: ScoreTable) -> ScorePart:
         others = [k for k in others if _is_named(table, k, may_be_topics="topic" not in place)]
     if "system" in place and "score" not in place:
         names = [table.names[k] for k in others if not _is_text(table, k)]
-        if _holds_scores(table, place["system"]) and not are_measures(
-            names, table.source.requested, "columns"
-        ):
+        tests = (is_numeric, is_missing, has_decimal_comma)
+        are_scores = all(any(t(cell) for t in tests) for cell in table.column(place["system"]))
+        if are_scores and not are_measures(names, table.source.requested, "columns"):
             others = sorted([*others, place.pop("system")])
     first = place.get("topic", -1)
     if first >= 0 and spelt(table.names[first]) == "q" and _has_fractions(table, first):
@@ -264,12 +264,6 @@ def _are_distinct(cells: Sequence[Any]) -> bool:
     if not all(is_numeric(cell) and float(cell).is_integer() for cell in cells):
         return False
     return len({int(float(cell)) for cell in cells}) == len(cells)
-
-
-def _holds_scores(table: ScoreTable, k: int) -> bool:
-    return all(
-        is_numeric(cell) or is_missing(cell) or has_decimal_comma(cell) for cell in table.column(k)
-    )
 
 
 def _is_text(table: ScoreTable, k: int) -> bool:
@@ -370,8 +364,8 @@ def _entries(
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
     nulls = [None] * len(topics)
-    measures: Sequence[str | None] = labels.get("measure", nulls)
-    shards: Sequence[str | None] = labels.get(_third_axis(table, place), nulls)
+    roles = ("measure", _third_axis(table, place))
+    measures, shards = (labels.get(role, nulls) for role in roles)
     columns = [place["score"]] if by_score else others
     if not columns or (is_long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")

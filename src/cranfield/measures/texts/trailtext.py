@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError, check_choice, check_number
+from cranfield.base.errors import MeasureError, check_choice, check_number, numbers
 from cranfield.base.kinds import OneOf
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Column, Schema
+from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import LABEL
 from cranfield.texts.gold import (
     AMOUNT,
-    SYSTEM,
     TOPIC,
     check_name_used,
     check_systems,
@@ -33,21 +32,16 @@ from cranfield.texts.gold import (
 DECAYS = ("linear", "exponential")
 """Decays of gains with the text read."""
 
+_KEYS = ("topic", "system")
 _AMOUNT = replace(AMOUNT, missing=lambda cell: False)
 
 _TRAILTEXTS = Schema(
     "table of trailtexts",
-    (TOPIC, Column("length", _AMOUNT), Column("gain", _AMOUNT), replace(SYSTEM, kind=LABEL)),
+    (TOPIC, Column("length", _AMOUNT), Column("gain", _AMOUNT), optional("system", LABEL)),
     called="trailtexts",
     otherwise="csv",
     tuples=("topic", "length", "gain", "system"),
 )
-
-
-def decays(offsets: Floats, limit: float, decay: str) -> Floats:
-    """Return the proportion of a gain that remains at each offset."""
-    read = offsets / limit
-    return np.maximum(0.0, 1.0 - read) if decay == "linear" else np.exp2(-read)
 
 
 def u_measure(
@@ -86,8 +80,9 @@ def u_measure(
 
     Raises
     ------
-    MeasureError
-        For lengths or gains that are negative, not finite, or of different number.
+    MeasureError, PolicyError
+        For lengths or gains that are negative, not finite, or of different number; for values that
+        are not numbers.
 
     Examples
     --------
@@ -108,25 +103,23 @@ def u_measure(
     if (lengths is None) == (offsets is None):
         raise MeasureError("u_measure: expected either lengths or offsets")
     worth = _amounts("gains", gains)
-    name, values = ("lengths", lengths) if offsets is None else ("offsets", offsets)
-    ends = _amounts(name, values)
-    if ends.shape != worth.shape:
+    name = "lengths" if offsets is None else "offsets"
+    amounts = _amounts(name, lengths if offsets is None else offsets)
+    if amounts.size != worth.size:
         raise MeasureError(
-            f"u_measure: expected a gain for each text, got {worth.size} gains and {ends.size}"
-            f" {name}"
+            f"u_measure: expected a gain for each text, got {worth.size} gains and"
+            f" {amounts.size} {name}"
         )
-    if offsets is None:
-        ends = np.cumsum(ends)
-    elif (np.diff(ends) < 0).any():
+    ends = np.cumsum(amounts) if offsets is None else amounts
+    if (np.diff(ends) < 0).any():
         raise MeasureError("u_measure: offsets must not decrease")
-    return float((worth * decays(ends, limit, decay)).sum() / norm)
+    read = ends / limit
+    remaining = np.maximum(0.0, 1.0 - read) if decay == "linear" else np.exp2(-read)
+    return float((worth * remaining).sum() / norm)
 
 
-def _amounts(name: str, values: Any) -> Floats:
-    try:
-        amounts = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise MeasureError(f"u_measure: {name} must be a list of numbers") from None
+def _amounts(name: str, values: ArrayLike | None) -> Floats:
+    amounts = numbers(values, f"u_measure: {name}")
     if amounts.ndim != 1 or not (np.isfinite(amounts) & (amounts >= 0)).all():
         raise MeasureError(f"u_measure: {name} must be a list of finite numbers >= 0")
     return amounts
@@ -181,19 +174,15 @@ def score_trailtexts(
     check_systems(table)
     check_name_used(name, bool(table.frame["system"].is_null().all()))
     rows = table.frame.with_columns(system=table.frame["system"].fill_null(name or stem_of(trails)))
-    topics, systems = (
-        {label: place for place, label in enumerate(rows[column].unique(maintain_order=True))}
-        for column in ("topic", "system")
-    )
+    topics, systems = (tuple(rows[name].unique(maintain_order=True)) for name in _KEYS)
     values = np.zeros((len(topics), len(systems)))
     read: set[tuple[int, int]] = set()
-    for (topic, system), texts in rows.group_by(["topic", "system"], maintain_order=True):
-        cell = topics[topic], systems[system]
+    for (topic, system), texts in rows.group_by(_KEYS):
+        cell = topics.index(topic), systems.index(system)
         read.add(cell)
-        values[cell] = u_measure(
-            texts["gain"], lengths=texts["length"], limit=limit, decay=decay, norm=norm
-        )
-    warn_missing(read, tuple(topics), tuple(systems))
+        lengths, gains = texts["length"], texts["gain"]
+        values[cell] = u_measure(gains, lengths=lengths, limit=limit, decay=decay, norm=norm)
+    warn_missing(read, topics, systems)
     options = "" if decay == "linear" else f", decay={decay}"
     options += "" if norm == 1 else f", N={norm:g}"
-    return Scores(values, tuple(topics), tuple(systems), measure=f"U(L={limit:.15g}{options})")
+    return Scores(values, topics, systems, measure=f"U(L={limit:.15g}{options})")

@@ -22,7 +22,7 @@ from cranfield.meta.measure_studies.correlations import (
 )
 from cranfield.meta.study import SYSTEM_PAIR, Study, names_with_value, percent
 from cranfield.result import Column, Columns
-from cranfield.significance.preferences import OPEN, innate_order
+from cranfield.significance.preferences import OPEN, order_pairs
 
 COUNTS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
 """Possible orders of two rankings of a topic, with their codes."""
@@ -174,7 +174,7 @@ def innate_orders(
         raise CranfieldError(f"innate orders require at least two systems, got {systems}")
     first, second = np.triu_indices(systems, 1)
     grades = judged.grades_by_rank(int(depth))
-    pair_orders = np.array([innate_order(topic[first], topic[second]) for topic in grades])
+    pair_orders = order_pairs(grades, first, second)
     counts = {name: (pair_orders == code).sum(axis=0) for name, code in COUNTS.items()}
     is_ordered, is_open = np.abs(pair_orders) == 1, pair_orders == OPEN
     no_measures = isinstance(measures, Sized) and not len(measures)

@@ -164,7 +164,7 @@ def simulate_aa_tests(
         is_treated = np.stack(probabilities) >= proportions[0]
         moments = moments_of_two(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.places.values()):
-            pvalues[k, block] = Effects.of(arm_means(moments, metric, theta), 0, 1).pvalue()
+            pvalues[k, block] = Effects.from_arms(arm_means(moments, metric, theta), 0, 1).pvalue()
         pvalues[-1, block] = chi_square(moments.count, proportions)[1]
     names = (*units.places, SRM)
     return AATests(units.source, units.kind, number, names, pvalues, alpha, salt)

@@ -36,7 +36,7 @@ Critical = Callable[[Floats], Floats]
 
 Bounds = tuple[Floats, Floats]
 
-FEW = 10
+MIN_UNITS = 10
 """Number of units in a variant below which Welch's test is unreliable."""
 
 
@@ -52,7 +52,7 @@ class Effects:
     other_count: Floats
 
     @classmethod
-    def of(cls, arms: ArmMeans, control: int, other: int) -> Effects:
+    def from_arms(cls, arms: ArmMeans, control: int, other: int) -> Effects:
         """Return the effects for two variants of the last axis."""
         return cls(
             *(arms.value[..., k] for k in (control, other)),
@@ -79,7 +79,7 @@ class Effects:
     @property
     def has_few_units(self) -> Bools:
         """Whether a variant has too few units for Welch's test."""
-        return np.asarray(np.minimum(self.control_count, self.other_count) < FEW)
+        return np.asarray(np.minimum(self.control_count, self.other_count) < MIN_UNITS)
 
     @property
     def is_constant(self) -> Bools:
@@ -99,9 +99,11 @@ class Effects:
     def _df(self, control: Floats, other: Floats) -> Floats:
         # Proportions are used since squares of variances may underflow.
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = control / (control + other)
+            proportion = control / (control + other)
             n, m = self.control_count - 1, self.other_count - 1
-            return np.nan_to_num(1 / (share**2 / n + (1 - share) ** 2 / m), nan=1.0, posinf=1.0)
+            return np.nan_to_num(
+                1 / (proportion**2 / n + (1 - proportion) ** 2 / m), nan=1.0, posinf=1.0
+            )
 
     @property
     def statistic(self) -> Floats:
@@ -125,8 +127,8 @@ class Effects:
     def interval(self, critical: Critical) -> Bounds:
         """Return the interval of the difference; NaN if nothing varies within either variant."""
         with np.errstate(invalid="ignore"):
-            half = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
-        return self.difference - half, self.difference + half
+            half_width = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
+        return self.difference - half_width, self.difference + half_width
 
     def lift_interval(self, critical: Critical, method: str = "log") -> Bounds:
         r"""Return the confidence interval of the lift.
@@ -302,10 +304,10 @@ def always_valid(
         z = np.where(s > 0, d / s, 0.0)
         # Without variance there is neither evidence nor an interval.
         has_variance = (s > 0) & np.isfinite(s)
-        half = np.where(has_variance, half_width(ratio, alpha) * s, np.inf)
+        half_widths = np.where(has_variance, half_width(ratio, alpha) * s, np.inf)
         log = np.where(has_variance, log_likelihood_ratio(z, ratio), 0.0)
     p = np.minimum.accumulate(np.minimum(1.0, np.exp(-log)), axis=-1)
-    return d - half, d + half, p
+    return d - half_widths, d + half_widths, p
 
 
 WEIGHTS = ("poisson", "multinomial")

@@ -22,7 +22,7 @@ from cranfield.significance.registry import CORRECTIONS
 ALARM = 0.0005
 """P-value below which there is a sample ratio mismatch (Fabijan et al., 2019)."""
 
-FEW = 1000
+MAX_EXACT_UNITS = 1000
 """Number of units below which the test is exact."""
 
 MAX_UNITS = 2**52
@@ -136,7 +136,7 @@ def sample_ratio(
         raise CranfieldError("expected at least one unit, got none")
     shares = np.fromiter(weights.values(), dtype=np.float64)
     shares /= shares.sum()
-    is_exact = method == "exact" or (method == "auto" and total < FEW)
+    is_exact = method == "exact" or (method == "auto" and total < MAX_EXACT_UNITS)
     statistic, pvalue = map(float, chi_square(number, shares))
     if is_exact:
         pvalues = [
@@ -155,8 +155,8 @@ STOPPED = (
 )
 
 LIFT_METHODS = {
-    "log": "of the logarithm of the ratio (delta method)",
-    "linear": "of the ratio (delta method)",
+    "log": "on the scale of the logarithm of the ratio (delta method)",
+    "linear": "on the scale of the ratio (delta method)",
     "fieller": "by Fieller's method",
 }
 

@@ -173,9 +173,9 @@ def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace
     """Expected number of clicks on the documents of each ranker, shape (lists, rankers)."""
 
     def update(sums: Floats, rank: int, ranker: int) -> Floats:
-        updated = sums.copy()
-        updated[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
-        return updated
+        new_sums = sums.copy()
+        new_sums[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
+        return new_sums
 
     return _sum_over_paths(probabilities, filled, replace, probabilities.shape[2], update)
 
@@ -194,11 +194,11 @@ def click_differences(
     def update(sums: Floats, rank: int, ranker: int) -> Floats:
         if not signs[ranker]:
             return sums
-        updated = sums.copy()
+        new_sums = sums.copy()
         clicked = clicks[:, rank]
         # No path has more clicks than the list, so no value is rolled over the end.
-        updated[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
-        return updated
+        new_sums[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
+        return new_sums
 
     return _sum_over_paths(probabilities, filled, replace, 2 * limit + 1, update, limit)
 
@@ -237,12 +237,12 @@ def _sum_over_paths(
             is_free[is_new_round] = is_able[is_new_round]
             shares = weights * is_free / np.maximum(is_free.sum(axis=1, keepdims=True), 1)
             for ranker in range(rankers):
-                updated = update(sums, rank, ranker)
+                updated_sums = update(sums, rank, ranker)
                 bit = 0 if replace else 1 << ranker
                 for turns, rows in ((old_turns | bit, ~is_new_round), (bit, is_new_round)):
                     weight = shares[:, ranker] * rows
                     if weight.any():
-                        new_paths[turns] = new_paths.get(turns, 0) + updated * weight[:, None]
+                        new_paths[turns] = new_paths.get(turns, 0) + updated_sums * weight[:, None]
             if has_ended.any():
                 new_paths[old_turns] = new_paths.get(old_turns, 0) + sums * has_ended[:, None]
         total = sum(sums[:, 0] for sums in new_paths.values())
@@ -313,8 +313,8 @@ class Probabilistic(InterleavingMethod):
         shown_weights = weights[lists]
         is_unlisted = np.ones((len(lists), len(weights)), dtype=bool)
         is_unlisted[np.arange(len(lists))[:, None], lists] = False
-        later = shown_weights[:, ::-1].cumsum(axis=1)[:, ::-1]
-        available = _sum_weights(is_unlisted, weights.T)[:, None] + later
+        remaining_weights = shown_weights[:, ::-1].cumsum(axis=1)[:, ::-1]
+        available = _sum_weights(is_unlisted, weights.T)[:, None] + remaining_weights
         return divide(shown_weights, available, np.nan)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
@@ -330,8 +330,8 @@ class Probabilistic(InterleavingMethod):
             return super().outcomes(rankings, lists, clicks, teams, pair)
         probabilities = self.probabilities(rankings, lists)
         law = click_differences(probabilities, clicks, lists >= 0, self.replace, pair)
-        zero = law.shape[1] // 2
-        return np.asarray(law[:, zero + 1 :].sum(axis=1) - law[:, :zero].sum(axis=1))
+        zero_index = law.shape[1] // 2
+        return np.asarray(law[:, zero_index + 1 :].sum(axis=1) - law[:, :zero_index].sum(axis=1))
 
 
 def _sum_weights(mask: Bools, weights: Floats) -> Floats:
@@ -607,5 +607,5 @@ class OptimisedMultileaving(_OptimisedMethod):
     credit: str = parameter("inverse", choice("linear", "inverse"), "as of Optimised")
 
     def cost(self, credits: Floats) -> Floats:
-        weighted = credits @ (1 / np.arange(1.0, credits.shape[2] + 1))
-        return np.asarray(((weighted - weighted.mean(axis=0)) ** 2).sum(axis=0))
+        weighted_credits = credits @ (1 / np.arange(1.0, credits.shape[2] + 1))
+        return np.asarray(((weighted_credits - weighted_credits.mean(axis=0)) ** 2).sum(axis=0))

@@ -120,10 +120,12 @@ def _with_narrow_legends(spec: Any) -> Any:
         return [_with_narrow_legends(item) for item in spec]
     if not isinstance(spec, dict):
         return spec
-    narrow = {key: _with_narrow_legends(value) for key, value in spec.items() if key != "datasets"}
-    if isinstance(legend := narrow.get("legend"), dict) and "columns" in legend:
-        narrow["legend"] = {**legend, "columns": min(2, legend["columns"])}
-    return {**spec, **narrow}
+    narrowed_spec = {
+        key: _with_narrow_legends(value) for key, value in spec.items() if key != "datasets"
+    }
+    if isinstance(legend := narrowed_spec.get("legend"), dict) and "columns" in legend:
+        narrowed_spec["legend"] = {**legend, "columns": min(2, legend["columns"])}
+    return {**spec, **narrowed_spec}
 
 
 def format_of(path: Any) -> str:
@@ -169,8 +171,8 @@ def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
         tag = f'<svg role="graphics-document" aria-label="{label}" '
         return text.getvalue().replace("<svg ", tag, 1).encode()
     out = io.BytesIO()
-    untyped: Any = chart
-    untyped.save(out, format=suffix, scale_factor=scale if suffix == "png" else 1)
+    untyped_chart: Any = chart
+    untyped_chart.save(out, format=suffix, scale_factor=scale if suffix == "png" else 1)
     return out.getvalue()
 
 

@@ -52,7 +52,7 @@ CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))
 LINE_LENGTH = 90
 """Maximum number of characters of a line below a title."""
 
-TALL = 40
+MAX_ROWS_AXIS_BELOW = 40
 """Maximum number of rows with the axis below the chart; beyond, it is above."""
 
 
@@ -223,12 +223,12 @@ def cell_size(count: int) -> tuple[int, int]:
     return row_size(count, CELLS)
 
 
-def named_axis(title: str | None, size: int, **more: Any) -> alt.Axis:
+def named_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:
     """Return an axis that shows every name, cut if it is too long."""
     options: dict[str, Any] = {"labelOverlap": False, "labelLimit": LABEL_LIMIT, "ticks": False}
     # Without room for the longest name, the title would overlap the names.
     options |= {"grid": False, "maxExtent": LABEL_LIMIT + 40}
-    return alt.Axis(title=title, labelFontSize=size, **(options | more))
+    return alt.Axis(title=title, labelFontSize=size, **(options | axis_options))
 
 
 def columns_of(field: str, names: Sequence[str], axis: str, size: int, **options: Any) -> alt.X:
@@ -253,7 +253,7 @@ def score_axis(
     field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
     """Return the channel of scores beside `count` rows; its axis need not begin at zero."""
-    place = alt.Axis(orient="top" if count > TALL else "bottom", tickCount=8, **axis)
+    place = alt.Axis(orient="top" if count > MAX_ROWS_AXIS_BELOW else "bottom", tickCount=8, **axis)
     return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=place)
 
 

@@ -212,6 +212,11 @@ def start(contents: Contents) -> tuple[int, int]:
         base = comparison.systems.index(comparison.baselines[0])
         return next(k for k in order if comparison.systems[k] not in comparison.baselines), base
     best = order[0]
-    star = comparison.is_significant() & ((comparison.first == best) | (comparison.second == best))
-    different = {*comparison.first[star].tolist(), *comparison.second[star].tolist()} - {best}
-    return best, next((k for k in order if k in different), order[1])
+    is_best_pair = comparison.is_significant() & (
+        (comparison.first == best) | (comparison.second == best)
+    )
+    different_systems = {
+        *comparison.first[is_best_pair].tolist(),
+        *comparison.second[is_best_pair].tolist(),
+    } - {best}
+    return best, next((k for k in order if k in different_systems), order[1])

@@ -125,10 +125,10 @@ def answers_of(contents: Contents) -> tuple[list[list[str]], list[str]]:
         for part, lines in zip(contents.parts, answers, strict=True)
         if part.comparison is not None
     }
-    own, common = shared_lines(more_lines)
+    distinct_lines, common = shared_lines(more_lines)
     for part, lines in zip(contents.parts, answers, strict=True):
-        if part.name in own:
-            lines[2:] = own[part.name]
+        if part.name in distinct_lines:
+            lines[2:] = distinct_lines[part.name]
     return answers, [capitalised(line) for line in common]
 
 

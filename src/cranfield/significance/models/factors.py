@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -103,7 +103,6 @@ class FactorialAnova(Result):
         return {"model": self.anova.model, **super().facts(), "factors": grid}
 
     def heading(self) -> list[str]:
-        """Return two lines: the model, and the grid."""
         measure = f"{self.measure}: " if self.measure else ""
         grid = " x ".join(f"{len(levels)} {name}" for name, levels in self.factors.items())
         return [
@@ -194,17 +193,20 @@ def factorial_anova(
         raise CranfieldError(
             f"expected two topics or more with a score of every system, got {is_complete.sum()}"
         )
-    anova = _analyse(cube[is_complete], tuple(grid))
+    cube, names = cube[is_complete], tuple(grid)
+    sizes = range(1, len(names) + 1)
+    terms = [":".join(factors) for size in sizes for factors in combinations(names, size)]
+    anova = factorial(cube, TOPIC, *terms, factors_of_axes=(TOPIC, *names))
     if not anova.ms_error:
         notes.append("the model leaves no error: no difference has a p-value")
     return FactorialAnova(
         table.measure or "",
         grid,
-        int(is_complete.sum()),
+        len(cube),
         len(table.systems),
         alpha,
         anova,
-        _frames(anova, cube[is_complete], grid, alpha),
+        _frames(anova, cube, grid, alpha),
         tuple(notes),
     )
 
@@ -219,12 +221,11 @@ def _levels_by_system(
         if spelt(name) in {TOPIC, "error", "total"}:
             raise InputError(f"a factor cannot be called {quoted(name)}", source=source)
     rows = system_table.rows
-    if absent := [system for system, row in zip(systems, rows, strict=True) if row is None]:
-        names = some_of(map(quoted, absent), 3)
-        raise InputError(f"{counted(len(absent), 'system')} without levels: {names}", source=source)
-    frame = system_table.table.frame
-    levels = {name: frame[name].gather(rows).to_list() for name in system_table.names}
-    return levels, list(system_table.notes)
+    if absent := [quoted(systems[k]) for k in rows.is_null().arg_true()]:
+        number = counted(len(absent), "system")
+        raise InputError(f"{number} without levels: {some_of(absent, 3)}", source=source)
+    frame = system_table.table.frame.select(system_table.names)[rows]
+    return frame.to_dict(as_series=False), list(system_table.notes)
 
 
 def _cube(
@@ -234,39 +235,26 @@ def _cube(
     grid: Mapping[str, Sequence[str]],
 ) -> Floats:
     """Return scores by topic and the level of each factor; refuse what is not a full grid."""
+    systems_of: dict[tuple[str, ...], list[int]] = {}
+    for k, cell in enumerate(zip(*(levels[name] for name in grid), strict=True)):
+        systems_of.setdefault(cell, []).append(k)
+    # Combinations are visited one by one, as many columns have far more of them than systems.
+    wrong = next((cell for cell in product(*grid.values()) if cell not in systems_of), None)
+    if wrong is None:
+        wrong = next((c for c in product(*grid.values()) if len(systems_of[c]) > 1), None)
     shape = [len(factor_levels) for factor_levels in grid.values()]
-    codes = [[grid[name].index(level) for level in levels[name]] for name in grid]
-    cells = np.ravel_multi_index(tuple(np.array(codes)), shape)
-    size = int(np.prod(shape))
-    counts = np.bincount(cells, minlength=size)
-    for is_wrong, count in ((counts == 0, "no system"), (counts > 1, "several systems")):
-        if is_wrong.any():
-            position = np.unravel_index(int(is_wrong.argmax()), shape)
-            combination = ", ".join(
-                f"{name} {quoted(grid[name][int(k)])}"
-                for name, k in zip(grid, position, strict=True)
-            )
-            members = np.flatnonzero(cells == is_wrong.argmax())
-            names = some_of([quoted(systems[int(k)]) for k in members], 3)
-            suffix = f" ({names})" if names else ""
-            raise InputError(
-                f"expected a full grid of {' x '.join(map(str, shape))} systems; {combination} has"
-                f" {count}{suffix}",
-                source="table of systems",
-            )
-    cube = np.empty((len(values), size))
-    cube[:, cells] = values
-    return cube.reshape(len(values), *shape)
-
-
-def _analyse(cube: Floats, names: tuple[str, ...]) -> AnovaTable:
-    """Analyse the effects of topics and of all factors and their interactions."""
-    terms = [
-        ":".join(factors)
-        for size in range(1, len(names) + 1)
-        for factors in combinations(names, size)
-    ]
-    return factorial(cube, TOPIC, *terms, factors_of_axes=(TOPIC, *names))
+    if wrong is not None:
+        pairs = zip(grid, wrong, strict=True)
+        combination = ", ".join(f"{name} {quoted(level)}" for name, level in pairs)
+        names = some_of([quoted(systems[k]) for k in systems_of.get(wrong, [])], 3)
+        count = f"several systems ({names})" if names else "no system"
+        raise InputError(
+            f"expected a full grid of {' x '.join(map(str, shape))} systems; {combination} has"
+            f" {count}",
+            source="table of systems",
+        )
+    order = [systems_of[cell][0] for cell in product(*grid.values())]
+    return values[:, order].reshape(len(values), *shape)
 
 
 def tukey_pairs(
@@ -277,68 +265,49 @@ def tukey_pairs(
     Returns for each pair both levels, the difference of their means, the bounds of its interval, q
     (NaN without error) and p.
     """
-    means, standard_error = table.means[factor], _standard_error(table, levels, n_scores)
-    width = standard_error * studentised_range_isf(alpha, len(levels), table.df_error)
+    size, means = len(levels), table.means[factor]
+    standard_error, width = _error_and_hsd(table, size, n_scores, alpha)
     pairs = []
-    for i, j in combinations(range(len(levels)), 2):
+    for i, j in combinations(range(size), 2):
         difference = means[i] - means[j]
+        bounds = difference - width, difference + width
         q = abs(difference) / standard_error if standard_error else np.nan
-        p = float(studentised_range_sf(q, len(levels), table.df_error))
-        pairs.append(
-            (levels[i], levels[j], difference, difference - width, difference + width, q, p)
-        )
+        p = float(studentised_range_sf(q, size, table.df_error))
+        pairs.append((levels[i], levels[j], difference, *bounds, q, p))
     return pairs
 
 
-def _standard_error(table: AnovaTable, levels: Sequence[str], n_scores: int) -> float:
-    """Return the standard error of the mean of a level."""
-    return float(np.sqrt(table.ms_error * len(levels) / n_scores))
+def _error_and_hsd(
+    table: AnovaTable, n_levels: int, n_scores: int, alpha: float
+) -> tuple[float, float]:
+    """Return the standard error of the mean of a level, and Tukey's significant difference."""
+    standard_error = float(np.sqrt(table.ms_error * n_levels / n_scores))
+    return standard_error, standard_error * studentised_range_isf(alpha, n_levels, table.df_error)
 
 
 def _frames(
     table: AnovaTable, cube: Floats, grid: Mapping[str, Sequence[str]], alpha: float
 ) -> dict[str, pl.DataFrame]:
     """Return the data frame of each table of the result, by name."""
-    levels: list[tuple[Any, ...]] = []
-    pairs: list[tuple[Any, ...]] = []
-    cells: list[tuple[Any, ...]] = []
-    for name, factor_levels in grid.items():
-        means = table.means[name]
-        width = _standard_error(table, factor_levels, cube.size) * studentised_range_isf(
-            alpha, len(factor_levels), table.df_error
-        )
-        levels += [
-            (name, level, mean, mean - width / 2, mean + width / 2)
-            for level, mean in zip(factor_levels, means, strict=True)
-        ]
-        pairs += [
-            (name, *pair) for pair in tukey_pairs(table, name, factor_levels, cube.size, alpha)
-        ]
-    for first, second in combinations(grid, 2):
-        axes = [1 + list(grid).index(name) for name in (first, second)]
-        mean = cube.mean(axis=tuple(k for k in range(cube.ndim) if k not in axes))
-        additive = table.means[first][:, None] + table.means[second] - table.grand_mean
-        for (i, j), value in np.ndenumerate(mean):
-            cells.append(
-                (
-                    f"{first}:{second}",
-                    grid[first][i],
-                    grid[second][j],
-                    value,
-                    value - additive[i, j],
-                )
-            )
-    frames = {
-        name: pl.DataFrame(rows, list(FactorialAnova.columns[name]), orient="row")
-        for name, rows in {"levels": levels, "pairs": pairs, "cells": cells}.items()
-        if rows
-    }
+    rows: dict[str, list[tuple[Any, ...]]] = {"levels": [], "pairs": [], "cells": []}
+    for name, levels in grid.items():
+        _, width = _error_and_hsd(table, len(levels), cube.size, alpha)
+        for level, mean in zip(levels, table.means[name], strict=True):
+            rows["levels"].append((name, level, mean, mean - width / 2, mean + width / 2))
+        for pair in tukey_pairs(table, name, levels, cube.size, alpha):
+            rows["pairs"].append((name, *pair))
+    for (k, first), (m, second) in combinations(enumerate(grid, 1), 2):
+        means = cube.mean(axis=tuple({*range(cube.ndim)} - {k, m}))
+        interaction = means - (table.means[first][:, None] + table.means[second] - table.grand_mean)
+        for (i, j), mean in np.ndenumerate(means):
+            cell = f"{first}:{second}", grid[first][i], grid[second][j]
+            rows["cells"].append((*cell, mean, interaction[i, j]))
     total = table.ss[-1] + table.ms_error
-    omega2_of_all = np.maximum(
-        0.0, (table.ss - table.df * table.ms_error) / total if total else table.ss
-    )
-    omega2_of_all = np.where(np.isnan(table.f), np.nan, omega2_of_all)
-    effects = table.to_polars().with_columns(
-        pl.Series("omega2 of all", omega2_of_all).fill_nan(None)
-    )
-    return {"effects": effects, **frames}
+    omega2 = np.maximum(0.0, (table.ss - table.df * table.ms_error) / total if total else table.ss)
+    omega2 = np.where(np.isnan(table.f), np.nan, omega2)
+    effects = table.to_polars().with_columns(pl.Series("omega2 of all", omega2).fill_nan(None))
+    return {"effects": effects} | {
+        name: pl.DataFrame(values, list(FactorialAnova.columns[name]), orient="row")
+        for name, values in rows.items()
+        if values
+    }

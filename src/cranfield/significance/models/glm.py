@@ -14,7 +14,6 @@ from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import polars as pl
 from scipy.special import expit, fdtrc, logit, ndtr, ndtri, xlogy
 
 from cranfield.base.arrays import Bools, Floats
@@ -40,32 +39,24 @@ from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Options, Test, declared_test, find_test
 from cranfield.tabular import shown_p
 
+Function = Callable[[Floats], Floats]
 
-@dataclass(frozen=True)
-class Link:
-    """A link function of the mean, its inverse, and the derivative of the inverse."""
-
-    link: Callable[[Floats], Floats]
-    mean: Callable[[Floats], Floats]
-    slope: Callable[[Floats], Floats]
-
-
-LINKS = {
-    "logit": Link(logit, expit, lambda eta: expit(eta) * expit(-eta)),
-    "probit": Link(ndtri, ndtr, lambda eta: np.exp(-(eta**2) / 2) / np.sqrt(2 * np.pi)),
-    "cloglog": Link(
+LINKS: dict[str, tuple[Function, Function, Function]] = {
+    "logit": (logit, expit, lambda eta: expit(eta) * expit(-eta)),
+    "probit": (ndtri, ndtr, lambda eta: np.exp(-(eta**2) / 2) / np.sqrt(2 * np.pi)),
+    "cloglog": (
         lambda mean: np.log(-np.log1p(-mean)),
         lambda eta: -np.expm1(-np.exp(eta)),
         lambda eta: np.exp(eta - np.exp(eta)),
     ),
-    "loglog": Link(
+    "loglog": (
         lambda mean: -np.log(-np.log(mean)),
         lambda eta: np.exp(-np.exp(-eta)),
         lambda eta: np.exp(-eta - np.exp(-eta)),
     ),
-    "identity": Link(np.array, np.array, np.ones_like),
+    "identity": (np.array, np.array, np.ones_like),
 }
-"""Link functions, by name."""
+"""Link functions of the mean by name, with the inverse and the derivative of the inverse."""
 
 FAMILIES = {
     "quasi-binomial": ("logit", "probit", "cloglog", "loglog"),
@@ -135,32 +126,37 @@ class GeneralisedLinearModel(Spec):
             If fewer than two topics or systems have finite effects, or the steps do not converge.
         """
         topics, systems = self._finite_effects(values)
-        scores = values[np.ix_(topics, systems)]
-        if min(scores.shape) < 2:
+        places = np.ix_(topics, systems)
+        scores = values[places]
+        n_topics, n_systems = scores.shape
+        if min(n_topics, n_systems) < 2:
             raise CranfieldError(
-                f"glm requires two topics and two systems that are not all 0 or all 1, got"
-                f" {scores.shape[0]} and {scores.shape[1]}"
+                "glm requires two topics and two systems that are not all 0 or all 1, got"
+                f" {n_topics} and {n_systems}"
             )
         mean, effects, weights = self._iterate(scores)
         residuals = scores - mean
         residuals[np.abs(residuals) <= ROUNDING] = 0.0
-        df = (scores.shape[0] - 1.0) * (scores.shape[1] - 1)
+        df = (n_topics - 1.0) * (n_systems - 1)
         scale = float((residuals**2 / self.variance(mean)).sum()) / df
+        deviance = self.deviance(scores, mean)
+        f = pvalue = np.nan
+        if scale > 0:
+            without = self.deviance(scores, scores.mean(axis=1, keepdims=True))
+            # Systems with equal means leave a difference of rounding, of either sign.
+            f = max(0.0, without - deviance) / (n_systems - 1) / scale
+            pvalue = float(fdtrc(n_systems - 1, df, f))
+        fitted, means = values.copy(), np.full(systems.size, np.nan)
+        fitted[places], means[systems] = mean, effects
         covariance = np.full((systems.size, systems.size), np.nan)
         covariance[np.ix_(systems, systems)] = np.linalg.inv(_laplacian(weights))
-        all_effects = np.full(systems.size, np.nan)
-        all_effects[systems] = effects
-        fitted = values.copy()
-        fitted[np.ix_(topics, systems)] = mean
-        equal = np.broadcast_to(scores.mean(axis=1, keepdims=True), scores.shape)
-        counts = np.full(systems.size, float(topics.sum()))
-        model = LinkModel(all_effects, scale, counts, df, of="effect", covariance=covariance)
-        deviances = self.deviance(scores, mean), self.deviance(scores, equal)
-        return GlmFit(topics, systems, fitted, model, *deviances)
+        counts = np.full(systems.size, float(n_topics))
+        model = LinkModel(means, scale, counts, df, of="effect", covariance=covariance)
+        return GlmFit(topics, systems, fitted, model, deviance, f, pvalue)
 
     def _finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
         """Return which topics and systems have finite effects."""
-        topics, systems = np.ones(len(values), bool), np.ones(values.shape[1], bool)
+        topics, systems = (np.ones(size, dtype=bool) for size in values.shape)
         excluded = -1
         while self.link != "identity" and excluded != (~topics).sum() + (~systems).sum():
             excluded = (~topics).sum() + (~systems).sum()
@@ -173,28 +169,28 @@ class GeneralisedLinearModel(Spec):
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _iterate(self, scores: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the expected scores, the effects of systems, and the weights of the last step."""
-        link = LINKS[self.link]
-        eta = np.repeat(link.link(scores.mean(axis=1, keepdims=True)), scores.shape[1], axis=1)
+        link, inverse, derivative = LINKS[self.link]
+        eta = np.repeat(link(scores.mean(axis=1, keepdims=True)), scores.shape[1], axis=1)
         effects = np.zeros(scores.shape[1])
         for _ in range(MAX_STEPS):
-            mean, slope = link.mean(eta), link.slope(eta)
+            mean, slope = inverse(eta), derivative(eta)
             gain = slope / self.variance(mean)
             weights, residuals = gain * slope, gain * (scores - mean)
-            of_topics = weights.sum(axis=1)
-            from_topics = residuals.sum(axis=1) / of_topics
-            right = residuals.sum(axis=0) - weights.T @ from_topics
+            topic_weights = weights.sum(axis=1)
+            topic_changes = residuals.sum(axis=1) / topic_weights
+            right = residuals.sum(axis=0) - weights.T @ topic_changes
             try:
                 change = np.linalg.solve(_laplacian(weights), right)
             except np.linalg.LinAlgError:
                 break
-            steps = (from_topics - weights @ change / of_topics)[:, None] + change
+            steps = (topic_changes - weights @ change / topic_weights)[:, None] + change
             largest = float(np.abs(steps).max())
             damping = MAX_CHANGE / max(largest, MAX_CHANGE)
             eta, effects = eta + damping * steps, effects + damping * change
             if self.link != "identity" and not np.abs(eta).max() <= MAX_ETA:
                 break
             if largest <= TOLERANCE:
-                return link.mean(eta), effects, weights
+                return inverse(eta), effects, weights
         raise CranfieldError(
             f"{self} did not converge: effects of topics or systems run to infinity, and no"
             " difference has a p-value"
@@ -242,7 +238,8 @@ class GlmFit:
     """A fitted model.
 
     `topics` and `systems` are those that took part; `fitted` are the expected scores of all, shape
-    (topics, systems); `model` has the effects of systems, NaN for excluded ones, and the scale.
+    (topics, systems); `model` has the effects of systems, NaN for excluded ones, and the scale; `f`
+    and `pvalue` are those of all systems together, NaN without residuals.
     """
 
     topics: Bools
@@ -250,16 +247,8 @@ class GlmFit:
     fitted: Floats
     model: LinkModel
     deviance: float
-    deviance_of_equal: float
-
-    def f_test(self) -> tuple[float, float]:
-        """Return F of all systems together and its p-value; NaN without residuals."""
-        df = self.systems.sum() - 1
-        if self.model.error == 0:
-            return np.nan, np.nan
-        # Systems with equal means leave a difference of rounding, of either sign.
-        f = max(0.0, self.deviance_of_equal - self.deviance) / df / self.model.error
-        return float(f), float(fdtrc(df, self.model.df, f))
+    f: float
+    pvalue: float
 
 
 @declared_test(
@@ -320,15 +309,12 @@ def correct_testable(
     Pairs without a test do not count as comparisons.
     """
     outcome = test.run(pairs, options)
-    testable = ~np.isnan(outcome.pvalue)
+    is_testable = ~np.isnan(outcome.pvalue)
     pvalues = np.full(len(pairs), np.nan)
-    if not testable.any():
-        return outcome, pvalues
-    part, part_outcome = pairs, outcome
-    if not testable.all():
-        part = replace(pairs, first=pairs.first[testable], second=pairs.second[testable])
-        part_outcome = test.run(part, options)
-    pvalues[testable] = CORRECTIONS[correction].run(part_outcome, part, options).pvalue
+    if is_testable.any():
+        part = replace(pairs, first=pairs.first[is_testable], second=pairs.second[is_testable])
+        part_outcome = outcome if is_testable.all() else test.run(part, options)
+        pvalues[is_testable] = CORRECTIONS[correction].run(part_outcome, part, options).pvalue
     return outcome, pvalues
 
 
@@ -443,11 +429,15 @@ def compare_glm(
     pairs, fit = all_pairs(inputs.flat), spec.fit(inputs.flat)
     outcome, pvalues = correct_testable(test, name, pairs, Options(alpha=alpha))
     table, fitted = inputs.scores, fit.model
-    estimate, error = fitted.differences(pairs), fitted.standard_errors(pairs)
-    numbers = estimate, error, outcome.statistic, outcome.pvalue, pvalues, outcome.effect
-    rows = named_pairs(table.systems, pairs.first, pairs.second).hstack(
-        pl.DataFrame(dict(zip(list(GlmComparison.columns)[2:], numbers, strict=True)))
-    )
+    numbers = {
+        "estimate": fitted.differences(pairs),
+        "se": fitted.standard_errors(pairs),
+        "t": outcome.statistic,
+        "raw p": outcome.pvalue,
+        "p": pvalues,
+        "difference": outcome.effect,
+    }
+    pair_names = named_pairs(table.systems, pairs.first, pairs.second)
     notes = [*inputs.notes, f"not for claims that systems differ: {ERROR_RATES}"]
     if topics := np.array(table.topics)[~fit.topics].tolist():
         notes.append(excluded_topics(topics))
@@ -457,17 +447,18 @@ def compare_glm(
             f" test: {some_of(map(quoted, systems), 3)}"
         )
     return GlmComparison(
-        rows.fill_nan(None),
-        table.measure or "",
-        str(spec),
-        name,
-        alpha,
-        int(fit.topics.sum()),
-        fit.deviance,
-        fitted.error,
-        fitted.df,
-        *fit.f_test(),
-        tuple(notes),
+        pair_names.with_columns(**numbers).fill_nan(None),
+        measure=table.measure or "",
+        model=str(spec),
+        correction=name,
+        alpha=alpha,
+        topics=int(fit.topics.sum()),
+        deviance=fit.deviance,
+        scale=fitted.error,
+        df=fitted.df,
+        f=fit.f,
+        pvalue=fit.pvalue,
+        notes=tuple(notes),
     )
 
 

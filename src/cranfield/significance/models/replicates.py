@@ -23,7 +23,7 @@ from cranfield.significance.registry import Options, declared_test
 FACTORS = ("Topic", "System", "Replicate")
 
 REPLICATES: dict[str, Any] = ANOVA | {"axis": "replicate", "shards": "needed"}
-"""Declarations that tests of replicates share."""
+"""Declarations shared by both tests."""
 
 
 def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
@@ -59,9 +59,9 @@ def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
         means=by_cell.means,
     )
     of_topic, of_system, of_cell, of_error = table.ms[:4]
-    f, p_df = _ratio(of_system, of_cell), ss["Topic:System"][1]
-    table = table.with_f("System", f, p_df, topics * systems)
-    table = table.with_f("Topic", _ratio(of_topic, of_cell), p_df, topics * systems)
+    df = ss["Topic:System"][1]
+    table = table.with_f("System", _ratio(of_system, of_cell), df, topics * systems)
+    table = table.with_f("Topic", _ratio(of_topic, of_cell), df, topics * systems)
     notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
     if (counts != counts[0, 0]).any():
         notes.append(
@@ -76,11 +76,11 @@ def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
             "Topic:System": (of_cell - of_error) / replicates,
             "Replicate": of_error,
         },
-        sphericity=sphericity(cells, f),
+        sphericity=sphericity(cells, table.f_of("System")[0]),
         notes=tuple(notes),
     )
     n = np.full(systems, float(topics))
-    return table, Model(table.means["System"], of_cell / replicates, n, p_df)
+    return table, Model(table.means["System"], of_cell / replicates, n, df)
 
 
 def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
@@ -151,15 +151,15 @@ def variance_shares(components: Mapping[str, float]) -> dict[str, float]:
 
 
 def _notes(table: AnovaTable, part: str, saving: float) -> tuple[str, ...]:
-    """Return notes on the variances, and on how much more replicates could improve."""
+    """Return notes on the variances, and on the saving by more replicates."""
     if not table.ms_error and not table.components[part]:
         return ("replicates do not differ: the systems are deterministic",)
-    shares = variance_shares(table.components)
-    listed = ", ".join(f"{name} {share:.1%}" for name, share in shares.items())
+    shares = variance_shares(table.components).items()
+    proportions = ", ".join(f"{name} {share:.1%}" for name, share in shares)
     negative = [name for name, variance in table.components.items() if variance < 0]
     suffix = f" (estimate below 0, counted as 0: {', '.join(negative)})" if negative else ""
     return (
-        f"variance of one score: {listed}{suffix}",
+        f"variance of one score: {proportions}{suffix}",
         f"more replicates would lower the variance of a difference by {min(1.0, saving):.1%} at"
         " most; more topics lower what remains",
     )

@@ -34,6 +34,8 @@ from cranfield.sources.columns import parquet_frame
 COPIES = ("leaderboard.csv", "runs.csv", "teams.csv", "topic-statistics.csv", "rules.toml")
 """The files of a release that the site copies into its folder `data`."""
 
+NO_RELEASE = "no release found; `cranfield campaign release make` makes one"
+
 
 @dataclass(frozen=True)
 class Released:
@@ -115,11 +117,11 @@ def read_releases(folder: Path) -> tuple[Released, ...]:
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     releases = [release for path in paths if (release := _read_release(path)) is not None]
     if not releases:
-        raise InputError("no release found", source=str(folder))
+        raise InputError(NO_RELEASE, source=str(folder))
     return tuple(sorted(releases, key=lambda release: (release.task, -release.number)))
 
 
-def newest(releases: Iterable[Released]) -> tuple[Released, ...]:
+def newest_releases(releases: Iterable[Released]) -> tuple[Released, ...]:
     """Return the newest release of each task that was not retracted."""
     by_task: dict[str, Released] = {}
     for release in releases:
@@ -152,7 +154,7 @@ def read_recorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Relea
     """
     by_id = {record.id: record for record in records}
     if not records:
-        raise InputError("no release found", source=str(folder))
+        raise InputError(NO_RELEASE, source=str(folder))
     recorded = [release for release in read_releases(folder) if release.id in by_id]
     if missing := [name for name in by_id if name not in {release.id for release in recorded}]:
         raise InputError("is missing", source=str(folder / missing[0]))
@@ -169,7 +171,7 @@ def read_recorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Relea
     return tuple(releases)
 
 
-def unrecorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
+def unrecorded_releases(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
     """Return the ids of the releases in a folder that have no record."""
     recorded = {record.id for record in records}
     return tuple(release.id for release in read_releases(folder) if release.id not in recorded)

@@ -43,7 +43,7 @@ BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 _MAX_THREADS = 8
 """Maximum number of threads of one computation; more would only need more memory."""
 
-_THIS = threading.local()
+_THREAD = threading.local()
 
 
 def processors() -> int:
@@ -58,18 +58,18 @@ def own_threads() -> int:
 
     It is 1 in a thread of a pool, so that pools do not multiply.
     """
-    return getattr(_THIS, "own", None) or min(_MAX_THREADS, processors())
+    return getattr(_THREAD, "limit", None) or min(_MAX_THREADS, processors())
 
 
 @contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
     """Limit the threads that this thread may use meanwhile; None changes nothing."""
-    limit_before = getattr(_THIS, "own", None)
-    _THIS.own = threads or limit_before
+    limit_before = getattr(_THREAD, "limit", None)
+    _THREAD.limit = threads or limit_before
     try:
         yield
     finally:
-        _THIS.own = limit_before
+        _THREAD.limit = limit_before
 
 
 @contextmanager
@@ -81,7 +81,10 @@ def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    pool, wait = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THIS, "own", 1)), True
+    pool, wait = (
+        ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THREAD, "limit", 1)),
+        True,
+    )
     try:
         yield pool
     except GeneratorExit:
@@ -113,7 +116,7 @@ def one_by_one(
         yield from pool.map(function, work)
 
 
-def as_they_come(
+def ordered_results(
     function: Callable[[Part], Result], parts: Iterable[Part], threads: int
 ) -> Generator[Result, None, None]:
     """Yield the results in order, requesting further parts while threads work on others.
@@ -157,14 +160,14 @@ def _with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]
 
 _TASKS = Path("/proc/self/task")
 
-_FORKED: list[str] = []
+_FORK_ERRORS: list[str] = []
 """The reason why this process cannot evaluate anything; empty if it can."""
 
 
 def check_fork() -> None:
     """Raise ForkError in a process that was forked after its parent had used polars."""
-    if _FORKED:
-        raise ForkError(_FORKED[0])
+    if _FORK_ERRORS:
+        raise ForkError(_FORK_ERRORS[0])
 
 
 def _threads_of_polars() -> bool:
@@ -185,8 +188,8 @@ def _note_parent() -> None:
 
 
 def _mark_child() -> None:
-    if _PARENT_USED_POLARS and _PARENT_USED_POLARS[0] and not _FORKED:
-        _FORKED.append(
+    if _PARENT_USED_POLARS and _PARENT_USED_POLARS[0] and not _FORK_ERRORS:
+        _FORK_ERRORS.append(
             "this process was forked from one that had used Polars, whose threads a fork does not"
             " copy: start processes with 'spawn' or 'forkserver', such as"
             " multiprocessing.get_context('spawn').Pool(), or fork before anything is evaluated"
@@ -208,7 +211,7 @@ _KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
 """Errors of Dask and Ray, by name since they may not be installed, if a worker is killed."""
 
 
-def computed(
+def compute_tasks(
     function: Callable[[Any, Task], Result],
     shared: Any,
     tasks: Named[Name, Task],
@@ -272,7 +275,7 @@ def has_joblib_backend() -> bool:
     return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
 
-def fields_alone(thing: Any) -> dict[str, Any]:
+def state_without_caches(thing: Any) -> dict[str, Any]:
     """Return the state of an object without its cached properties, to be sent to workers."""
     return {
         name: value
@@ -404,16 +407,16 @@ def _report_killed_tasks(backend: Any) -> None:
     backend.retrieve_result_callback = retrieved
 
 
-_opened: dict[str, _Call] = {}
+_calls: dict[str, _Call] = {}
 """The last call that this worker received, by its hash."""
 
 
 def _unpickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]:
-    call = _opened.get(digest)
+    call = _calls.get(digest)
     if call is None:
         call = pickle.loads(pickled)
-        _opened.clear()
-        _opened[digest] = call
+        _calls.clear()
+        _calls[digest] = call
     return call.named_result(name, task)
 
 

@@ -162,7 +162,8 @@ class Campaign(OpenedCampaign):
         """
         runs = self.registry.submissions(None, None, tag=tag)
         if not runs:
-            raise PolicyError(f"unknown run {quoted(tag)}")
+            hint = "`cranfield campaign run list` lists the runs"
+            raise PolicyError(f"unknown run {quoted(tag)}; {hint}")
         events = self.registry.events()
         records = []
         for run in runs:

@@ -459,7 +459,7 @@ DEFAULTS = {
     epilog=ANSWERS_EPILOG,
     first="measure nuggets assignments citations references human by-topic format output settings",
 )
-@settings("tokeniser system places order caption label long")
+@settings("system places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{__name__}.answers",

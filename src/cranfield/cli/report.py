@@ -272,9 +272,9 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
 
 @command(
     epilog=PLOT_EPILOG,
-    first="list measure scores only topic reference length grades baseline test output rel",
+    first="list measure scores only topic length grades baseline test output rel",
 )
-@settings(COMPARING_SETTINGS, flags="lower")
+@settings(f"reference title width {COMPARING_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
 @with_options(
     in_group(

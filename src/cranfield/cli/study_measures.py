@@ -214,7 +214,7 @@ def scales(
         Further collections, a mapping of QRELS to runs (a file, a folder or a pattern).
     """
     from cranfield import meta
-    from cranfield.meta.scale_study import MEASURES, TESTS, scale_options
+    from cranfield.meta.scale_options import MEASURES, TESTS, scale_options
 
     judging = dict(options.judging)
     rel = judging.pop("rel")

@@ -1,8 +1,8 @@
 r"""Measures of several aspects of relevance.
 
-The ideal ranking holds the relevant documents by falling grade, those of equal grade in the order
-that the run has them, and those that it does not retrieve last among their grade. With
-:math:`A_i` documents in common down to rank i (Clarke, Vtyurina and Smucker 2020, 2021),
+The ideal ranking has the relevant documents in descending order of grade; documents of equal grade
+are in the order of the run, the unretrieved ones last. With :math:`A_i` documents in common down to
+rank i (Clarke, Vtyurina and Smucker 2020, 2021),
 
 .. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
 
@@ -153,7 +153,9 @@ class CompatibilityDifference(_Compatibility):
     """
 
     harm: str | None = parameter(
-        None, optional(name), "aspect that says how harmful a document is; else grades below 0"
+        None,
+        optional(name),
+        "aspect that grades the harm of documents; by default grades below 0 are harmful",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -174,8 +176,8 @@ _NEEDS = "judgments on relevance and on other aspects"
 class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
     """A measure over several aspects, relevance among them.
 
-    Weights may have any sum; an aspect that they do not name does not count. Without weights all
-    aspects that judgments are given for, and relevance, weigh the same.
+    Weights may have any sum; an aspect that they do not name does not count. Without weights, all
+    judged aspects, and relevance, have equal weights.
     """
 
     weights: Shares | None = parameter(
@@ -366,7 +368,7 @@ class CredibilityRBP(_AspectRBP):
     needs="judgments on relevance and on other aspects",
 )
 class AspectRBP(_AspectRBP):
-    """RBP biased by several aspects, all those that judgments are given for by default.
+    """RBP biased by several aspects; by default by all judged aspects.
 
     Aspects count as independent of each other, as relevance and understandability do in the
     source.

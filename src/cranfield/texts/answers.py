@@ -83,13 +83,13 @@ class JudgedAnswers(Scorable):
     answered
         Whether a system has an answer; shape (topics, systems).
     length
-        Characters of the answer; NaN where not given; shape (topics, systems).
+        Characters of the answer; NaN if unknown; shape (topics, systems).
     cell
         For each match its answer, as topic * systems + system; shape (matches,).
     nugget
         Index of the gold nugget that is matched.
     position
-        Character of the answer where the nugget ends; NaN where not given.
+        Character of the answer where the nugget ends; NaN if unknown.
     support
         How well the answer supports the nugget: 1 fully, 0.5 in part.
     """
@@ -170,7 +170,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
         `position` (of the nugget's last character), `support` (full, partial, none, or a number
         from 0 to 1; full where there is no such column), `length` of the answer in characters, or
         its `text`, whose characters other than white space are counted. A row without a nugget is
-        an answer that may have none. Or batch match files of NTCIR, one a system, whose lines are
+        an answer that may have none. Or batch match files of NTCIR, one per system, whose lines are
         `topic syslen= length` and `topic nugget position`. Or a mapping
         `{system: {topic: answer}}`, where an answer is a list of nuggets, a mapping
         `{nugget: position}`, or `{"nuggets": ..., "length": ..., "text": ...}`. Or a list of files.
@@ -183,7 +183,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     Returns
     -------
     JudgedAnswers
-        Of all topics that have nuggets; a system without an answer to one has no nugget there.
+        Has all topics with nuggets; a system without an answer has no nugget of the topic.
 
     Raises
     ------
@@ -357,7 +357,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: no nuggets, an answer that is there twice, answers
+        Naming the file, the line and the reason: no nuggets, a repeated answer, answers
         to one topic that list different nuggets, an unknown label.
 
     Warns

@@ -48,7 +48,7 @@ METRICS = {
 
 def row_of(effects: Effects, lift: str = "log") -> list[float]:
     critical = partial(t_quantile, 0.95)
-    row = [effects.control, effects.other, effects.difference, *effects.interval(critical)]
+    row = [effects.control, effects.treatment, effects.difference, *effects.interval(critical)]
     row += [effects.lift, *effects.lift_interval(critical, lift), effects.pvalue()]
     return [float(value) for value in row]
 

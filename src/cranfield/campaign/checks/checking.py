@@ -406,7 +406,7 @@ def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
         widths = words.list.len()
         wrong = (~widths.is_in([0, 2, 4])).arg_true()
         if len(wrong):
-            reason = "expected 2 columns (topic doc) or 4 (topic subtopic doc grade),"
+            reason = "expected 2 columns (topic doc) or 4 (topic iteration doc grade),"
             reason += f" got {widths[wrong[0]]}"
             raise InputError(reason, source=Source(str(path)).name, line=first_line + wrong[0])
         pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}

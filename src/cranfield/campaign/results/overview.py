@@ -34,7 +34,7 @@ from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
-from cranfield.reporting.charts.saving import rendered
+from cranfield.reporting.charts.saving import render_chart
 from cranfield.reporting.page.html import label
 from cranfield.reporting.page.report_page import report
 from cranfield.significance.comparison.compare import compare
@@ -208,9 +208,9 @@ def write_overview(
     svgs: dict[str, bytes] = {}
     try:
         for name, chart in charts_of(overview):
-            svgs[name] = rendered(chart, "svg")
+            svgs[name] = render_chart(chart, "svg")
             for form in forms:
-                content = svgs[name] if form == "svg" else rendered(chart, form)
+                content = svgs[name] if form == "svg" else render_chart(chart, form)
                 files[f"charts/{name}.{form}"] = content
     except MissingDependencyError as error:
         warn(f"the overview has no charts: {error}")

@@ -28,7 +28,7 @@ from cranfield.base.errors import (
 from cranfield.base.parallel import (
     MAX_JOBS,
     at_most,
-    computed,
+    compute_tasks,
     has_joblib_backend,
     pool_of,
     processors,
@@ -413,7 +413,7 @@ def _by_workers(
     tasks = ((i, _Outcome.of(partial(runs.sent, i))) for i in range(len(runs)))
     arrived: dict[int, _Outcome[Result]] = {}
     first = 0
-    for i, outcome in computed(_judged, of_run, tasks, **where):
+    for i, outcome in compute_tasks(_judged, of_run, tasks, **where):
         arrived[i] = outcome
         while first in arrived:
             yield arrived.pop(first)

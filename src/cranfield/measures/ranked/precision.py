@@ -252,7 +252,7 @@ class Complete(OfRelevance):
     expectation="documents",
 )
 class RPrecision(OfRelevance):
-    """R-precision; with `multiple` trec_eval's Rprec_mult, rounded as it does."""
+    """R-precision; with `multiple`, trec_eval's Rprec_mult with its rounding."""
 
     multiple: float | None = parameter(
         None,

@@ -146,8 +146,8 @@ class PermutationTest:
 
     def _ratios(self, effects: Effects, quantile: float) -> Bounds:
         squared = np.array(min(abs(quantile), 1e50) ** 2)
-        v, w = effects.control_squared, effects.other_squared
-        return fieller_interval(effects.control, effects.other, v, w, np.zeros(()), squared)
+        v, w = effects.control_squared, effects.treatment_squared
+        return fieller_interval(effects.control, effects.treatment, v, w, np.zeros(()), squared)
 
 
 def permutation_test(
@@ -306,7 +306,7 @@ def compare_variants(
             "metric": name,
             "variant": units.variants[treatment],
             "control mean": float(effect.control),
-            "mean": float(effect.other),
+            "mean": float(effect.treatment),
             "difference": float(effect.difference),
             "error": float(effect.error),
             "lift": float(effect.lift),

@@ -40,7 +40,7 @@ SEPARATOR = "\x1f"
 FNV_START, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
 
 
-def by_md5(salt: str, units: pl.Series) -> Floats:
+def hash_md5(salt: str, units: pl.Series) -> Floats:
     """Hash by MD5 of salt, a unit separator (0x1f) and unit: the first 8 bytes / 2^64."""
     prefix = f"{salt}{SEPARATOR}".encode()
     digests = b"".join([md5(prefix + unit.encode()).digest() for unit in units])
@@ -48,21 +48,21 @@ def by_md5(salt: str, units: pl.Series) -> Floats:
     return np.asarray(numbers.astype(np.float64) / 2.0**64)
 
 
-def by_growthbook_1(salt: str, units: pl.Series) -> Floats:
+def hash_growthbook_1(salt: str, units: pl.Series) -> Floats:
     """Hash as version 1 of GrowthBook's SDKs: unit and salt, in thousandths."""
     return np.asarray((fnv1a(units + salt) % 1000) / 1000)
 
 
-def by_growthbook_2(salt: str, units: pl.Series) -> Floats:
+def hash_growthbook_2(salt: str, units: pl.Series) -> Floats:
     """Hash as version 2 of GrowthBook's SDKs: salt and unit, twice, in 1/10,000."""
     first_hash = pl.Series(fnv1a(salt + units)).cast(pl.String)
     return np.asarray((fnv1a(first_hash) % 10_000) / 10_000)
 
 
 HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {
-    "md5": by_md5,
-    "growthbook-1": by_growthbook_1,
-    "growthbook-2": by_growthbook_2,
+    "md5": hash_md5,
+    "growthbook-1": hash_growthbook_1,
+    "growthbook-2": hash_growthbook_2,
 }
 """Hashes by name."""
 
@@ -209,9 +209,9 @@ class Experiment:
         else:
             if self.hash == "md5":
                 salt = f"{self.name}/traffic"
-                traffic = by_md5(salt if self.layer is None else self.layer, ids)
+                traffic = hash_md5(salt if self.layer is None else self.layer, ids)
             else:
-                traffic = by_growthbook_1(f"__{self.layer}", ids)
+                traffic = hash_growthbook_1(f"__{self.layer}", ids)
             is_inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
         arm = np.where(is_inside, arm, len(proportions))
         return pl.Series([*self.variants, None], dtype=pl.String).gather(arm).alias("variant")

@@ -74,7 +74,8 @@ class SampleRatio(TableResult):
         counts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
         proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "sample ratio as expected"
-        return [f"{verdict}: {counts} for {proportions}; {self.method} p {self.pvalue:.6g}"]
+        pvalue = f"{self.pvalue:.6g}" if self.pvalue else "<1e-300"
+        return [f"{verdict}: {counts} for {proportions}; {self.method} p {pvalue}"]
 
 
 def sample_ratio(

@@ -170,7 +170,7 @@ Update = Callable[[Floats, int, int], Floats]
 
 
 def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
-    """Expected number of clicks on the documents of each ranker, shape (lists, rankers)."""
+    """Compute the expected clicks on the documents of each ranker, shape (lists, rankers)."""
 
     def update(sums: Floats, rank: int, ranker: int) -> Floats:
         new_sums = sums.copy()
@@ -183,10 +183,10 @@ def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace
 def click_differences(
     probabilities: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
 ) -> Floats:
-    """Distribution of the clicks of one ranker minus those of another, shape (lists, 2 n + 1).
+    """Compute the distribution of the clicks of one ranker minus those of another.
 
-    From -n to n, the largest number of clicks of a list. With replacement it is that of a sum of
-    independent terms: a Poisson binomial distribution, for two rankers.
+    Shape (lists, 2 n + 1), from -n to n, the largest number of clicks of a list. With replacement
+    it is that of a sum of independent terms: a Poisson binomial distribution, for two rankers.
     """
     limit = int(clicks.sum(axis=1).max(initial=0))
     signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
@@ -281,7 +281,7 @@ class Probabilistic(InterleavingMethod):
         return self.scoring == "assigned"
 
     def weights(self, rankings: Rankings) -> Floats:
-        """Weight of each document in the softmax of each ranker, shape (rankers, documents)."""
+        """Return the softmax weight of each document by ranker, shape (rankers, documents)."""
         powers = rankings.ranks.astype(np.float64) ** -self.tau
         return np.where(rankings.is_missing, 0.0, powers)
 
@@ -305,7 +305,7 @@ class Probabilistic(InterleavingMethod):
         return Steps(rankings, length, options)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Probability that each ranker draws each document of a list at its rank.
+        """Return the probability that each ranker draws each document of a list at its rank.
 
         Shape (lists, ranks, rankers); NaN if a ranker has no document available.
         """
@@ -405,7 +405,7 @@ class PairwisePreference(InterleavingMethod):
 
 
 def pair_weights(rankings: Rankings, length: int) -> Floats:
-    """Weight of a pair by the best rank of its better and of its worse document.
+    """Return the weight of a pair by the best rank of its better and of its worse document.
 
     Shape (length + 1, length + 1): 1 / w, w the product over ranks x from the better to before the
     worse of 1 - 1 / (documents in the top x of any ranker, minus the x - 1 that are shown).
@@ -488,12 +488,12 @@ class _OptimisedMethod(InterleavingMethod):
     seed: int = parameter(0, integer(0), "seed of these draws")
 
     def credit_of(self, rankings: Rankings) -> Floats:
-        """Credit for a click on each document, shape (rankers, documents)."""
+        """Return the credit for a click on each document, shape (rankers, documents)."""
         ranks = rankings.ranks.astype(np.float64)
         return -ranks if self.credit == "linear" else 1 / ranks
 
     def cost(self, credits: Floats) -> Floats:
-        """Cost of each list, from credits of shape (rankers, lists, ranks)."""
+        """Compute the cost of each list, from credits of shape (rankers, lists, ranks)."""
         raise NotImplementedError
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MissingDependencyError
-from cranfield.reporting.charts.saving import described, rendered
+from cranfield.reporting.charts.saving import describe_chart, render_chart
 
 Chart = TypeVar("Chart")
 Function = TypeVar("Function")
@@ -204,10 +204,10 @@ def _offline_class(kind: Any) -> Any:
             if alt.renderers.active != "default":
                 return super()._repr_mimebundle_(*args, **kwargs)
             try:
-                svg = rendered(self, "svg").decode()
+                svg = render_chart(self, "svg").decode()
             except MissingDependencyError as error:
-                return {"text/plain": f"{described(self)} ({error})"}
-            return {"image/svg+xml": svg, "text/plain": described(self)}
+                return {"text/plain": f"{describe_chart(self)} ({error})"}
+            return {"image/svg+xml": svg, "text/plain": describe_chart(self)}
 
     Offline.__name__, Offline.__qualname__ = kind.__name__, kind.__qualname__
     return Offline

@@ -10,8 +10,7 @@ import polars as pl
 from cranfield.base.arrays import best_first
 from cranfield.base.text import counted
 from cranfield.reporting.page.contents import Contents, Part
-from cranfield.reporting.page.data import against_baseline, places
-from cranfield.reporting.page.data import start as start_pair
+from cranfield.reporting.page.data import against_baseline, initial_pair, n_decimals
 from cranfield.reporting.page.html import Html, filled, label
 from cranfield.reporting.page.svg_charts import axis_range, shorten_name, tick_label, ticks
 from cranfield.reporting.summary import BETTER, against
@@ -49,7 +48,7 @@ def answer_figure(part: Part) -> Html | None:
         return None
     order = best_first(part.overall, part.scores.lower_is_better)
     values = low = high = part.overall
-    form, top, band = f".{places(part)}f", [False] * len(systems), None
+    form, top, band = f".{n_decimals(part)}f", [False] * len(systems), None
     note = "Means of all systems, without a test."
     if pairs is not None and pairs.baselines:
         order, form = pairs.order, f"+.{pairs.places}f"
@@ -102,7 +101,7 @@ def answer_figure(part: Part) -> Html | None:
 
 def two_systems_figure(contents: Contents) -> Html:
     """Draw the difference of two systems with its confidence interval, a row per measure."""
-    first, second = start_pair(contents)
+    first, second = initial_pair(contents)
     keys = [k for k, part in enumerate(contents.parts) if part.comparison is not None]
     comparisons = [part.comparison for part in contents.parts if part.comparison is not None]
     ends = np.array([[c.difference[0], *(end[0] for end in c.interval)] for c in comparisons])

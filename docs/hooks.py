@@ -129,8 +129,8 @@ def form(one: Entry) -> str:
     info = one.info
     if one.kind == KINDS[1]:
         return f"{info.name}(M)"
-    at = "k" if info.at == "cutoff" else info.at
-    return info.name + {"required": f"@{at}", "optional": f"[@{at}]"}.get(info.at_wanted, "")
+    at = "k" if info.at_parameter == "cutoff" else info.at_parameter
+    return info.name + {"required": f"@{at}", "optional": f"[@{at}]"}.get(info.at_usage, "")
 
 
 # Pages
@@ -189,10 +189,10 @@ def facts(one: Entry) -> Iterator[str]:
     info = one.info
     low, high = (f"{end:g}".replace("inf", "∞").replace("-", "−") for end in info.range)
     wanted = {
-        "required": f"; the {info.at} is required",
-        "optional": f"; the {info.at} is optional",
+        "required": f"; the {info.at_parameter} is required",
+        "optional": f"; the {info.at_parameter} is optional",
         "none": "; it takes no cutoff",
-    }[info.at_wanted]
+    }[info.at_usage]
     if one.kind == KINDS[1]:
         wanted = "; M is a measure"
     yield from row("property", "value")
@@ -294,17 +294,17 @@ def example(kind: type[Measure]) -> list[str]:
 def examples_of(kind: type[Measure]) -> Iterator[Measure]:
     """Yield forms of a measure that show what its parameters do."""
     info = kind.info
-    ends = (10, 5) if info.at == "cutoff" else (0.1, 0.5)
+    ends = (10, 5) if info.at_parameter == "cutoff" else (0.1, 0.5)
     plain = kind()
-    if info.at_wanted == "none":
+    if info.at_usage == "none":
         forms = [plain]
     else:
         forms = [plain @ end for end in ends]
-        if info.at_wanted == "optional":
+        if info.at_usage == "optional":
             forms = [plain, forms[1]]
     yield from forms
     for name in kind.parameter_names():
-        if name in {"cutoff", info.at}:
+        if name in {"cutoff", info.at_parameter}:
             continue
         check = kind.parameters[name].check
         words = re.findall(r"'([^']*)'", accepts(check)) if name not in VARIANTS else []

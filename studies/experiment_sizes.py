@@ -24,7 +24,7 @@ from cranfield.online.experiments.aa_tests import moments_of_two
 from cranfield.online.experiments.design import chi_square
 from cranfield.online.experiments.estimates import Effects, always_valid
 from cranfield.online.experiments.metrics import MetricColumns, Moments, arm_means
-from cranfield.online.experiments.report import FEW
+from cranfield.online.experiments.report import MAX_EXACT_UNITS
 from cranfield.significance.differences import t_pvalue, t_quantile
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
@@ -127,11 +127,11 @@ def rejections(name: str, units: int) -> list[float]:
     rejected = np.zeros((len(COLUMNS), 0))
     for found, other, columns in experiments(name, units):
         means = {one: arm_means(found, placed) for one, placed in METRICS.items()}
-        effects = {one: Effects.of(arms, 0, 1) for one, arms in means.items()}
+        effects = {one: Effects.from_arms(arms, 0, 1) for one, arms in means.items()}
         rows = [one.pvalue() <= ALPHA for one in effects.values()]
         count = found.count.astype(int)
         srm = chi_square(count, np.array([0.5, 0.5]))[1]
-        if units < FEW:
+        if units < MAX_EXACT_UNITS:
             srm = binomial_pvalues(count[:, 0], count[:, 1])
         rows.append(srm <= ALPHA)
         nothing = np.full(len(rows[0]), np.nan)

@@ -292,7 +292,9 @@ def representative(name: str) -> Measure | None:
     if kind.kind == KINDS[0]:
         given = {key: value for key, value in COMPLETED.items() if key in kind.parameters}
         made: Measure = kind(**given)
-        return made if kind.info.at_wanted != "required" else made @ _EXAMPLE_AT[kind.info.at]
+        return (
+            made if kind.info.at_usage != "required" else made @ _EXAMPLE_AT[kind.info.at_parameter]
+        )
     for text in (FORMS.get(name), *(f"{name}({one})" for one in INSIDE)):
         if text is None:
             continue

@@ -20,8 +20,8 @@ TWO = ("qrels", "one.run", "two.run")
 def test_list(folder: Path) -> None:
     out, _ = cranfield(folder, "plot", "--list")
     assert {*CHARTS} == {line.split()[0] for line in out.splitlines() if line[:1].islower()}
-    assert all(one.shows in out for one in CHARTS.values())
-    assert {one.of for one in CHARTS.values()} == {*BY_COMMAND, *BY_STUDY, *IN_PYTHON}
+    assert all(one.summary in out for one in CHARTS.values())
+    assert {one.subject for one in CHARTS.values()} == {*BY_COMMAND, *BY_STUDY, *IN_PYTHON}
     for name, place in IN_PYTHON.items():
         made = operator.attrgetter(place.removeprefix("cf."))(cf)
         assert inspect.signature(made).return_annotation == name

@@ -90,17 +90,17 @@ def test_what_others_print_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_lists_of_documents(tmp_path: Path) -> None:
-    from cranfield.campaign.checks.checking import outside
+    from cranfield.campaign.checks.checking import is_unlisted
 
     path = tmp_path / "docs.parquet"
     path.write_bytes(written())
-    assert outside(pl.Series(["a", "z"]), path).tolist() == [False, True]
+    assert is_unlisted(pl.Series(["a", "z"]), path).tolist() == [False, True]
     path.write_bytes(written()[:-9])
     with pytest.raises(cf.InputError, match="is not readable Parquet"):
-        outside(pl.Series(["a"]), path)
+        is_unlisted(pl.Series(["a"]), path)
     path.write_bytes(b"")
     with pytest.raises(cf.InputError, match="is empty"):
-        outside(pl.Series(["a"]), path)
+        is_unlisted(pl.Series(["a"]), path)
 
 
 def test_logs_that_are_scanned(tmp_path: Path) -> None:

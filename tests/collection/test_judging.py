@@ -235,8 +235,10 @@ def test_scores_stay_in_range(run: Any, qrels: Any) -> None:
     texts = [
         text
         for name, kind in cf.measures.REGISTRY.where(kind="measure").items()
-        for text in [f"{name}@3" if kind.info.at == "cutoff" and kind.takes_cutoff() else name]
-        if kind.info.at == "cutoff" and not kind.info.inputs and not kind.info.needs
+        for text in [
+            f"{name}@3" if kind.info.at_parameter == "cutoff" and kind.takes_cutoff() else name
+        ]
+        if kind.info.at_parameter == "cutoff" and not kind.info.inputs and not kind.info.needs
     ]
     policies: list[Any] = [{}, {"topics": "run"}, {"unjudged": "condensed"}]
     for policy in [*policies, {"negative": "unjudged"}]:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.parallel import as_they_come, at_most, in_threads, own_threads
+from cranfield.base.parallel import at_most, in_threads, ordered_results, own_threads
 from cranfield.collection.files.blank_separated import read_lines
 from cranfield.collection.files.layouts import RUN, layout_of
 from cranfield.sources import chunks
@@ -186,7 +186,7 @@ def test_parts_are_asked_for_while_others_are_worked_on() -> None:
             asked.append(k)
             yield k
 
-    found = as_they_come(lambda k: (k, own_threads()), parts(), 3)
+    found = ordered_results(lambda k: (k, own_threads()), parts(), 3)
     # Three are worked on, and one more waits.
     assert next(found) == (0, 1)
     assert len(asked) <= 5

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.parallel import computed
+from cranfield.base.parallel import compute_tasks
 from cranfield.collection.judged.each_run import map_runs
 from cranfield.collection.run import Run
 
@@ -187,7 +187,7 @@ def killer(parent: int, task: int) -> int:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
 def test_a_killed_process_is_an_error() -> None:
     with pytest.raises(cf.CranfieldError, match="a worker was killed, perhaps for lack of memory"):
-        list(computed(killer, os.getpid(), ((k, k) for k in range(6)), jobs=2, backend="loky"))
+        list(compute_tasks(killer, os.getpid(), ((k, k) for k in range(6)), jobs=2, backend="loky"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
@@ -198,7 +198,7 @@ def test_a_task_that_kills_every_worker_of_dask_is_an_error(dask: str) -> None:
         # Other tests kill workers, too, and with one of them joblib works in this process.
         client.wait_for_workers(2, timeout=30)
     with pytest.raises(cf.CranfieldError, match="a worker was killed, perhaps for lack of memory"):
-        list(computed(killer, os.getpid(), tasks, jobs=2, backend="dask"))
+        list(compute_tasks(killer, os.getpid(), tasks, jobs=2, backend="dask"))
 
 
 class ActorDiedError(Exception):
@@ -211,7 +211,7 @@ def dying(_: None, task: int) -> int:
 
 def test_a_killed_worker_of_ray_is_an_error() -> None:
     with pytest.raises(cf.CranfieldError, match="a worker was killed, perhaps for lack of memory"):
-        list(computed(dying, None, [(0, 0)], jobs=2, backend="threading"))
+        list(compute_tasks(dying, None, [(0, 0)], jobs=2, backend="threading"))
 
 
 def test_parts_are_small(folder: Path) -> None:

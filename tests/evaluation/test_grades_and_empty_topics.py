@@ -50,11 +50,11 @@ def test_every_measure_knows_whether_it_depends_on_the_highest_grade() -> None:
                 "EU(ERR@5)", "Rpref(form='relative')", "Rpref(form='N')",
                 "WRR(betas={1: 3})"]  # fmt: skip
     names = [
-        f"{name}({kind.inside})" if kind.inside
-        else name if kind.info.at_wanted != "required"
-        else f"{name}@5" if kind.info.at == "cutoff" else f"{name}@0.5"
+        f"{name}({kind.inner_example})" if kind.inner_example
+        else name if kind.info.at_usage != "required"
+        else f"{name}@5" if kind.info.at_parameter == "cutoff" else f"{name}@0.5"
         for name, kind in REGISTRY.items()
-        if kind.reads is JudgedRuns or kind.inside
+        if kind.reads is JudgedRuns or kind.inner_example
     ]  # fmt: skip
     n_dependent = 0
     for name in [*names, *variants]:

@@ -71,14 +71,19 @@ def test_every_measure_of_grades_is_looked_at() -> None:
     seen = 0
     for name, kind in REGISTRY.items():
         info = kind.info
-        if kind.reads is not JudgedRuns or info.inputs or info.others or kind.inside:
+        if (
+            kind.reads is not JudgedRuns
+            or info.inputs
+            or info.depends_on_others
+            or kind.inner_example
+        ):
             continue
         if info.beyond_grades == BY_DOCUMENT:
             continue
         measure = (
             kind()
-            if kind.info.at_wanted != "required"
-            else kind() @ (3 if kind.info.at == "cutoff" else 0.5)
+            if kind.info.at_usage != "required"
+            else kind() @ (3 if kind.info.at_parameter == "cutoff" else 0.5)
         )
         with suppress(MeasureError):
             measure.require_complete()

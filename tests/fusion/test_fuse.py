@@ -321,9 +321,9 @@ def test_the_largest_scores_are_fused_or_refused(norm: str) -> None:
 
 def test_topics_of_rankings_are_texts() -> None:
     with pytest.raises(cf.PolicyError, match="topics of rankings must be strings"):
-        Rankings.of([], ["x"], memoryview(b"x"), 1, pl.Series())
+        Rankings.from_tops([], ["x"], memoryview(b"x"), 1, pl.Series())
     with pytest.raises(cf.PolicyError, match="depth must be an integer from 0"):
-        Rankings.of([], ["x"], ["1"], np.bytes_(b"x"), pl.Series())  # type: ignore[arg-type]
+        Rankings.from_tops([], ["x"], ["1"], np.bytes_(b"x"), pl.Series())  # type: ignore[arg-type]
 
 
 def test_topics_that_are_no_words_are_fused() -> None:

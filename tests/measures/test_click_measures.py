@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.measures.grammar import LONGEST
+from cranfield.measures.grammar import MAX_LENGTH
 from tests.measures.rankings import judge_rankings, values
 
 CLICKS = {None: 0.35, 0: 0.15, 1: 0.45, 2: 0.85, 3: 0.7}
@@ -229,7 +229,7 @@ def test_a_browsing_model_of_ten_ranks_has_a_text() -> None:
     browsing = {rank: dict(enumerate(rng.random(rank).tolist())) for rank in range(1, 11)}
     clicks = dict(enumerate(rng.random(5).tolist()))
     made = cf.measures.uUBM(clicks=clicks, examined_after=browsing)
-    assert 1000 < len(str(made)) < LONGEST
+    assert 1000 < len(str(made)) < MAX_LENGTH
     assert cf.parse_measure(str(made)) == made
 
 

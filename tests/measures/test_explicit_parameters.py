@@ -19,7 +19,13 @@ WITH_REL = [name for name, kind in REGISTRY.items() if "rel" in kind.parameters]
 @pytest.mark.parametrize("name", WITH_REL)
 def test_rel_is_set_unless_it_is_written(name: str) -> None:
     kind = REGISTRY[name]
-    at = "" if kind.info.at_wanted == "none" else "@5" if kind.info.at == "cutoff" else "@0.5"
+    at = (
+        ""
+        if kind.info.at_usage == "none"
+        else "@5"
+        if kind.info.at_parameter == "cutoff"
+        else "@0.5"
+    )
     try:
         [written, other, plain] = parse_measures(
             [f"{name}(rel=1){at}", f"{name}(rel=3){at}", f"{name}{at}"], rel=2

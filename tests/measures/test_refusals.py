@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.measures.grammar import DEEPEST
+from cranfield.measures.grammar import MAX_NESTING
 
 REFUSED: list[tuple[Any, str]] = [
     # Text forms
@@ -174,7 +174,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("uM(clicks={None: 2, 1: 1})", "<= 1"),
     ("uM(clicks={None: True, 1: 1})", "<= 1"),
     ("uM(clicks={1: 0.5}, gamma=1.5)", "<= 1"),
-    ("IA(" * (DEEPEST + 1) + "AP" + ")" * (DEEPEST + 1), "is not a valid measure"),
+    ("IA(" * (MAX_NESTING + 1) + "AP" + ")" * (MAX_NESTING + 1), "is not a valid measure"),
     # Texts, groups, aspects, intents, classes
     ("AWRF(target='all')", "'relevant'"),
     ("AWRF(p=1)", "< 1"),

@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import LeaveOneOut, Pooling, Stability, leave_one_out, pooling, stability
-from cranfield.reporting.charts.of_studies import (
+from cranfield.reporting.charts.studies import (
     leave_one_out_chart,
     pooling_chart,
     stability_chart,

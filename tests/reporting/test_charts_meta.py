@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.meta.measure_studies.discriminative import DiscriminativePower
-from cranfield.reporting.charts.of_studies import asl_chart, thinned
+from cranfield.reporting.charts.studies import asl_chart, thinned
 
 
 def power(pvalues: dict[str, Any], systems: int, alpha: float = 0.05) -> DiscriminativePower:

@@ -41,7 +41,7 @@ TEXTS = [*(EXAMPLES.get(name, name) for name in REGISTRY.where(kind=KINDS[0])), 
 def at(text: str, cutoff: int) -> str:
     """The measure with a cutoff, if it takes one."""
     measure = as_measure(text, cutoff)
-    takes = measure.info.at == "cutoff" and measure.info.at_wanted != "none"
+    takes = measure.info.at_parameter == "cutoff" and measure.info.at_usage != "none"
     return str(measure @ cutoff) if takes else str(measure)
 
 

@@ -101,3 +101,5 @@ def test_refusals() -> None:
         power_of_published([(2.4, 10)], alternative="both")
     with pytest.raises(cf.PolicyError, match="alpha"):
         power_of_published([(2.4, 10)], alpha=5)
+    with pytest.raises(cf.PolicyError, match="alpha of a one-sided test must be below 0.5"):
+        power_of_published([(2.4, 10)], alpha=0.6, alternative="less")

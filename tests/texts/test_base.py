@@ -25,7 +25,7 @@ def test_each_measure_declares_itself(name: str) -> None:
     assert info.needs
     assert info.range[0] == 0
     assert getattr(measures, name) == kind()
-    assert info.at_wanted == "none"
+    assert info.at_usage == "none"
     assert all(one.doc for one in kind.parameters.values())
     assert parse_measure(name) == kind()
 

@@ -46,10 +46,12 @@ def without_noise(values: Floats) -> Floats:
     [0.3, 0.3, 0.0, nan]
     """
     values = np.asarray(values, float)
-    usual = np.isfinite(values) & (np.abs(values) > TINY)
-    size = np.where(usual, np.abs(values), 1.0)
+    is_usual = np.isfinite(values) & (np.abs(values) > TINY)
+    size = np.where(is_usual, np.abs(values), 1.0)
     unit = 10.0 ** (11 - np.floor(np.log10(size)))
-    return np.where(usual, np.round(values * unit) / unit, np.where(np.isfinite(values), 0, values))
+    return np.where(
+        is_usual, np.round(values * unit) / unit, np.where(np.isfinite(values), 0, values)
+    )
 
 
 def to_order(values: Floats) -> Floats:
@@ -75,9 +77,11 @@ def places(values: Floats, lower_is_better: bool = False) -> Ints:
     >>> places(np.array([0.1, 0.1 + 0.2, np.nan, 0.3])).tolist()
     [3, 1, 4, 1]
     """
-    settled = without_noise(values)
-    worse = np.where(np.isnan(settled), np.inf, settled if lower_is_better else -settled)
-    return np.asarray(1 + np.searchsorted(np.sort(worse), worse), np.int64)
+    rounded_values = without_noise(values)
+    sort_keys = np.where(
+        np.isnan(rounded_values), np.inf, rounded_values if lower_is_better else -rounded_values
+    )
+    return np.asarray(1 + np.searchsorted(np.sort(sort_keys), sort_keys), np.int64)
 
 
 def row_slices(rows: int, numbers_each: int, limit: int) -> Iterator[slice]:

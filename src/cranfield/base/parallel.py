@@ -40,10 +40,10 @@ Result = TypeVar("Result")
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
-_MOST = 8
+_MAX_THREADS = 8
 """Maximum number of threads of one computation; more would only need more memory."""
 
-_THIS = threading.local()
+_THREAD = threading.local()
 
 
 def processors() -> int:
@@ -58,18 +58,18 @@ def own_threads() -> int:
 
     It is 1 in a thread of a pool, so that pools do not multiply.
     """
-    return getattr(_THIS, "own", None) or min(_MOST, processors())
+    return getattr(_THREAD, "limit", None) or min(_MAX_THREADS, processors())
 
 
 @contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
     """Limit the threads that this thread may use meanwhile; None changes nothing."""
-    before = getattr(_THIS, "own", None)
-    _THIS.own = threads or before
+    limit_before = getattr(_THREAD, "limit", None)
+    _THREAD.limit = threads or limit_before
     try:
         yield
     finally:
-        _THIS.own = before
+        _THREAD.limit = limit_before
 
 
 @contextmanager
@@ -81,7 +81,10 @@ def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    pool, wait = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THIS, "own", 1)), True
+    pool, wait = (
+        ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THREAD, "limit", 1)),
+        True,
+    )
     try:
         yield pool
     except GeneratorExit:
@@ -113,7 +116,7 @@ def one_by_one(
         yield from pool.map(function, work)
 
 
-def as_they_come(
+def ordered_results(
     function: Callable[[Part], Result], parts: Iterable[Part], threads: int
 ) -> Generator[Result, None, None]:
     """Yield the results in order, requesting further parts while threads work on others.
@@ -123,9 +126,9 @@ def as_they_come(
     """
     pairs = _with_errors(parts)
     # A single part needs no other thread.
-    ahead = [] if threads <= 1 else list(islice(pairs, 2))
-    is_single, pairs = len(ahead) < 2, chain(ahead, pairs)
-    del ahead
+    first_pairs = [] if threads <= 1 else list(islice(pairs, 2))
+    is_single, pairs = len(first_pairs) < 2, chain(first_pairs, pairs)
+    del first_pairs
     if is_single:
         for part, error in pairs:
             if error is not None:
@@ -157,14 +160,14 @@ def _with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]
 
 _TASKS = Path("/proc/self/task")
 
-_FORKED: list[str] = []
+_FORK_ERRORS: list[str] = []
 """The reason why this process cannot evaluate anything; empty if it can."""
 
 
 def check_fork() -> None:
     """Raise ForkError in a process that was forked after its parent had used polars."""
-    if _FORKED:
-        raise ForkError(_FORKED[0])
+    if _FORK_ERRORS:
+        raise ForkError(_FORK_ERRORS[0])
 
 
 def _threads_of_polars() -> bool:
@@ -185,8 +188,8 @@ def _note_parent() -> None:
 
 
 def _mark_child() -> None:
-    if _PARENT_USED_POLARS and _PARENT_USED_POLARS[0] and not _FORKED:
-        _FORKED.append(
+    if _PARENT_USED_POLARS and _PARENT_USED_POLARS[0] and not _FORK_ERRORS:
+        _FORK_ERRORS.append(
             "this process was forked from one that had used Polars, whose threads a fork does not"
             " copy: start processes with 'spawn' or 'forkserver', such as"
             " multiprocessing.get_context('spawn').Pool(), or fork before anything is evaluated"
@@ -201,14 +204,14 @@ Name = TypeVar("Name")
 Task = TypeVar("Task")
 Named = Iterable[tuple[Name, Task]]
 
-MOST_JOBS = 100_000
+MAX_JOBS = 100_000
 """Maximum number of jobs: more than any cluster has."""
 
 _KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
 """Errors of Dask and Ray, by name since they may not be installed, if a worker is killed."""
 
 
-def computed(
+def compute_tasks(
     function: Callable[[Any, Task], Result],
     shared: Any,
     tasks: Named[Name, Task],
@@ -272,7 +275,7 @@ def has_joblib_backend() -> bool:
     return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
 
-def fields_alone(thing: Any) -> dict[str, Any]:
+def state_without_caches(thing: Any) -> dict[str, Any]:
     """Return the state of an object without its cached properties, to be sent to workers."""
     return {
         name: value
@@ -404,16 +407,16 @@ def _report_killed_tasks(backend: Any) -> None:
     backend.retrieve_result_callback = retrieved
 
 
-_opened: dict[str, _Call] = {}
+_calls: dict[str, _Call] = {}
 """The last call that this worker received, by its hash."""
 
 
 def _unpickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]:
-    call = _opened.get(digest)
+    call = _calls.get(digest)
     if call is None:
         call = pickle.loads(pickled)
-        _opened.clear()
-        _opened[digest] = call
+        _calls.clear()
+        _calls[digest] = call
     return call.named_result(name, task)
 
 
@@ -422,13 +425,17 @@ def _dask_client(jobs: int) -> Iterator[Any]:
     """Yield the current client, a client of DASK_SCHEDULER_ADDRESS, or of a local cluster."""
     distributed = optional_module("distributed", "distributed", user="this backend")
     try:
-        present = distributed.get_client()
+        current_client = distributed.get_client()
     except ValueError:
         address = os.environ.get("DASK_SCHEDULER_ADDRESS")
         # A local cluster takes any free port.
-        local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+        local_options = {
+            "n_workers": jobs,
+            "threads_per_worker": 1,
+            "dashboard_address": "127.0.0.1:0",
+        }
         try:
-            client = distributed.Client(address) if address else distributed.Client(**local)
+            client = distributed.Client(address) if address else distributed.Client(**local_options)
         except (OSError, ValueError, TypeError) as error:
             if not address:
                 raise
@@ -437,4 +444,4 @@ def _dask_client(jobs: int) -> Iterator[Any]:
         with client:
             yield client
     else:
-        yield present
+        yield current_client

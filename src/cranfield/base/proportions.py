@@ -21,8 +21,8 @@ def wilson(proportion: Floats, size: Floats, quantile: Floats | float) -> tuple[
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (proportion + square / (2 * size)) / (1 + square / size)
         spread = np.sqrt(proportion * (1 - proportion) / size + square / (4 * size**2))
-        half = quantile / (1 + square / size) * spread
-        return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+        half_width = quantile / (1 + square / size) * spread
+        return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, 1.0)
 
 
 def clopper_pearson(successes: Ints, trials: Ints, confidence: float) -> tuple[Floats, Floats]:

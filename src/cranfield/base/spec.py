@@ -185,7 +185,7 @@ class Shares:
 
     pairs: tuple[tuple[str, float], ...]
 
-    def of(self, names: tuple[str, ...]) -> tuple[float, ...]:
+    def proportions(self, names: tuple[str, ...]) -> tuple[float, ...]:
         """Return the proportion of each name; 0 for names without a number."""
         total = sum(number for _, number in self.pairs)
         by_name = dict(self.pairs)
@@ -267,8 +267,10 @@ class Spec:
         return self._with(type(self).translated(parameters))
 
     def _with(self, parameters: Mapping[str, Any]) -> Self:
-        own = {name: value for name, value in vars(self).items() if name in self.parameters}
-        changed = type(self)(**{**own, **parameters})
+        parameters_set = {
+            name: value for name, value in vars(self).items() if name in self.parameters
+        }
+        changed = type(self)(**{**parameters_set, **parameters})
         vars(changed)["explicit"] = self.explicit | set(parameters)
         return changed
 
@@ -361,7 +363,7 @@ def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
 
 
 _FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
-_LONGEST = 200
+_MAX_LENGTH = 200
 """Maximal length of a text form."""
 
 
@@ -574,7 +576,7 @@ class Registry(MutableMapping[str, T]):
             raise self.error(f"expected a {self.noun} or its text, got {type(text).__name__}")
         form = _FORM.fullmatch(text)
         wrong = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
-        if form is None or len(text) > _LONGEST:
+        if form is None or len(text) > _MAX_LENGTH:
             raise self.error(wrong)
         kind = self.named(form[1])
         try:

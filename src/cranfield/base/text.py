@@ -126,11 +126,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-_LONGEST = 500
+_MAX_LENGTH = 500
 """Maximal length of a message: a few lines of a terminal."""
 
 
-def one_line(text: str, limit: int = _LONGEST) -> str:
+def one_line(text: str, limit: int = _MAX_LENGTH) -> str:
     r"""Escape unprintable characters, and shorten long text in its middle.
 
     The beginning and end of a message matter most: the file, and the suggestion.

@@ -56,8 +56,8 @@ class _Named(theirs.Measure):
     def __call__(self, **parameters: Any) -> _Named:
         return _Named(self.ours(**parameters))
 
-    def __matmul__(self, at: Any) -> _Named:
-        return _Named(self.ours @ at)
+    def __matmul__(self, cutoff: Any) -> _Named:
+        return _Named(self.ours @ cutoff)
 
     def __repr__(self) -> str:
         return str(self.ours)
@@ -164,7 +164,9 @@ def _read(measure: Any) -> Measure | None:
 
 
 def _metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[theirs.Metric]:
-    requested = {own: ours for own in measures if (ours := _ours(own)) is not None}
+    requested = {
+        peer_measure: ours for peer_measure in measures if (ours := _ours(peer_measure)) is not None
+    }
     if not len(run):
         # The caller gives all topics the score of a missing ranking.
         return
@@ -174,7 +176,7 @@ def _metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[theirs.M
     frame = qrels.rename(columns={"relevance": "grade"})[columns]
     judged = read_qrels(frame, subtopics=True if has_subtopics else None)
     evaluation = evaluate(run, judged, [*requested.values()], topics="qrels")
-    for own, ours in requested.items():
+    for peer_measure, ours in requested.items():
         values = evaluation[ours].values[:, 0]
         for topic, value in zip(evaluation.topics, values.tolist(), strict=True):
-            yield theirs.Metric(query_id=topic, measure=own, value=value)
+            yield theirs.Metric(query_id=topic, measure=peer_measure, value=value)

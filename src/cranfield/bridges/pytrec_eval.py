@@ -55,7 +55,7 @@ _ORDER.insert(_ORDER.index("P") + 1, "relstring")
 """The order of results, whatever the order of the request."""
 
 _PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
-_LOWEST = 1e-5
+_MIN_SCORE = 1e-5
 """Lowest score of which trec_eval takes the logarithm."""
 
 
@@ -83,7 +83,7 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     >>> parse_run(["1 Q0 d1 1 2.5 mine", "1 Q0 d2 2 2.0 mine"])
     {'1': {'d1': 2.5, 'd2': 2.0}}
     """
-    return _nested(f_run, columns=6, value=4, number=float)
+    return _read_nested(f_run, columns=6, value=4, number=float)
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -110,10 +110,10 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     >>> parse_qrel(["1 0 d1 1", "1 0 d2 0"])
     {'1': {'d1': 1, 'd2': 0}}
     """
-    return _nested(f_qrel, columns=4, value=3, number=int)
+    return _read_nested(f_qrel, columns=4, value=3, number=int)
 
 
-def _nested(
+def _read_nested(
     lines: Iterable[str], columns: int, value: int, number: Callable[[str], Any]
 ) -> dict[str, dict[str, Any]]:
     values: dict[str, dict[str, Any]] = {}
@@ -259,7 +259,7 @@ class RelevanceEvaluator:
             for name, measure in self._measures.items():
                 values = scored[measure]
                 if name.startswith("gm_"):
-                    values = np.log(np.maximum(values, _LOWEST))
+                    values = np.log(np.maximum(values, _MIN_SCORE))
                 by_name[name] = values.tolist()
         by_name |= {name: [value] * len(topics) for name, value in self._constant.items()}
         columns = [by_name[name] for name in self._order]

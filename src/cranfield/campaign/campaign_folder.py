@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import InputError, PolicyError, check_several, quoted
 from cranfield.base.files import whole_folder
-from cranfield.campaign.opened import OpenedCampaign, PathName
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
 from cranfield.campaign.rules.task_rules import Rules, time_text
 
@@ -67,9 +67,9 @@ class Campaign(OpenedCampaign):
 
     if TYPE_CHECKING:
         add_team, change_team = teams.add_team, teams.change_team
-        check, withdraw, purge = submit.check_here, submit.withdraw, submit.purge
+        check, withdraw, purge = submit.check_submission, submit.withdraw, submit.purge
         add_judgments, pool = stored_inputs.add_judgments, stored_inputs.pool
-        score, leaderboard = scoring.scored, leaderboard.task_leaderboard
+        score, leaderboard = scoring.score_runs, leaderboard.task_leaderboard
         sheets, overview = sheet_files.write_sheets, overview.write_overview
         packet, packets = sheet_files.write_packet, sheet_files.write_packets
         standing = standing.standing
@@ -78,12 +78,12 @@ class Campaign(OpenedCampaign):
     else:
         add_team = _Method("submitting.teams.add_team")
         change_team = _Method("submitting.teams.change_team")
-        check = _Method("submitting.submit.check_here")
+        check = _Method("submitting.submit.check_submission")
         withdraw = _Method("submitting.submit.withdraw")
         purge = _Method("submitting.submit.purge")
         add_judgments = _Method("results.stored_inputs.add_judgments")
         pool = _Method("results.stored_inputs.pool")
-        score = _Method("results.scoring.scored")
+        score = _Method("results.scoring.score_runs")
         leaderboard = _Method("results.leaderboard.task_leaderboard")
         sheets = _Method("results.sheet_files.write_sheets")
         overview = _Method("results.overview.write_overview")
@@ -162,7 +162,8 @@ class Campaign(OpenedCampaign):
         """
         runs = self.registry.submissions(None, None, tag=tag)
         if not runs:
-            raise PolicyError(f"unknown run {quoted(tag)}")
+            hint = "`cranfield campaign run list` lists the runs"
+            raise PolicyError(f"unknown run {quoted(tag)}; {hint}")
         events = self.registry.events()
         records = []
         for run in runs:
@@ -223,7 +224,7 @@ RULES = "rules.toml"
 README = "README.md"
 
 
-def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
+def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     """Write a folder with the rules, and the lists of topics and documents that they name.
 
     With it, participants can check a run by the rules of the organisers, except for taken tags, the
@@ -232,7 +233,7 @@ def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     folder
         The folder to create; it may exist if it is empty.
@@ -244,7 +245,7 @@ def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     InputError
         If a list cannot be read, or the folder cannot be created.
     """
-    rules = opened.rules
+    rules = campaign.rules
     check_rules(rules)
     with whole_folder(folder) as building:
         for name in sorted({*rules.files} - {rules.source}):
@@ -257,8 +258,8 @@ def pack(opened: OpenedCampaign, folder: str | PathLike[str]) -> Path:
                     source=rules.source,
                 )
             (building / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(opened.folder / name, building / name)
-        (building / RULES).write_bytes(rules_text(rules, opened.folder).encode())
+            shutil.copyfile(campaign.folder / name, building / name)
+        (building / RULES).write_bytes(rules_text(rules, campaign.folder).encode())
         readme = _readme(rules, read_rules(building / RULES))
         (building / README).write_bytes(readme.encode())
     return Path(fspath(folder))

@@ -78,12 +78,12 @@ def write_example(folder: Path) -> dict[str, str]:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["tag", "team", "type", "received"])
         for k, (team, tag) in enumerate(selected, 1):
-            late = k == len(selected)
-            table.writerow([tag, team, covid.types[tag], LATE if late else IN_TIME])
-    team, broken = selected[0]
-    lines = (folder / "runs" / f"{broken}.run").read_text("utf-8").splitlines()
+            is_late = k == len(selected)
+            table.writerow([tag, team, covid.types[tag], LATE if is_late else IN_TIME])
+    team, broken_tag = selected[0]
+    lines = (folder / "runs" / f"{broken_tag}.run").read_text("utf-8").splitlines()
     for number, line in FAULTS.items():
-        lines[number - 1] = line.format(tag=broken)
+        lines[number - 1] = line.format(tag=broken_tag)
     (folder / "broken.run").write_text("\n".join(lines) + "\n", "utf-8")
     replacement = selected[3][1]
     write_run(runs[replacement], folder / f"{replacement}-2.run", limit=50)

@@ -38,22 +38,24 @@ if TYPE_CHECKING:
 CAMPAIGN = "cranfield.campaign"
 """Package whose functions declare the options of these commands."""
 
-task_option, judgments_option = options_of(f"{CAMPAIGN}.results.scoring.scored", "task judgments")
+task_option, judgments_option = options_of(
+    f"{CAMPAIGN}.results.scoring.score_runs", "task judgments"
+)
 
 
 def on_campaign(function: Callable[..., int | None]) -> Any:
-    """Add the argument FOLDER to a command, whose function gets the opened campaign.
+    """Add the argument FOLDER to a command, whose function takes the campaign.
 
     If the function returns None, the exit status is 1 if a run could not be read.
     """
 
     @functools.wraps(function)
     def with_folder(folder: str, **options: Any) -> int:
-        from cranfield import campaign
+        from cranfield.campaign import open as open_campaign
 
-        opened = campaign.open(folder)
-        status = function(opened, **options)
-        return int(bool(opened.unreadable)) if status is None else status
+        campaign = open_campaign(folder)
+        status = function(campaign, **options)
+        return int(bool(campaign.unreadable)) if status is None else status
 
     return click.argument("folder", type=READ)(with_folder)
 
@@ -99,8 +101,8 @@ def init(folder: str, rules: str | None) -> None:
     """
     from cranfield.campaign import create
 
-    opened = create(folder, rules)
-    print(f"{folder}: {opened.rules.id}, {counted(len(opened.rules.tasks), 'task')}")
+    campaign = create(folder, rules)
+    print(f"{folder}: {campaign.rules.id}, {counted(len(campaign.rules.tasks), 'task')}")
     if rules is None:
         print(f"next: edit {Path(folder) / 'campaign.toml'}")
 
@@ -108,7 +110,7 @@ def init(folder: str, rules: str | None) -> None:
 @command()
 @on_campaign
 @output_to("FOLDER", "Folder to create.")
-def pack(opened: Campaign, output: str) -> None:
+def pack(campaign: Campaign, output: str) -> None:
     """Write the pack with which participants check their runs.
 
     It is a folder with the public part of the rules, the lists of topics and documents, and a
@@ -120,7 +122,7 @@ def pack(opened: Campaign, output: str) -> None:
     """
     from cranfield.campaign.campaign_folder import pack as write_pack
 
-    files = sum(path.is_file() for path in write_pack(opened, output).rglob("*"))
+    files = sum(path.is_file() for path in write_pack(campaign, output).rglob("*"))
     print(f"{output}: {counted(files, 'file')}")
 
 
@@ -201,13 +203,13 @@ def _demonstrate(words: list[str]) -> None:
 @on_campaign
 @options_from(f"{CAMPAIGN}.store.whole_folder.verify", "repair")
 @listing_options
-def verify(opened: Campaign, repair: bool, format: str, output: str | None) -> int:
+def verify(campaign: Campaign, repair: bool, format: str, output: str | None) -> int:
     """Verify every file of a campaign.
 
     The exit status is 1 if a file is missing or damaged.
     """
-    keep_inputs([output], map(str, opened.folder.rglob("*")))
-    verification = opened.verify(repair=repair)
+    keep_inputs([output], map(str, campaign.folder.rglob("*")))
+    verification = campaign.verify(repair=repair)
     if format == "text":
         # Text does not need polars, which is slow to load.
         write(f"{verification}\n", output)
@@ -219,12 +221,12 @@ def verify(opened: Campaign, repair: bool, format: str, output: str | None) -> i
 @command()
 @on_campaign
 @output_to("FILE", "Archive to write (.zip).")
-def export(opened: Campaign, output: str) -> None:
+def export(campaign: Campaign, output: str) -> None:
     """Write a whole campaign to one private archive.
 
     The archive also contains the registry as tables.
     """
-    path = opened.export(output)
+    path = campaign.export(output)
     size = counted(path.stat().st_size, "byte")
     message = f"{path}: {size}; private: it contains contact addresses and unreleased runs"
     click.echo(plain(message), err=True)

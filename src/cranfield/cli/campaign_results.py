@@ -81,7 +81,7 @@ LISTED = ("--output", "--unjudged")
 )
 @output_option
 def pool(
-    opened: Campaign,
+    campaign: Campaign,
     task: str | None,
     unjudged: bool,
     version: str | None,
@@ -105,8 +105,8 @@ def pool(
     """
     from cranfield.campaign.results.stored_inputs import qrels_of, version_of
 
-    rules = opened.rules.task(task)
-    documents_pool = opened.pool(rules.name, **options)
+    rules = campaign.rules.task(task)
+    documents_pool = campaign.pool(rules.name, **options)
     topics = counted(len(documents_pool.topics), "topic")
     size = f"{topics}, {counted(len(documents_pool.systems), 'run')}, depth {documents_pool.depth}"
     mark = ", runs recorded" if options["mark"] else ""
@@ -115,8 +115,8 @@ def pool(
         lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
     documents: object = documents_pool
     if unjudged:
-        record = version_of(opened, rules.name, version)
-        documents = missing = documents_pool.unjudged(qrels_of(opened, rules, record))
+        record = version_of(campaign, rules.name, version)
+        documents = missing = documents_pool.unjudged(qrels_of(campaign, rules, record))
         lines.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
     path = "-" if output is None and unjudged else output
     if path is not None:
@@ -133,7 +133,7 @@ def pool(
 )
 @listing_options
 def judgments(
-    opened: Campaign,
+    campaign: Campaign,
     qrels: str | None,
     task: str | None,
     version: str | None,
@@ -147,11 +147,11 @@ def judgments(
     """
     import polars as pl
 
-    rules = opened.rules.task(task)
+    rules = campaign.rules.task(task)
     if qrels is None:
         if version is not None or note:
             raise PolicyError("--version and --note require QRELS")
-        records = opened.registry.judgments(rules.name)
+        records = campaign.registry.judgments(rules.name)
         kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
         columns = {name: [getattr(record, name) for record in records] for name in kinds}
         frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
@@ -163,7 +163,7 @@ def judgments(
         raise PolicyError("--format and --output cannot be combined with QRELS")
     if version is None:
         raise PolicyError("QRELS requires --version, such as 1")
-    record = opened.add_judgments(qrels, rules.name, version=version, note=note)
+    record = campaign.add_judgments(qrels, rules.name, version=version, note=note)
     rows = counted(record.rows, "judgment")
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
 
@@ -209,7 +209,7 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
 )
 @result_options
 def score(
-    opened: Campaign,
+    campaign: Campaign,
     task: str | None,
     measures: tuple[str, ...],
     judgments: str | None,
@@ -233,9 +233,9 @@ def score(
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
         raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(by_topic)}")
     selection: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
-    leaderboard = opened.leaderboard(task, alpha=alpha, **selection)
+    leaderboard = campaign.leaderboard(task, alpha=alpha, **selection)
     if by_topic is not None:
-        scores = opened.score(task, **selection)
+        scores = campaign.score(task, **selection)
         (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
     table = leaderboard.tables(max_runs=None if every or format != "text" else MAX_RUNS)[0]
     write_results(_one_table(leaderboard, leaderboard.name, table), format, None, output)
@@ -253,7 +253,7 @@ def score(
     kind={"flag": "--type kind"},
 )
 @result_options
-def standing(opened: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
+def standing(campaign: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
     """Compare a run with the runs of the campaign.
 
     It is compared with the best run, the median run and a baseline. RUN is a file, or the tag of a
@@ -265,7 +265,7 @@ def standing(opened: Campaign, run: str, format: str, output: str | None, **opti
     cranfield campaign standing news new.run -m nDCG@10 --baseline bm25
     cranfield campaign standing news new.run --baseline old.run --format json
     """
-    write_results(together(opened.standing(run, **options)), format, ALL, output)
+    write_results(together(campaign.standing(run, **options)), format, ALL, output)
 
 
 @command()
@@ -318,7 +318,7 @@ def release() -> None:
 @task_option
 @options_from(f"{CAMPAIGN}.results.sheet_files.write_sheets", "judgments measure others")
 @output_to("FOLDER", "Folder to write the sheets to.")
-def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
+def sheets(campaign: Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write a result sheet for each accepted run, like those of TREC.
 
     Each is written as HTML, text and JSON, for organisers and for publication. Use `packet` for
@@ -329,7 +329,7 @@ def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> N
     cranfield campaign release sheets news -o sheets/
     cranfield campaign release sheets news --task adhoc --others hidden -o sheets/
     """
-    _print_number(opened.sheets(task, output, **options), output)
+    _print_number(campaign.sheets(task, output, **options), output)
 
 
 @release.command()
@@ -347,9 +347,9 @@ def sheets(opened: Campaign, task: str | None, output: str, **options: Any) -> N
     },
 )
 @output_to("FOLDER", "Folder to write the overview to.")
-def overview(opened: Campaign, task: str | None, output: str, **options: Any) -> None:
+def overview(campaign: Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write the overview of a task: leaderboard, topics, charts and report."""
-    _print_number(opened.overview(task, output, **options), output)
+    _print_number(campaign.overview(task, output, **options), output)
 
 
 @release.command()
@@ -358,7 +358,7 @@ def overview(opened: Campaign, task: str | None, output: str, **options: Any) ->
 @option("--all", "every", is_flag=True, help="Write a packet for each team with accepted runs.")
 @options_from(f"{CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
 @output_to("PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives.")
-def packet(opened: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
+def packet(campaign: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
     """Write the results of one team, to send before the release.
 
     A packet has the sheets of the team's runs and statistics of the categories, but no results of
@@ -372,10 +372,10 @@ def packet(opened: Campaign, team: str | None, every: bool, output: str, **optio
     if every == (team is not None):
         raise PolicyError("expected either --team or --all")
     if team is not None:
-        opened.packet(team, output, **options)
+        campaign.packet(team, output, **options)
         print(output)
     else:
-        _print_number(opened.packets(output, **options), output)
+        _print_number(campaign.packets(output, **options), output)
 
 
 def _print_number(files: Sequence[Path], folder: str) -> None:
@@ -388,7 +388,7 @@ def _print_number(files: Sequence[Path], folder: str) -> None:
     f"{CAMPAIGN}.publishing.releasing.release",
     "task judgments anonymous seed scores_only date note",
 )
-def make(opened: Campaign, **options: Any) -> None:
+def make(campaign: Campaign, **options: Any) -> None:
     """Make a release of a task: runs, judgments, scores and sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
@@ -401,7 +401,7 @@ def make(opened: Campaign, **options: Any) -> None:
     cranfield campaign release make news --anonymous --seed 7
     cranfield campaign release make news --scores-only --judgments 1
     """
-    new_release = opened.release(**options)
+    new_release = campaign.release(**options)
     print(plain(f"{new_release.path}: {new_release.summary}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {new_release.manifest}")
     for sentence in new_release.excluded:
@@ -412,7 +412,7 @@ def make(opened: Campaign, **options: Any) -> None:
 @on_campaign
 @click.argument("release", metavar="RELEASE")
 @reason_option
-def retract(opened: Campaign, release: str, reason: str) -> None:
+def retract(campaign: Campaign, release: str, reason: str) -> None:
     """Retract a release, with a public reason.
 
     The release stays unchanged; a file beside it gives the reason.
@@ -421,7 +421,7 @@ def retract(opened: Campaign, release: str, reason: str) -> None:
     --------
     cranfield campaign release retract news adhoc-1 --reason "Topics 12 and 21 were exchanged."
     """
-    opened.retract(release, reason)
+    campaign.retract(release, reason)
     print(plain(f"{release} is retracted; the reason is in releases/{release}.retracted.json"))
 
 

@@ -51,19 +51,19 @@ _TEAM_OPTIONS = options_of(
 @on_campaign
 @click.argument("id")
 @with_options(_TEAM_OPTIONS)
-def add(opened: Campaign, id: str, **about: Any) -> None:
+def add(campaign: Campaign, id: str, **about: Any) -> None:
     """Add a team; ID is its name in commands, tables and files."""
     details = {name: value for name, value in about.items() if value is not None}
-    print(f"added: {plain(opened.add_team(id, **details).id)}")
+    print(f"added: {plain(campaign.add_team(id, **details).id)}")
 
 
 @team.command()
 @on_campaign
 @click.argument("id")
 @with_options(_TEAM_OPTIONS)
-def change(opened: Campaign, id: str, **about: str | None) -> None:
+def change(campaign: Campaign, id: str, **about: str | None) -> None:
     """Change a team; an empty text removes a contact or a date."""
-    print(f"changed: {plain(opened.change_team(id, **about).id)}")
+    print(f"changed: {plain(campaign.change_team(id, **about).id)}")
 
 
 contacts_option = option("--contacts", is_flag=True, help="Also show contact addresses.")
@@ -73,17 +73,17 @@ contacts_option = option("--contacts", is_flag=True, help="Also show contact add
 @on_campaign
 @contacts_option
 @listing_options
-def list_teams(opened: Campaign, contacts: bool, format: str, output: str | None) -> None:
+def list_teams(campaign: Campaign, contacts: bool, format: str, output: str | None) -> None:
     """List teams with their numbers of accepted runs."""
     import polars as pl
 
     from cranfield.tabular import text_table
 
-    accepted = Counter(run.team for run in opened.submissions())
+    accepted = Counter(run.team for run in campaign.submissions())
     columns = ["id", "name", "runs", "anonymous until"] + ["contact"] * contacts
     rows = [
         (team.id, team.name, accepted[team.id], team.anonymous_until, team.contact)[: len(columns)]
-        for team in opened.teams()
+        for team in campaign.teams()
     ]
     schema = {name: pl.Int64 if name == "runs" else pl.String for name in columns}
     frame = pl.DataFrame(rows, schema, orient="row")
@@ -152,7 +152,7 @@ def _instant(text: str) -> Any:
 )
 @options_from(f"{CAMPAIGN}.submitting.archive.submit_archive", "add_teams all_or_none jobs")
 def submit(
-    opened: Campaign,
+    campaign: Campaign,
     runs: tuple[str, ...],
     task: str | None,
     table: str | None,
@@ -189,12 +189,12 @@ def submit(
         archive = ArchiveTable("", tuple(Row(None, declaration, task, path) for path in runs))
     else:
         archive = read_archive_table(
-            table, runs, opened.rules, defaults=declaration, task=task, columns=columns
+            table, runs, campaign.rules, defaults=declaration, task=task, columns=columns
         )
-    if consent := opened.rules.consent.strip():
+    if consent := campaign.rules.consent.strip():
         print(f"by submitting, a team agrees: {plain(consent)}", file=sys.stderr)
     outcomes, n_runs = [], len(archive.rows)
-    for outcome in submit_archive(opened, archive, **options):
+    for outcome in submit_archive(campaign, archive, **options):
         if outcome.submitted is not None:
             outcomes.append(outcome.submitted)
             print(outcome.submitted)
@@ -204,7 +204,7 @@ def submit(
     n_accepted = sum(run.accepted for run in outcomes)
     if n_runs > 1:
         print(f"{n_accepted:,} of {n_runs:,} runs accepted")
-    _print_feedback(opened, outcomes)
+    _print_feedback(campaign, outcomes)
     if len(outcomes) < n_runs and table is None:
         return 2
     return int(n_accepted < n_runs)
@@ -215,22 +215,22 @@ def submit(
 @click.argument("tag")
 @click.argument("run", type=READ)
 @with_options(_RUN_OPTIONS)
-def replace(opened: Campaign, tag: str, run: str, **details: Any) -> int:
+def replace(campaign: Campaign, tag: str, run: str, **details: Any) -> int:
     """Submit a run that replaces an accepted one.
 
     TAG is the tag of the run to replace; the new run has the same team and task, and may have the
     same tag. Options that are not set keep the values of the old run.
     """
-    old = opened.registry.submission(tag)
+    old = campaign.registry.submission(tag)
     if old is None:
         raise PolicyError(f"unknown run {quoted(tag)}")
     for name in ("type", "priority", "answers", "description"):
         details[name] = details[name] or getattr(old, name)
-    outcome = opened.submit(run, old.task, team=old.team, replaces=old.tag, **details)
+    outcome = campaign.submit(run, old.task, team=old.team, replaces=old.tag, **details)
     print(outcome)
     if outcome.accepted and not outcome.is_repeat:
         print(f"replaced: {plain(old.tag)}, submitted at {old.received}")
-    _print_feedback(opened, [outcome])
+    _print_feedback(campaign, [outcome])
     return int(not outcome.accepted)
 
 
@@ -238,12 +238,12 @@ def replace(opened: Campaign, tag: str, run: str, **details: Any) -> int:
 @on_campaign
 @click.argument("tag")
 @reason_option
-def withdraw(opened: Campaign, tag: str, reason: str) -> None:
+def withdraw(campaign: Campaign, tag: str, reason: str) -> None:
     """Withdraw a run, with a reason.
 
     The run is no longer scored or released; its record stays in the log.
     """
-    run = opened.withdraw(tag, reason)
+    run = campaign.withdraw(tag, reason)
     print(f"withdrawn: {plain(run.tag)} of {plain(run.team)}")
 
 
@@ -251,29 +251,29 @@ def withdraw(opened: Campaign, tag: str, reason: str) -> None:
 @on_campaign
 @click.argument("tag")
 @reason_option
-def purge(opened: Campaign, tag: str, reason: str) -> None:
+def purge(campaign: Campaign, tag: str, reason: str) -> None:
     """Delete the file of a withdrawn, replaced or refused run.
 
     Its record with the hash stays, and so do earlier releases.
     """
     from cranfield.campaign.store.records import path
 
-    run = opened.purge(tag, reason)
-    is_shared = path(opened.folder, run.object).exists()
+    run = campaign.purge(tag, reason)
+    is_shared = path(campaign.folder, run.object).exists()
     outcome = "file kept, as another record has the same content" if is_shared else "file deleted"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {outcome}")
 
 
-def _print_feedback(opened: Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:
+def _print_feedback(campaign: Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:
     """Print the scores that the rules of a task let teams see before its release."""
     runs = [outcome.submission for outcome in outcomes if outcome.accepted]
     for task in dict.fromkeys(run.task for run in runs):
-        if opened.rules.task(task).feedback == "none":
+        if campaign.rules.task(task).feedback == "none":
             continue
         from cranfield.campaign.results.leaderboard import feedback
 
         tags = [run.tag for run in runs if run.task == task]
-        for tag, scores in feedback(opened, task, tags).items():
+        for tag, scores in feedback(campaign, task, tags).items():
             print(f"{plain(tag)}: {scores}")
 
 
@@ -298,7 +298,7 @@ COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
 )
 @listing_options
 def list_runs(
-    opened: Campaign,
+    campaign: Campaign,
     task: str | None,
     team: str | None,
     states: tuple[str, ...],
@@ -306,14 +306,14 @@ def list_runs(
     output: str | None,
 ) -> None:
     """List runs in order of submission."""
-    from cranfield.campaign.submitting.teams import known_team
+    from cranfield.campaign.submitting.teams import require_team
     from cranfield.tabular import text_table
 
     if task is not None:
-        opened.rules.task(task)
+        campaign.rules.task(task)
     if team is not None:
-        known_team(opened.registry, team)
-    submissions = opened.registry.submissions(task, None, team=team)
+        require_team(campaign.registry, team)
+    submissions = campaign.registry.submissions(task, None, team=team)
     runs = [run for run in submissions if "all" in states or run.state in states]
     names = TEXT_COLUMNS if format == "text" else COLUMNS
     rows = [{name: getattr(run, name) for name in names} for run in runs]
@@ -350,13 +350,13 @@ def _cell(value: object) -> str:
 @contacts_option
 @format_option(("text", "json"))
 @output_option
-def show(opened: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
+def show(campaign: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
     """Show the records of a run, and of other runs with its tag.
 
     They contain its declaration, faults and events. They are for organisers: they name other teams
     that submitted the same ranking.
     """
-    records = opened.run_records(tag, contacts=contacts)
+    records = campaign.run_records(tag, contacts=contacts)
     if format == "json":
         write(json.dumps(records, ensure_ascii=False, indent=1) + "\n", output)
     else:

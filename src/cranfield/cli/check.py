@@ -32,7 +32,9 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
     help="Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.",
     type=READ,
 )
-@options_from("cranfield.campaign.results.scoring.scored", "task", task={"goes_with": "--rules"})
+@options_from(
+    "cranfield.campaign.results.scoring.score_runs", "task", task={"goes_with": "--rules"}
+)
 @options_from(
     "cranfield.campaign.check_run",
     "tag team all_faults",

@@ -411,7 +411,7 @@ DEFAULTS = {
 @command(
     first="measure nuggets assignments citations references human by-topic format output settings"
 )
-@settings("tokeniser system places order caption label long")
+@settings("system places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @options_from(
     f"{__name__}.answers",

@@ -71,7 +71,7 @@ MAX_PAIRS = 40
 @command(
     first="columns grades method gold qrels measure pairs against interval format table output"
 )
-@settings("missing rel tie fix-gold encoding repeats confidence resamples seed")
+@settings("rel tie fix-gold encoding repeats confidence resamples seed")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
 @options_from(f"{__name__}.labels", "columns", columns={"metavar": "NAMES"})
 @options_from(

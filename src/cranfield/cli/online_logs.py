@@ -190,7 +190,7 @@ def measure(
     frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
     notes = values.notes
     if survival:
-        times = [measure for measure in values.measures if measure.lasts]
+        times = [measure for measure in values.measures if measure.may_be_censored]
         if not times:
             raise PolicyError("--survival requires a measure of time, such as TimeToClick")
         for name, frame in survival_tables(log, times).items():

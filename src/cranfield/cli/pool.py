@@ -81,7 +81,7 @@ class Dealing:
         if len(names) == 1 and names[0].isdecimal():
             names = int(names[0])
         if self.overlap and names in (1, names[:1] if isinstance(names, list) else 1):
-            raise PolicyError("setting overlap requires two assessors or more, got one")
+            raise PolicyError("--overlap requires two assessors or more, got one")
         sheet_set = sheets(documents, **{**vars(self), "assessors": names}, seed=seed)
         path = output or "-"
         keep_inputs((path.replace("{}", name) for name in sheet_set.assessors), inputs)
@@ -151,7 +151,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
 
 
 @command(first="depth judged method next budget unjudged sample size stop assessors format output")
-@settings(f"ties strata by overlap {READING_SETTINGS}")
+@settings(f"ties strata by {READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @options_from(
     POOL,

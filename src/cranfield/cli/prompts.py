@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted, plain
-from cranfield.cli.options.declaring import BY_SUFFIX, READ, command
+from cranfield.cli.options.declaring import READ, command
 from cranfield.cli.options.judging import parse_grades
 from cranfield.cli.options.output import output_option
 from cranfield.cli.options.signatures import options_from
@@ -48,24 +46,22 @@ def prompts(
     cranfield prompts prompts.jsonl answers.jsonl --grades "score: ([0-3])" -o llm.csv
     """
     from cranfield.assess.judges.prompts import ONLY_NUMBER, make_prompts, parse_answers
-    from cranfield.collection.files.writing import WRITERS, write_table
-    from cranfield.sources.chunks import Source
+    from cranfield.collection.files.writing import write_table
+    from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
     from cranfield.sources.text import decoded
 
-    number = counted(len(files), "file")
-    if template is not None and len(files) != 3:
-        raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {number}")
-    if template is None and len(files) != 2:
-        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {number}")
+    path, number = output or "-", counted(len(files), "file")
     if template is not None:
-        source = Source(template)
-        pairs, topics, documents = files
-        frame = make_prompts(pairs, topics, documents, decoded(source.read(), source.name))
-        write_table(frame, output or "-", "jsonl")
+        if len(files) != 3:
+            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {number}")
+        source, (pairs, topics, documents) = Source(template), files
+        text = decoded(source.read(), source.name)
+        write_table(make_prompts(pairs, topics, documents, text), path, "jsonl")
         return
+    if len(files) != 2:
+        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {number}")
     rule = ONLY_NUMBER if grades is None else parse_grades(grades)
     parsed = parse_answers(*files, grades=rule)
-    form = BY_SUFFIX.get(Path(output or "").suffix.lower(), "csv")
-    write_table(parsed.labels, output or "-", form if form in WRITERS else "csv")
+    write_table(parsed.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))
     for line in parsed.heading():
         click.echo(plain(line), err=True)

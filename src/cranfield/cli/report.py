@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
     from cranfield.collection.qrels import Qrels
-    from cranfield.reporting.charts.registry import Kind
+    from cranfield.reporting.charts.registry import ChartKind
     from cranfield.scores import Scores
 
 
@@ -235,17 +235,19 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
 
     studies = "Charts of studies, by --plot KIND=FILE or in Python by study.plot.stability():"
     others = "Charts in Python only, such as log.plot.clicks():"
-    lines = [f"{name:18}{kind.shows}" for name, kind in CHARTS.items() if kind.of in BY_COMMAND]
+    lines = [
+        f"{name:18}{kind.summary}" for name, kind in CHARTS.items() if kind.subject in BY_COMMAND
+    ]
     for heading, sources in ((studies, BY_STUDY), (others, IN_PYTHON)):
-        charts = [(name, kind) for name, kind in CHARTS.items() if kind.of in sources]
+        charts = [(name, kind) for name, kind in CHARTS.items() if kind.subject in sources]
         lines += ["", heading]
-        lines += [f"{name:18}{sources[kind.of]}: {kind.shows}" for name, kind in charts]
+        lines += [f"{name:18}{sources[kind.subject]}: {kind.summary}" for name, kind in charts]
     click.echo("\n".join(lines))
     context.exit()
 
 
-@command(first="list measure scores only topic reference length grades baseline test output rel")
-@settings(COMPARING_SETTINGS, flags="lower")
+@command(first="list measure scores only topic length grades baseline test output rel")
+@settings(f"reference title width {COMPARING_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
 @with_options(
     in_group(
@@ -321,27 +323,27 @@ def plot(
 
     name = CHARTS.find(kind)
     chart = CHARTS[name]
-    if chart.of in BY_STUDY:
-        call = f"cranfield {BY_STUDY[chart.of]} ... --plot {name}=FILE"
+    if chart.subject in BY_STUDY:
+        call = f"cranfield {BY_STUDY[chart.subject]} ... --plot {name}=FILE"
         raise PolicyError(f"{name} is a chart of a study: {call}")
-    if chart.of in IN_PYTHON:
-        call = f"{IN_PYTHON[chart.of]}(...).plot.{name.replace('-', '_')}()"
+    if chart.subject in IN_PYTHON:
+        call = f"{IN_PYTHON[chart.subject]}(...).plot.{name.replace('-', '_')}()"
         raise PolicyError(f"{name} can be drawn in Python only: {call}")
     path = output or f"{name}.svg"
     check_extra(format_of(path))
     options = _options(chart, name, {option: judging.pop(option) for option in CHART_OPTIONS})
     reason = f"cannot be combined with {name}"
-    if chart.of not in {"PairwiseComparison", "AnovaTable"}:
+    if chart.subject not in {"PairwiseComparison", "AnovaTable"}:
         refuse_given([field.name for field in fields(Comparing)], reason)
     comparison_options = comparing.checked()
-    if chart.of in {MEASURES, LENGTH}:
+    if chart.subject in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:
             raise PolicyError(f"{name} is a chart of measures, without QRELS, RUN and --scores")
         refuse_given({*judging} - {*WORK}, reason)
-        figure = chart.draw(*([source.measures] if chart.of == MEASURES else []), **options)
+        figure = chart.draw(*([source.measures] if chart.subject == MEASURES else []), **options)
     else:
-        data = _data(chart.of, source, judging)
-        if chart.of in {"PairwiseComparison", "AnovaTable"}:
+        data = _data(chart.subject, source, judging)
+        if chart.subject in {"PairwiseComparison", "AnovaTable"}:
             from cranfield.significance.comparison.compare import compare
 
             data = compare(data, jobs=judging["jobs"], **comparison_options)
@@ -364,7 +366,7 @@ def _data(kind: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
     return next(iter(scores.values()))
 
 
-def _options(chart: Kind, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def _options(chart: ChartKind, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a chart that are set, and refuse those that it does not have."""
     options: dict[str, Any] = {}
     for key, value in values.items():
@@ -381,7 +383,7 @@ def _options(chart: Kind, name: str, values: Mapping[str, Any]) -> dict[str, Any
 
 
 def _pair(
-    chart: Kind, name: str, systems: Sequence[str], options: dict[str, Any]
+    chart: ChartKind, name: str, systems: Sequence[str], options: dict[str, Any]
 ) -> dict[str, Any]:
     """Add the two systems of a chart that compares two: the selected ones, or the only two."""
     if "first" not in chart.options:

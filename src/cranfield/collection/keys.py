@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
-from cranfield.base.parallel import fields_alone
+from cranfield.base.parallel import state_without_caches
 
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
@@ -112,7 +112,7 @@ class Indexed:
         self._index  # noqa: B018
 
     def __getstate__(self) -> dict[str, Any]:
-        return fields_alone(self)
+        return state_without_caches(self)
 
     @cached_property
     def _index(self) -> DocIndex:

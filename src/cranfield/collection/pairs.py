@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, warn
-from cranfield.base.parallel import fields_alone
+from cranfield.base.parallel import state_without_caches
 from cranfield.base.text import counted
 from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
 
@@ -35,7 +35,7 @@ class Pairs:
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers compute keys themselves: they differ between versions of polars.
-        return fields_alone(self) | {"docs": self.docs}
+        return state_without_caches(self) | {"docs": self.docs}
 
     @cached_property
     def keys(self) -> Keys:

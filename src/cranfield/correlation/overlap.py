@@ -20,7 +20,7 @@ TERMS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class TieRanks:
     """First and last rank, from 1, of the group of ties of each item; 0 for an unranked item."""
 
     top: Ints
@@ -31,7 +31,7 @@ class Places:
         return int(self.bottom.max(initial=0))
 
 
-def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, float, float]:
+def overlap(first: TieRanks, second: TieRanks, p: float, ties: str) -> tuple[float, float, float]:
     """Return extrapolated RBO, its lowest possible value, and the residual; see :func:`rbo`."""
     # At any depth at most one group of ties is cut in each ranking, so overlaps are counts of items
     # above the cut in both, cut in one, or cut in both.
@@ -45,23 +45,23 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
     # Below its end, the shorter ranking has unseen items, which may be in the longer one.
     only_long = (longer.top > 0) & ~in_both
-    full, active = (
+    n_complete, n_begun = (
         _count_reached(ranks[only_long], length) for ranks in (longer.bottom, longer.top)
     )
     unseen = np.maximum(depth - s, 0)
-    n_full = np.minimum(unseen, full)
-    max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, active - full)
-    mean = (full + long_depths.proportion * (active - full)) / np.maximum(active, 1)
+    n_full = np.minimum(unseen, n_complete)
+    max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, n_begun - n_complete)
+    mean = (n_complete + long_depths.proportion * (n_begun - n_complete)) / np.maximum(n_begun, 1)
     agreement = float(overlaps[s - 1] / norm[s - 1])
     weight = (1 - p) * p ** (depth - 1.0)
-    common = int(in_both.sum())
-    low = float(weight @ (overlaps / norm)) + common * (1 - p) * _tail(p, length)
+    n_common = int(in_both.sum())
+    low = float(weight @ (overlaps / norm)) + n_common * (1 - p) * _tail(p, length)
     ext = float(weight @ ((overlaps + agreement * unseen * mean) / norm))
     # At the end of rankings of equal length all items count fully, whatever their ties.
-    ext += p**length * (common + (length - s) * agreement) / length
+    ext += p**length * (n_common + (length - s) * agreement) / length
     high = float(weight @ ((overlaps + max_unseen) / norm))
     # Beyond both ends, each new item is in the other ranking, until all are in both.
-    end = length + s - common
+    end = length + s - n_common
     depths = np.arange(length + 1, end + 1)
     high += float(((1 - p) * p ** (depths - 1.0)) @ (2 - end / depths)) + p**end
     # Rounding must not leave the range.
@@ -72,26 +72,26 @@ def overlap(first: Places, second: Places, p: float, ties: str) -> tuple[float, 
 class _Depths:
     """The group of ties at each depth of a ranking, and the proportion of it down to that depth."""
 
-    def __init__(self, places: Places, depths: int, ties: str) -> None:
+    def __init__(self, places: TieRanks, depths: int, ties: str) -> None:
         is_ranked = places.top > 0
         depth = np.arange(1, depths + 1)
         # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
         # ranking is continued without ties.
-        beyond = depth[places.length :]
-        self.top = np.append(np.sort(places.top[is_ranked]), beyond)
-        self.bottom = np.append(np.sort(places.bottom[is_ranked]), beyond)
+        extra_depths = depth[places.length :]
+        self.top = np.append(np.sort(places.top[is_ranked]), extra_depths)
+        self.bottom = np.append(np.sort(places.bottom[is_ranked]), extra_depths)
         proportion = (depth - self.top + 1) / (self.bottom - self.top + 1)
         self.proportion: Floats = np.ones(depths) if ties == "w" else proportion
 
     def size(self, ties: str) -> Floats:
-        """Sum of the items' proportions down to each depth, or of their squares for `b`."""
+        """Sum the items' proportions, or for `b` their squares, down to each depth."""
         power = 2 if ties == "b" else 1
         n_items = self.bottom - self.top + 1
         return np.asarray(self.top - 1 + n_items * self.proportion**power)
 
 
 def _overlaps(
-    shorter: Places, longer: Places, in_both: Any, short_cut: Floats, long_cut: Floats
+    shorter: TieRanks, longer: TieRanks, in_both: Any, short_cut: Floats, long_cut: Floats
 ) -> Floats:
     """Return the overlap down to each depth; groups of ties cut there count in proportion."""
     depths = short_cut.size
@@ -160,7 +160,7 @@ class RBO:
 
 
 def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
-    r"""Rank-biased overlap of two rankings, of any lengths.
+    r"""Compute the rank-biased overlap of two rankings, of any lengths.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
 
 
 def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
-    """Rank-biased overlap of two orders of the same items, from scores.
+    """Compute the rank-biased overlap of two orders of the same items, from scores.
 
     Parameters
     ----------
@@ -269,11 +269,11 @@ def check(p: Any, ties: Any) -> float:
     return float(p)
 
 
-def places_of_scores(scores: Floats) -> Places:
+def places_of_scores(scores: Floats) -> TieRanks:
     """Rank by score, higher first; equal scores are a group of ties."""
     _, group, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
     bottoms = np.cumsum(sizes)
-    return Places((bottoms - sizes + 1)[group], bottoms[group])
+    return TieRanks((bottoms - sizes + 1)[group], bottoms[group])
 
 
 def _groups(ranking: Any) -> list[list[Any]]:
@@ -312,7 +312,7 @@ def _by_score(scores: Mapping[Any, Any]) -> list[list[Any]]:
     return [groups[score] for score in sorted(groups, reverse=True)]
 
 
-def _places(groups: list[list[Any]], codes: Mapping[Any, int]) -> Places:
+def _places(groups: list[list[Any]], codes: Mapping[Any, int]) -> TieRanks:
     indices = np.array([codes[item] for group in groups for item in group], dtype=np.int64)
     sizes = np.array([len(group) for group in groups])
     bottoms = np.cumsum(sizes)
@@ -320,18 +320,20 @@ def _places(groups: list[list[Any]], codes: Mapping[Any, int]) -> Places:
     bottom = top.copy()
     top[indices] = np.repeat(bottoms - sizes + 1, sizes)
     bottom[indices] = np.repeat(bottoms, sizes)
-    return Places(top, bottom)
+    return TieRanks(top, bottom)
 
 
-class Ranked(Protocol):
+class RunTable(Protocol):
     """A run, with a table of columns topic, doc and score."""
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table."""
 
 
-def rbo_of_runs(first: Ranked, second: Ranked, p: float = 0.9, *, ties: str = "a") -> pl.DataFrame:
-    """Rank-biased overlap of two runs by topic.
+def rbo_of_runs(
+    first: RunTable, second: RunTable, p: float = 0.9, *, ties: str = "a"
+) -> pl.DataFrame:
+    """Compute the rank-biased overlap of two runs by topic.
 
     Parameters
     ----------
@@ -379,7 +381,7 @@ def rbo_of_runs(first: Ranked, second: Ranked, p: float = 0.9, *, ties: str = "a
     rows = []
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
         span = slice(int(start), int(end))
-        a, b = Places(top[span], bottom[span]), Places(top_2[span], bottom_2[span])
+        a, b = TieRanks(top[span], bottom[span]), TieRanks(top_2[span], bottom_2[span])
         in_both = a.length and b.length
         rows.append((*(overlap(a, b, p, ties) if in_both else (None,) * 3), a.length, b.length))
     schema = dict.fromkeys(("ext", "min", "res"), pl.Float64)
@@ -388,7 +390,7 @@ def rbo_of_runs(first: Ranked, second: Ranked, p: float = 0.9, *, ties: str = "a
     return pl.DataFrame({"topic": topics}).hstack(table)
 
 
-def _ranks(run: Ranked) -> pl.DataFrame:
+def _ranks(run: RunTable) -> pl.DataFrame:
     """Return the first and the last rank of each document's group of ties."""
     if not hasattr(run, "to_polars"):
         raise PolicyError(f"expected a run of cranfield.read_run, got {type(run).__name__}")

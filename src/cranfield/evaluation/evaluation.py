@@ -103,7 +103,7 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
 def depends_on_grades(measure: Measure) -> bool:
     """Return True if grades by rank are enough to score a run."""
     info = measure.info
-    needs_more = info.inputs or info.others or info.beyond_grades == BY_DOCUMENT
+    needs_more = info.inputs or info.depends_on_others or info.beyond_grades == BY_DOCUMENT
     return measure.reads is JudgedRuns and not needs_more
 
 

@@ -22,7 +22,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.kinds import OneOf, Whole
-from cranfield.base.parallel import as_they_come, own_threads
+from cranfield.base.parallel import ordered_results, own_threads
 from cranfield.base.spec import parameters_of, summary_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, map_runs
@@ -100,9 +100,9 @@ def fuse(
     Notes
     -----
     A run that does not rank a document adds nothing to its score, except with `Borda` and norm
-    `borda`, where it gets a share of the remaining points, and with `CombMIN` and `CombMED`, where
-    it gets 0. Fused scores are rounded to 12 significant digits, so that equal sums are tied; ties
-    are broken by document id, descending, as in TREC's evaluations.
+    `borda`, where it gets an equal part of the remaining points, and with `CombMIN` and `CombMED`,
+    where it gets 0. Fused scores are rounded to 12 significant digits, so that equal sums are tied;
+    ties are broken by document id, descending, as in TREC's evaluations.
 
     Cormack, Clarke and Büttcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and Montague
     (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourão, Martins and
@@ -154,7 +154,7 @@ def fuse(
         (first, [run.slice_topics(first, stop) for run in numbered_tops], names, topics[first:stop])
         for first, stop in _topic_blocks(numbered_tops, len(topics))
     )
-    fused_blocks = list(as_they_come(fuse_block, blocks, jobs or own_threads()))
+    fused_blocks = list(ordered_results(fuse_block, blocks, jobs or own_threads()))
     del numbered_tops
     codes, docs, scores, ranks = zip(*fused_blocks, strict=True)
     return Run(
@@ -244,7 +244,7 @@ def _fuse_block(
 ) -> _FusedRows:
     """Rank the documents of some topics by their fused scores."""
     first, tops, systems, topics = block
-    rankings = Rankings.of(tops, systems, topics, 0, ids)
+    rankings = Rankings.from_tops(tops, systems, topics, 0, ids)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = without_noise(finite(method.values(rankings, weights, norm)))
     # Documents of a topic are sorted by id, and tied documents are ranked by id, descending.

@@ -207,7 +207,7 @@ class Rankings(Pairs):
         return np.repeat(np.arange(self.lists.size - 1), np.diff(self.lists))
 
     @classmethod
-    def of(
+    def from_tops(
         cls,
         tops: Sequence[Top],
         systems: Sequence[str],

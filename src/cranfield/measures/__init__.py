@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
     from cranfield.measures.families import REGISTRY
 
     kind = REGISTRY[name]
-    instance = globals()[name] = kind if kind.inside else kind()
+    instance = globals()[name] = kind if kind.inner_example else kind()
     return instance
 
 

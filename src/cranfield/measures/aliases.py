@@ -70,7 +70,7 @@ TOOLS: dict[str, tuple[str, dict[str, str]]] = {
 }
 """Names of other programs in lower case that stand for one measure, whatever the cutoff."""
 
-_AT = r"@0*(?P<k>[1-9]\d*)"
+_AT_CUTOFF = r"@0*(?P<k>[1-9]\d*)"
 _K = (5, 10, 20)
 _P = r"(?:\((?P<p>.*)\))?"
 _LINEAR = "gains='linear'"
@@ -79,16 +79,16 @@ _X = r"(?P<x>\d+(?:\.\d+)?)"
 
 _PROGRAMS: dict[str, Forms] = {
     "ndeval": (
-        (rf"(?P<n>n?)ERR-IA{_AT}", r"\g<n>ERR_IA@\g<k>"),
-        (rf"alpha-(?P<n>n?)DCG{_AT}", r"alpha_\g<n>DCG@\g<k>"),
+        (rf"(?P<n>n?)ERR-IA{_AT_CUTOFF}", r"\g<n>ERR_IA@\g<k>"),
+        (rf"alpha-(?P<n>n?)DCG{_AT_CUTOFF}", r"alpha_\g<n>DCG@\g<k>"),
         (r"(?P<n>n?)NRBP", r"\g<n>NRBP"),
         (r"MAP-IA", r"AP_IA"),
-        (rf"P-IA{_AT}", r"P_IA@\g<k>"),
-        (rf"strec{_AT}", r"StRecall@\g<k>"),
+        (rf"P-IA{_AT_CUTOFF}", r"P_IA@\g<k>"),
+        (rf"strec{_AT_CUTOFF}", r"StRecall@\g<k>"),
     ),
     "gdeval": (
-        (rf"ndcg{_AT}", r"nDCG(gains='exponential')@\g<k>"),
-        (rf"err{_AT}", r"ERR(max_grade=4)@\g<k>"),
+        (rf"ndcg{_AT_CUTOFF}", r"nDCG(gains='exponential')@\g<k>"),
+        (rf"err{_AT_CUTOFF}", r"ERR(max_grade=4)@\g<k>"),
     ),
     "ntcireval": (
         (r"Q-measure", r"Q"),
@@ -97,22 +97,22 @@ _PROGRAMS: dict[str, Forms] = {
         (r"NCUgu,(?P<u>P|BR)", r"NCU(stopping='graded', utility='\g<u>')"),
         (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
         (r"RBP", r"RBP(gains='graded', p=0.95)"),
-        (rf"RBP{_AT}", r"RBP(gains='graded', p=0.95)@\g<k>"),
+        (rf"RBP{_AT_CUTOFF}", r"RBP(gains='graded', p=0.95)@\g<k>"),
         (r"(?P<name>n?ERR)", rf"\g<name>({_LINEAR})"),
-        (rf"(?P<name>n?ERR){_AT}", rf"\g<name>({_LINEAR})@\g<k>"),
-        (rf"AP{_AT}", r"AP(denominator='min')@\g<k>"),
-        (rf"nDCG{_AT}", r"nDCG(discount='max(1,log2(rank))')@\g<k>"),
-        (rf"MSnDCG{_AT}", r"nDCG@\g<k>"),
-        (rf"Hit{_AT}", r"Success@\g<k>"),
-        (rf"(?P<name>Q|P|EBR){_AT}", r"\g<name>@\g<k>"),
+        (rf"(?P<name>n?ERR){_AT_CUTOFF}", rf"\g<name>({_LINEAR})@\g<k>"),
+        (rf"AP{_AT_CUTOFF}", r"AP(denominator='min')@\g<k>"),
+        (rf"nDCG{_AT_CUTOFF}", r"nDCG(discount='max(1,log2(rank))')@\g<k>"),
+        (rf"MSnDCG{_AT_CUTOFF}", r"nDCG@\g<k>"),
+        (rf"Hit{_AT_CUTOFF}", r"Success@\g<k>"),
+        (rf"(?P<name>Q|P|EBR){_AT_CUTOFF}", r"\g<name>@\g<k>"),
         (r"I-rec@n", r"StRecall(upto='intents')"),
-        (rf"I-rec{_AT}", r"StRecall@\g<k>"),
+        (rf"I-rec{_AT_CUTOFF}", r"StRecall@\g<k>"),
     ),
     "cwl": (
-        (rf"(?P<name>P){_AT}", r"EU(P@\g<k>)"),
+        (rf"(?P<name>P){_AT_CUTOFF}", r"EU(P@\g<k>)"),
         (r"(?P<name>RR|AP)", r"EU(\g<name>)"),
         (rf"RBP@{_X}", r"EU(RBP(p=\g<x>), depth=1000)"),
-        (rf"NDCG-k{_AT}", r"EU(SDCG@\g<k>)"),
+        (rf"NDCG-k{_AT_CUTOFF}", r"EU(SDCG@\g<k>)"),
         (rf"(?P<name>INST|INSQ)-T={_X}", r"EU(\g<name>(T=\g<x>, depth=1000))"),
         (r"NERR-EQ(?P<name>[89])@k=(?P<k>\d+)", r"EU(NERR\g<name>@\g<k>)"),
         (rf"NERR-EQ10@phi={_X}", r"EU(NERR10(p=\g<x>))"),

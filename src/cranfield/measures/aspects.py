@@ -1,8 +1,8 @@
 r"""Measures of several aspects of relevance.
 
-The ideal ranking holds the relevant documents by falling grade, those of equal grade in the order
-that the run has them, and those that it does not retrieve last among their grade. With
-:math:`A_i` documents in common down to rank i (Clarke, Vtyurina and Smucker 2020, 2021),
+The ideal ranking has the relevant documents in descending order of grade; documents of equal grade
+are in the order of the run, the unretrieved ones last. With :math:`A_i` documents in common down to
+rank i (Clarke, Vtyurina and Smucker 2020, 2021),
 
 .. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
 
@@ -153,7 +153,9 @@ class CompatibilityDifference(_Compatibility):
     """
 
     harm: str | None = parameter(
-        None, optional(name), "aspect that says how harmful a document is; else grades below 0"
+        None,
+        optional(name),
+        "aspect that grades the harm of documents; by default grades below 0 are harmful",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -174,8 +176,8 @@ _NEEDS = "judgments on relevance and on other aspects"
 class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
     """A measure over several aspects, relevance among them.
 
-    Weights may have any sum; an aspect that they do not name does not count. Without weights all
-    aspects that judgments are given for, and relevance, weigh the same.
+    Weights may have any sum; an aspect that they do not name does not count. Without weights, all
+    judged aspects, and relevance, have equal weights.
     """
 
     weights: Shares | None = parameter(
@@ -201,7 +203,7 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
         names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
-        return self.mean(scores, np.array(weights.of(names))[:, None, None])
+        return self.mean(scores, np.array(weights.proportions(names))[:, None, None])
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
         """Average scores [aspect, topic, system] with weights [aspect, 1, 1]."""
@@ -309,15 +311,15 @@ class _AspectRBP(
             raise MeasureError(NO_ASPECT.format(self))
         return available if self.aspects is None else self.aspects.split(",")
 
-    def _extent(self, other: JudgedRuns, rows: Rows) -> Floats:
+    def _extent(self, other_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree of an aspect of each document; 0 without a judgment on it."""
-        judged_rows = other.judged()
+        judged_rows = other_runs.judged()
         positions = match_rows(rows, judged_rows)
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):
             worth = self.aspect_gains.from_mapping(grades)
         elif self.aspect_gains.kind == "graded":
-            worth = np.maximum(grades, 0) / max(other.judgments.max_grade, 1)
+            worth = np.maximum(grades, 0) / max(other_runs.judgments.max_grade, 1)
         else:
             worth = (grades >= self.aspect_rel).astype(np.float64)
         return (
@@ -366,7 +368,7 @@ class CredibilityRBP(_AspectRBP):
     needs="judgments on relevance and on other aspects",
 )
 class AspectRBP(_AspectRBP):
-    """RBP biased by several aspects, all those that judgments are given for by default.
+    """RBP biased by several aspects; by default by all judged aspects.
 
     Aspects count as independent of each other, as relevance and understandability do in the
     source.

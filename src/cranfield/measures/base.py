@@ -17,7 +17,7 @@ from cranfield.base.spec import Spec, flag, integer, optional, parameter, short,
 from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
-from cranfield.measures.spacing import MOST, evenly_spaced, few_runs
+from cranfield.measures.spacing import MAX_TRIED_GRADE, evenly_spaced, few_runs
 from cranfield.scores.one_measure import direction_note, suggests_lower
 
 
@@ -42,9 +42,9 @@ class Info:
         Lowest and highest possible score.
     family
         The group of the catalogue that lists it.
-    at
+    at_parameter
         The parameter that is written after the @.
-    at_wanted
+    at_usage
         Whether that parameter is `required`, `optional` or `none`.
     lower_is_better
         Whether lower scores are better.
@@ -77,7 +77,7 @@ class Info:
     expectation
         How the mean score over all orders of tied documents is computed: `documents`, `pairs` or
         `stop` of :func:`cranfield.tie_ranges`; empty if it is not available.
-    others
+    depends_on_others
         Whether the scores of a system depend on those of other systems, or on all its topics
         together, so that it cannot be scored alone.
     """
@@ -90,8 +90,8 @@ class Info:
     parameter_sources: Mapping[str, str] = field(default_factory=dict)
     range: tuple[float, float] = (0.0, 1.0)
     family: str = ""
-    at: str = "cutoff"
-    at_wanted: str = "optional"
+    at_parameter: str = "cutoff"
+    at_usage: str = "optional"
     lower_is_better: bool = False
     aggregate: str = "mean"
     needs: str = ""
@@ -106,7 +106,7 @@ class Info:
     one_size: bool = False
     linear: bool = False
     expectation: str = ""
-    others: bool = False
+    depends_on_others: bool = False
 
     @property
     def sources(self) -> str:
@@ -117,15 +117,15 @@ class Info:
         return "; ".join((self.source, *parameter_sources))
 
 
-MOST_RANKS = 1 << 20
+MAX_SUMMED_RANKS = 1 << 20
 """Maximum cutoff of measures that sum over all ranks, including ranks without documents."""
 
 
 def check_ranks(ranks: int, name: object) -> None:
     """Refuse a cutoff that would take all memory."""
-    if ranks > MOST_RANKS:
+    if ranks > MAX_SUMMED_RANKS:
         raise MeasureError(
-            f"{name} sums all ranks down to its cutoff, which must be at most {MOST_RANKS:,}"
+            f"{name} sums all ranks down to its cutoff, which must be at most {MAX_SUMMED_RANKS:,}"
         )
 
 
@@ -159,11 +159,11 @@ class Measure(Spec):
     """Class of the data that it scores."""
     scale_source: ClassVar[str] = "measure"
     """Who declared the scale: `measure`, or `user` for one passed to :func:`cranfield.define`."""
-    inside: ClassVar[str] = ""
-    """Example of the inner measure, for a measure of a measure."""
+    inner_example: ClassVar[str] = ""
+    """Example of an inner measure, for a measure of a measure."""
     shared: ClassVar[dict[str, Any]] = {}
     """Declarations, by keyword, that hold for all derived measures."""
-    passes: ClassVar[bool] = True
+    scores_cut_rankings: ClassVar[bool] = True
     """Whether it scores rankings already condensed and cut off, also those of one intent."""
 
     def __init_subclass__(cls, **shared: Any) -> None:
@@ -210,32 +210,36 @@ class Measure(Spec):
 
     def require_complete(self) -> None:
         """Refuse a measure without the parameter that must follow its @."""
-        if self.info.at_wanted == "required" and getattr(self, self.info.at) is None:
-            example = 10 if self.info.at == "cutoff" else 0.1
-            raise MeasureError(
-                f"{self.info.name} needs a {self.info.at}, such as {self.info.name}@{example}"
-            )
+        if self.info.at_usage == "required" and getattr(self, self.info.at_parameter) is None:
+            example = 10 if self.info.at_parameter == "cutoff" else 0.1
+            name = self.info.name
+            raise MeasureError(f"{name} needs a {self.info.at_parameter}, such as {name}@{example}")
 
-    def __call__(self, /, *at: Never, **parameters: Any) -> Self:
-        if at:
+    def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
+        if arguments:
             raise ArgumentError(
-                f"parameters of {self.name} must be named; write a cutoff as {self.name} @ {at[0]}"
+                f"parameters of {self.name} must be named; write a cutoff as"
+                f" {self.name} @ {arguments[0]}"
             )
         return super().__call__(**parameters)
 
-    def __matmul__(self, at: Any) -> Self:
-        if self.info.at_wanted == "none":
+    def __matmul__(self, cutoff: Any) -> Self:
+        if self.info.at_usage == "none":
             raise MeasureError(f"{self.info.name} takes no cutoff")
-        if isinstance(at, float) and self.info.at == "cutoff" and "p" in self.parameters:
+        if (
+            isinstance(cutoff, float)
+            and self.info.at_parameter == "cutoff"
+            and "p" in self.parameters
+        ):
             raise MeasureError(
-                f"cutoff must be an integer, got {at}; did you mean {self.name}(p={at})?"
+                f"cutoff must be an integer, got {cutoff}; did you mean {self.name}(p={cutoff})?"
             )
-        return self._with({self.info.at: at})
+        return self._with({self.info.at_parameter: cutoff})
 
     @classmethod
     def takes_cutoff(cls) -> bool:
         """Return True if the measure can have a cutoff behind the @."""
-        return cls.info.at == "cutoff" and cls.info.at_wanted != "none"
+        return cls.info.at_parameter == "cutoff" and cls.info.at_usage != "none"
 
     @classmethod
     def parameter_names(cls) -> list[str]:
@@ -291,7 +295,7 @@ class Measure(Spec):
         interval scales; RR@3 is not. It is the highest scale that is known: a measure declared
         ordinal may be interval.
         """
-        grades = sorted({*range(1, MOST + 1), *self._named_grades()})
+        grades = sorted({*range(1, MAX_TRIED_GRADE + 1), *self._named_grades()})
         higher = self.info.scale < Scale.INTERVAL and all(map(self.evenly_spaced, grades))
         return Scale.INTERVAL if higher else self.info.scale
 
@@ -309,7 +313,7 @@ class Measure(Spec):
         is_own = self.kind == KINDS[0] and self.info.name in HOME and self.reads is JudgedRuns
         if not is_own or self.info.inputs or self.info.beyond_grades or self.deepest is None:
             return False
-        highest = min(highest, MOST)
+        highest = min(highest, MAX_TRIED_GRADE)
         return few_runs(self.deepest, highest) and _evenly_spaced(self, highest)
 
     def _named_grades(self) -> Iterator[int]:
@@ -357,10 +361,12 @@ class Measure(Spec):
         return False
 
     def __str__(self) -> str:
-        at = getattr(self, self.info.at) if self.info.at_wanted != "none" else None
-        cutoff = short(at) if isinstance(at, float) else at
-        suffix = "" if at is None else f"@{cutoff}"
-        return self.called() + self.parameter_text(self.info.at) + suffix
+        suffix_value = (
+            getattr(self, self.info.at_parameter) if self.info.at_usage != "none" else None
+        )
+        cutoff = short(suffix_value) if isinstance(suffix_value, float) else suffix_value
+        suffix = "" if suffix_value is None else f"@{cutoff}"
+        return self.called() + self.parameter_text(self.info.at_parameter) + suffix
 
 
 @cache
@@ -392,7 +398,7 @@ def measure(name: str, **about: Any) -> Callable[[M], M]:
                 raise MeasureError(f"measure {label} already exists")
         ALIASES.update(dict.fromkeys(aliases, name))
         if "cutoff" not in cls.parameters:
-            about["at_wanted"] = "none"
+            about["at_usage"] = "none"
         synonyms = tuple(REGISTRY.other_names(name))
         cls.info = Info(name=name, aliases=synonyms, **{**cls.shared, **about})
         REGISTRY[name] = cls

@@ -37,7 +37,7 @@ class Gain:
 
     kind: str | tuple[tuple[int, float], ...] = "linear"
 
-    def of(self, grades: NDArray[Any]) -> Floats:
+    def for_grades(self, grades: NDArray[Any]) -> Floats:
         exact = grades.dtype == object
         worth: Floats = np.maximum(grades, 0).astype(object if exact else np.float64)
         if self.kind == "exponential":
@@ -53,7 +53,7 @@ class Gain:
 
     def max_gain(self, highest: int) -> float:
         """Return the highest gain of the grades up to `highest`, as gains may fall."""
-        return float(self.of(self.candidates(highest)).max())
+        return float(self.for_grades(self.candidates(highest)).max())
 
     def candidates(self, highest: int) -> NDArray[np.int64]:
         """Return grades up to `highest` that include the one with the highest gain."""
@@ -162,7 +162,7 @@ class Discount:
             " (bases above 1)"
         )
 
-    def of(self, ranks: NDArray[Any]) -> Floats:
+    def for_ranks(self, ranks: NDArray[Any]) -> Floats:
         if self.form == "log(rank+1)":
             return _log(ranks + 1, self.base)
         logs = _log(ranks, self.base)
@@ -219,12 +219,14 @@ class OfGains(Measure, needs="graded or binary judgments"):
         """Return True if the gains, or all values on short runs, are equally spaced."""
         if not self.equal_weights():
             return super().evenly_spaced(highest)
-        if highest > (HIGHEST if self.gains.kind == "exponential" else MOST_GRADES):
+        if highest > (HIGHEST if self.gains.kind == "exponential" else MAX_COMPARED_GRADE):
             return False
-        return gains_evenly_spaced(self.gains.as_fractions().of(grades_up_to(highest)), self.cutoff)
+        return gains_evenly_spaced(
+            self.gains.as_fractions().for_grades(grades_up_to(highest)), self.cutoff
+        )
 
 
-MOST_GRADES = 1_000
+MAX_COMPARED_GRADE = 1_000
 """The highest grade up to which gains are compared one by one."""
 
 
@@ -240,7 +242,7 @@ def gains_evenly_spaced(gains: Iterable[Any], ranks: int | None, base: Fraction 
     return all(sums_evenly_spaced(variant, ranks, base) for variant in variants)
 
 
-def gained(judged: JudgedRuns, gains: Gain) -> Rows:
+def gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
     """Return the judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
         # The gain of these is above 0 from grade 1 on, and 0 below.
@@ -248,7 +250,7 @@ def gained(judged: JudgedRuns, gains: Gain) -> Rows:
 
     def compute() -> Rows:
         rows = judged.judged()
-        worth = gains.of(rows.grade)
+        worth = gains.for_grades(rows.grade)
         return replace(rows, gains=worth).where(worth != 0)
 
     return judged.view(("gained", gains), compute)
@@ -258,10 +260,10 @@ def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
     """Return the retrieved documents with grade >= rel, with their gains, which may be 0."""
     key = ("relevant", max(rel, judged.judgments.judged_from), gains)
     rows = judged.relevant(rel)
-    return judged.view(key, lambda: rows.with_gains(gains.of(rows.grade)))
+    return judged.view(key, lambda: rows.with_gains(gains.for_grades(rows.grade)))
 
 
-def ideal(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
+def ideal_rows(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
     """Return the ideal ranking of each topic: judged documents with a positive gain, best first.
 
     With `rel`, documents of a lower grade have no gain.
@@ -270,14 +272,14 @@ def ideal(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
     key = ("ideal", gains, rel)
     rows: Rows | None = judgments.cached.get(key)
     if rows is None:
-        worth = gains.of(judgments.grade)
+        worth = gains.for_grades(judgments.grade)
         if rel is not None:
             worth[judgments.grade < max(rel, judgments.judged_from)] = 0.0
         rows = judgments.cached[key] = judgments.ideal(worth)
     return rows
 
 
-def upto(best: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
+def running_total_at(best: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
     """Return a running total of the ideal ranking at a rank or at its end, and that rank."""
     length = best.count[:, 0]
     first = np.cumsum(length) - length
@@ -331,7 +333,7 @@ def top_gain(
 ) -> float | Floats:
     """Return the highest gain of the scale, or for each row that of its topic."""
     if isinstance(max_grade, str):
-        worth = gains.of(judged.judgments.grade)
+        worth = gains.for_grades(judged.judgments.grade)
         best = np.zeros((judged.judgments.topics, 1))
         np.maximum.at(best[:, 0], judged.judgments.topic, worth)
         return np.asarray(rows.at(np.where(best > 0, best, 1.0)))

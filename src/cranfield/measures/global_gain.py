@@ -44,7 +44,7 @@ class LevelGain(Gain):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    def of(self, grades: NDArray[Any]) -> Floats:
+    def for_grades(self, grades: NDArray[Any]) -> Floats:
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
@@ -52,7 +52,7 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
     navigational_once = False
 
     def check(self, inner: Measure) -> None:
-        if not inner.passes or inner.info.family == _FAMILY:
+        if not inner.scores_cut_rankings or inner.info.family == _FAMILY:
             raise MeasureError(
                 f"{self.about.name}: {inner} uses intents itself, so it cannot be inside"
             )
@@ -78,15 +78,17 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         top = None if scaled else self._top(judged, gains)
         key = (self.navigational_once, rel, str(self.inner) if scaled else gains, top)
         # With binary gains, equation (27) is the probability that the document is relevant.
-        local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.of
-        compute = partial(globally, judged, local, rel, self.navigational_once, str(self), top)
+        local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.for_grades
+        compute = partial(
+            with_global_gains, judged, local, rel, self.navigational_once, str(self), top
+        )
         runs, levels = judged.view(key, compute)
-        chosen: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
+        inner_parameters: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
         if binary or isinstance(getattr(self.inner, "max_grade", None), int):
-            chosen |= {"max_grade": None} if "max_grade" in self.inner.parameters else {}
+            inner_parameters |= {"max_grade": None} if "max_grade" in self.inner.parameters else {}
         if "gains" in self.inner.parameters:
-            chosen["gains"] = levels
-        out: Floats = self.inner(**chosen).score(runs)
+            inner_parameters["gains"] = levels
+        out: Floats = self.inner(**inner_parameters).score(runs)
         return out
 
     def _top(self, judged: JudgedRuns, gains: Gain) -> float | None:
@@ -99,10 +101,10 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         if not isinstance(end, int):
             return None
         highest_of(judged, end, str(self))
-        return float(gains.of(np.arange(end + 1)).max())
+        return float(gains.for_grades(np.arange(end + 1)).max())
 
 
-def globally(
+def with_global_gains(
     judged: JudgedRuns,
     gains: Callable[[Any], Floats],
     rel: int,
@@ -117,21 +119,21 @@ def globally(
     intents = judged.intents(name, rel)
     judgments, documents = judged.judgments, judged.documents
     min_grade = max(rel, judgments.judged_from)
-    useful = np.unique(intents.answers(np.arange(judgments.topic.size), min_grade)[0])
+    relevant_docs = np.unique(intents.answers(np.arange(judgments.topic.size), min_grade)[0])
     of_judgment = np.zeros(judgments.topic.size)
     parts = []
-    for block in row_slices(useful.size, intents.exists.shape[1], BLOCK):
-        docs = useful[block]
+    for block in row_slices(relevant_docs.size, intents.exists.shape[1], BLOCK):
+        docs = relevant_docs[block]
         grades = intents.grades(docs)
         worth = gains(grades) * (grades >= min_grade) * intents.probability[judgments.topic[docs]]
         of_judgment[docs] = worth.sum(axis=1)
         if navigational_once:
-            of, place = np.nonzero(worth)
-            parts.append((docs[of], place, worth[of, place]))
+            gain_index, place = np.nonzero(worth)
+            parts.append((docs[gain_index], place, worth[gain_index, place]))
     of_row = of_judgment[documents.judgment]
     if parts:
-        of, place, gain = (np.concatenate(column) for column in zip(*parts, strict=True))
-        of_row = _once(documents, of, place, gain, intents.navigational)
+        gain_index, place, gain = (np.concatenate(column) for column in zip(*parts, strict=True))
+        of_row = _gain_once(documents, gain_index, place, gain, intents.navigational)
     levels = np.unique(np.concatenate([[0.0, top or 0.0], of_judgment, of_row]))
     low = judgments.judged_from
 
@@ -155,14 +157,16 @@ def globally(
             judgments.topics, judgments.topic[order], grade[order], low, max(levels.size - 1, 0)
         ),
         annotations=replace(
-            judged.annotations, intents=None, groups=_regrouped(judged.annotations.groups, number)
+            judged.annotations,
+            intents=None,
+            groups=_reorder_groups(judged.annotations.groups, number),
         ),
         views={},
     )
     return runs, LevelGain(levels=levels)
 
 
-def _regrouped(groups: Groups | None, number: Ints) -> Groups | None:
+def _reorder_groups(groups: Groups | None, number: Ints) -> Groups | None:
     if groups is None:
         return None
     judgment = number[groups.judgment]
@@ -172,17 +176,17 @@ def _regrouped(groups: Groups | None, number: Ints) -> Groups | None:
     )
 
 
-def _once(
+def _gain_once(
     rows: Rows, judgment: Ints, place: Ints, gain: Floats, navigational: NDArray[np.bool_]
 ) -> Floats:
-    """Global gain of each row where navigational intents are satisfied by their first document."""
+    """Return the gain of each row if only the first document of a navigational intent counts."""
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
     row, entry = ranges(starts, stops)
     entry_place = place[entry]
-    first = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_place])
-    key = rows.cell[row[first]] * navigational.shape[1] + entry_place[first]
+    satisfying = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_place])
+    key = rows.cell[row[satisfying]] * navigational.shape[1] + entry_place[satisfying]
     order = np.argsort(key, kind="stable")
-    is_repeat = first[order[places(key[order]) > 1]]
+    is_repeat = satisfying[order[places(key[order]) > 1]]
     worth = gain[entry]
     worth[is_repeat] = 0.0
     return np.bincount(row, weights=worth, minlength=rows.cell.size).astype(float)

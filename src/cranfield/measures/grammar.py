@@ -1,4 +1,4 @@
-"""The text form of measures: `Name(param=value, ...)@cutoff`, read without evaluating anything."""
+"""The text form of measures: `Name(param=value, ...)@cutoff`, parsed without evaluating code."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ from cranfield.measures.aliases import (
 from cranfield.measures.base import Measure
 from cranfield.measures.families import ALIASES, REGISTRY
 
-LONGEST = 10_000
-"""Maximal length of a measure's text; a user browsing model of ten ranks has some 1,500."""
+MAX_LENGTH = 10_000
+"""Maximum length of the text of a measure; a user browsing model of ten ranks has some 1,500."""
 
-DEEPEST = 20
-
-"""Maximal number of measures inside each other."""
+MAX_NESTING = 20
+"""Maximum number of nested measures."""
 
 
 def parse_measure(text: str | Measure) -> Measure:
@@ -92,8 +91,8 @@ def parse_measures(
         One text form, or several; measures that are objects already pass through, and those of
         ir_measures are read as their text.
     compat
-        Read names as that program means them: trec_eval's with the roundings of its version, those
-        of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them. Those of `ntcireval` may be
+        Program whose names are read: those of trec_eval with the roundings of its version, those
+        of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them. Names of `ntcireval` may be
         followed by the gains of grades 1, 2, ..., as in `ntcireval -g 1:2:3`.
     rel
         The lowest relevant grade of measures that have one and do not set it themselves:
@@ -144,14 +143,14 @@ def parse_measures(
 
 def _with_rel(measure: Measure, rel: int | None) -> Measure:
     """Set the lowest relevant grade of a measure that has one, unless it was given explicitly."""
-    inner = innermost(measure)
+    inner = innermost_measure(measure)
     if rel is None or "rel" not in inner.parameters or "rel" in inner.explicit:
         return measure
     # A measure of a measure passes it to the inner measure.
     return measure(rel=rel)
 
 
-def innermost(measure: Measure) -> Measure:
+def innermost_measure(measure: Measure) -> Measure:
     """Return the innermost measure."""
     while isinstance(inner := getattr(measure, "inner", None), Measure):
         measure = inner
@@ -164,7 +163,7 @@ def _is_from_ir_measures(value: object) -> bool:
 
 def _split(text: str) -> list[str]:
     """Split at commas, except inside parentheses and names."""
-    if "," not in text or len(text) > LONGEST or trec_texts(text) is not None:
+    if "," not in text or len(text) > MAX_LENGTH or trec_texts(text) is not None:
         return [text]
     parts, start, depth = [], 0, 0
     for place, sign in enumerate(text):
@@ -223,8 +222,10 @@ def _read_program(text: str, compat: str | None) -> list[Measure]:
 
 
 def _parse(text: str, compat: str | None) -> list[Measure]:
-    if len(text) > LONGEST:
-        raise MeasureError(f"a measure must have at most {LONGEST:,} characters, got {len(text):,}")
+    if len(text) > MAX_LENGTH:
+        raise MeasureError(
+            f"a measure must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
+        )
     names = trec_texts(text, compat)
     if names is None and text not in REGISTRY and text not in ALIASES:
         names = trec_texts(restore_case(text), compat)
@@ -236,24 +237,24 @@ def _parse(text: str, compat: str | None) -> list[Measure]:
 def _read_form(form: str, text: str) -> Measure:
     """Read a text form; `text` is the original of the form, for messages."""
     try:
-        if form.count("(") > DEEPEST:
+        if form.count("(") > MAX_NESTING:
             raise ValueError
         with catch_warnings():
             # Python warns of literals such as `10or`.
             simplefilter("ignore", SyntaxWarning)
             tree = ast.parse(form, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _no_measure(text) from None
+        raise _invalid_measure(text) from None
     measure = _build(tree, text)
     measure.require_complete()
-    if len(str(measure)) > LONGEST:
+    if len(str(measure)) > MAX_LENGTH:
         raise MeasureError(
-            f"the text of the measure is longer than {LONGEST} characters: {quoted(text)}"
+            f"the text of the measure is longer than {MAX_LENGTH} characters: {quoted(text)}"
         )
     return measure
 
 
-def _no_measure(text: str) -> MeasureError:
+def _invalid_measure(text: str) -> MeasureError:
     names = [n for n in re.split(r"[\s;]+", text) if n]
     match = re.fullmatch(r"(?P<name>[A-Za-z]\w*)@(?P<first>\d+)(?P<more>(,\s*\d+)+)", text)
     if match:
@@ -296,7 +297,7 @@ def _build(node: ast.expr, text: str) -> Measure:
         parameters = keywords_of(tree, text, MeasureError)
         tree = tree.func
     if not isinstance(tree, ast.Name):
-        raise _no_measure(text)
+        raise _invalid_measure(text)
     measure = _build_call(tree.id, arguments, parameters, text)
     return measure if cutoff is None else measure @ cutoff
 
@@ -306,9 +307,11 @@ def _build_call(
 ) -> Measure:
     kind, presets = _find_class(name)
     measure: Measure
-    if kind.inside:
+    if kind.inner_example:
         if not arguments:
-            raise MeasureError(f"{name} needs a measure inside, such as {name}({kind.inside})")
+            raise MeasureError(
+                f"{name} needs a measure inside, such as {name}({kind.inner_example})"
+            )
         if len(arguments) > 1:
             raise MeasureError(f"{name} takes one measure inside, got several: {quoted(text)}")
         measure = kind(_build(arguments[0], text), **parameters)
@@ -346,12 +349,14 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
         raise MeasureError(f"{quoted(name)} is ambiguous: {choices}; write it in the exact case")
     names = (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
     hint = did_you_mean(name, (n for n in names if n.isascii() and _is_similar(name, n)))
-    if at := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
-        forms = _find_forms(at[1].lower())
+    if match := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
+        forms = _find_forms(match[1].lower())
         if [REGISTRY[n.partition("(")[0]].takes_cutoff() for n in forms] == [True]:
-            hint = f"; did you mean {at[1]}@{at[2]}?"
-        elif not hint and (suggestions := [n for n in nearest(at[1], names) if _takes_cutoff(n)]):
-            hint = f"; did you mean {suggestions[0]}@{at[2]}?"
+            hint = f"; did you mean {match[1]}@{match[2]}?"
+        elif not hint and (
+            suggestions := [n for n in nearest(match[1], names) if _takes_cutoff(n)]
+        ):
+            hint = f"; did you mean {suggestions[0]}@{match[2]}?"
     hint = hint or "; `cranfield measures` lists the measures"
     raise MeasureError(f"unknown measure {quoted(name)}{hint}")
 

@@ -89,10 +89,10 @@ class Entry:
     def to_dict(self) -> dict[str, Any]:
         """Return all declared fields in types of JSON."""
         info = self.info
-        start: dict[str, Any] = {"name": info.name, "kind": self.kind, "form": self.form}
+        fields: dict[str, Any] = {"name": info.name, "kind": self.kind, "form": self.form}
         if self.measure is not None:
-            start["measure"] = str(self.measure)
-        return start | {
+            fields["measure"] = str(self.measure)
+        return fields | {
             **{name: getattr(info, name) for name in DECLARED},
             "aliases": list(info.aliases),
             "range": [end if isfinite(end) else None for end in info.range],
@@ -143,7 +143,7 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
 def _form(kind: type[Measure]) -> str:
     if kind.kind == KINDS[1]:
         return f"{kind.info.name}(…)"
-    return kind.info.name + {"required": "@…", "optional": "[@…]"}.get(kind.info.at_wanted, "")
+    return kind.info.name + {"required": "@…", "optional": "[@…]"}.get(kind.info.at_usage, "")
 
 
 def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, Setting]:

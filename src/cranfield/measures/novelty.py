@@ -34,7 +34,7 @@ from cranfield.collection.judged.judged_runs import ByIntent, JudgedRuns, expect
 from cranfield.collection.judged.rows import Rows, places, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import HIGHEST, POSITIVE_GAINS, Gain, highest_of
-from cranfield.measures.grammar import innermost
+from cranfield.measures.grammar import innermost_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
 from cranfield.measures.ranked.precision import REL, Precision
@@ -85,7 +85,7 @@ class IntentAware(Wrapping):
     """
 
     def check(self, inner: Measure) -> None:
-        if not inner.passes or inner.info.family == _FAMILY:
+        if not inner.scores_cut_rankings or inner.info.family == _FAMILY:
             raise MeasureError(f"IA: {inner} uses intents itself, so it cannot be inside")
         if inner.info.aggregate != "mean":
             raise MeasureError(f"IA: {inner} is not averaged over topics by the arithmetic mean")
@@ -116,7 +116,7 @@ class AveragePrecisionIA(OfIntents):
     summary="Intent-aware precision.",
     formula=r"\sum_i Pr(i|q) \, P_i@k",
     source="Agrawal and others (2009)",
-    at_wanted="required",
+    at_usage="required",
     elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
 )
 class PrecisionIA(OfIntents):
@@ -219,9 +219,9 @@ class Sharp(Wrapping):
             raise MeasureError(f"Sharp: {inner} must range from 0 to 1 with higher scores better")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rel = getattr(innermost(self.inner), "rel", 1)
-        cut = {"cutoff": self.cutoff, "judged_only": self.judged_only}
-        recall = SubtopicRecall(rel=rel, **cut).score(judged)
+        rel = getattr(innermost_measure(self.inner), "rel", 1)
+        cut_options = {"cutoff": self.cutoff, "judged_only": self.judged_only}
+        recall = SubtopicRecall(rel=rel, **cut_options).score(judged)
         return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)
 
 
@@ -344,7 +344,7 @@ def _kinds(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return np.sort(first), rank[kind.ravel()]
 
 
-class _Over(_Novelty, at_wanted="required"):
+class _Over(_Novelty, at_usage="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -500,9 +500,9 @@ class RankBiasedUtility(Measure):
             (topics * size, systems),
         )
         gain = Gain("exponential")
-        answers = answers.with_gains(gain.of(answers.grade))
+        answers = answers.with_gains(gain.for_grades(answers.grade))
         highest = self._highest(judged, intents)
-        top = answers.at(gain.of(highest.reshape(-1, 1)))
+        top = answers.at(gain.for_grades(highest.reshape(-1, 1)))
         weights = answers.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
         by_intent = answers.total(stopping(answers, top) * weights)
         utility = (by_intent.reshape(topics, size, systems) * intents.probability[:, :, None]).sum(

@@ -14,7 +14,7 @@ from cranfield.base.spec import checked, choice, flag, integer, number, optional
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, places, ratio, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, OfGains, gain, ideal
+from cranfield.measures.gains import Gain, OfGains, gain, ideal_rows
 
 _LENGTH = number(0)
 _SHARE = number(0, 1)
@@ -139,7 +139,7 @@ def _values(
     range=(0.0, float("inf")),
     family="sessions",
     inputs=("clicks",),
-    at_wanted="none",
+    at_usage="none",
     needs="clicks with an order in time; lengths of documents, or one for all",
     scale_note="not known to be interval",
 )
@@ -183,11 +183,11 @@ class ClickU(Measure):
             raise MeasureError(f"{self}: judged_only is not available for clicks")
         counts = ~clicks.again if self.once else np.ones(clicks.cell.size, dtype=bool)
         length = clicks.length
-        unknown = np.isnan(length) & counts
-        if unknown.any():
+        is_unknown = np.isnan(length) & counts
+        if is_unknown.any():
             if self.length is None:
                 raise MeasureError(
-                    f"{self}: {int(unknown.sum())} of {length.size} clicks are on"
+                    f"{self}: {int(is_unknown.sum())} of {length.size} clicks are on"
                     " documents without a known length; pass lengths=, or one length"
                     " for all as ClickU(length=...)"
                 )
@@ -200,7 +200,9 @@ class ClickU(Measure):
             raise MeasureError(f"{self} needs the snippets of the log, but some are missing")
         reading = np.where(counts, self.F * length, 0.0)
         flat = np.full(counts.size, self.gain)
-        gains = np.where(counts, flat if self.gains is None else self.gains.of(clicks.grade), 0.0)
+        gains = np.where(
+            counts, flat if self.gains is None else self.gains.for_grades(clicks.grade), 0.0
+        )
         worth = _values(clicks.cell, clicks.query, clicks.rank, text, reading, gains, self.L)
         topics, systems = judged.shape
         total = np.bincount(clicks.cell, weights=worth, minlength=topics * systems)
@@ -272,7 +274,7 @@ class SessionDiscounted(
     def sum(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
         """Sum discounted gains; with `once`, repeated documents have no gain."""
         rows = judged.judged()
-        worth = self.gains.of(rows.grade)
+        worth = self.gains.for_grades(rows.grade)
         if once:
             worth = np.where(first_of_each(rows), worth, 0.0)
         queries = judged.queries(str(self))
@@ -368,7 +370,7 @@ class NormalisedSessionDCG(SessionDiscounted):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            best = ideal(judged, self.gains)
+            best = ideal_rows(judged, self.gains)
             if self.cutoff is not None:
                 best = best.where(best.rank <= self.cutoff)
             first_query = np.ones_like(best.rank)
@@ -378,7 +380,7 @@ class NormalisedSessionDCG(SessionDiscounted):
 
     def _sum_repeated(self, judged: JudgedRuns) -> Floats:
         """Sum discounted gains over ideal lists, one for each list of the session."""
-        best = ideal(judged, self.gains)
+        best = ideal_rows(judged, self.gains)
         lists, _ = lists_of(judged.queries(str(self)))
         length, before = lists.length, lists.before
         if self.depth is not None:

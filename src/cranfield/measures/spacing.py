@@ -14,13 +14,13 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.judged.judged_runs import JudgedRuns, of_grades
 
-SHORT = 5
+MAX_SHORT_RUN = 5
 """Longest runs that are all scored."""
 
-LISTED = 1_500
+MAX_LISTED_RUNS = 1_500
 """Number of runs up to which they are all scored: of five documents with grades 0 to 3."""
 
-MOST = 5
+MAX_TRIED_GRADE = 5
 """The highest grade that is tried: values unevenly spaced with more grades are so with these."""
 
 ROUNDING = 1e-13
@@ -35,7 +35,10 @@ LARGEST_SUM = 2_000
 
 def few_runs(length: int, highest: int) -> bool:
     """Return True if all runs of up to `length` documents can be scored quickly."""
-    return length <= SHORT and sum((highest + 1) ** size for size in range(length + 1)) <= LISTED
+    return (
+        length <= MAX_SHORT_RUN
+        and sum((highest + 1) ** size for size in range(length + 1)) <= MAX_LISTED_RUNS
+    )
 
 
 @cache
@@ -61,7 +64,9 @@ def evenly_spaced(score: Callable[[JudgedRuns], Floats], length: int, highest: i
         return False
     steps = np.diff(values)
     steps = steps[~(steps <= ROUNDING * float(np.abs(values).max()))]
-    return bool(np.ptp(steps) <= TOLERANCE * steps.min()) if steps.size else highest < MOST
+    return (
+        bool(np.ptp(steps) <= TOLERANCE * steps.min()) if steps.size else highest < MAX_TRIED_GRADE
+    )
 
 
 def sums_evenly_spaced(

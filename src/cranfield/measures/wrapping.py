@@ -32,9 +32,9 @@ class Wrapping(Measure):
     """
 
     kind = KINDS[1]
-    inside = "nDCG@10"
+    inner_example = "nDCG@10"
     about: ClassVar[Info] = Info("")
-    passes = False
+    scores_cut_rankings = False
     inner: Measure
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
@@ -69,10 +69,10 @@ class Wrapping(Measure):
             range=inner.range,
             lower_is_better=inner.lower_is_better,
             aggregate=inner.aggregate,
-            at=inner.at,
-            at_wanted=inner.at_wanted,
+            at_parameter=inner.at_parameter,
+            at_usage=inner.at_usage,
             inputs=tuple(dict.fromkeys((*outer.inputs, *inner.inputs))),
-            others=outer.others or inner.others,
+            depends_on_others=outer.depends_on_others or inner.depends_on_others,
         )
 
     def check(self, inner: Measure) -> None:
@@ -84,7 +84,7 @@ class Wrapping(Measure):
 
     def score(self, judged: JudgedRuns) -> Floats:
         """Score every ranking; cut-offs and condensed lists are those of the measure inside."""
-        if self.passes:
+        if self.scores_cut_rankings:
             return super().score(judged)
         self.require_complete()
         return self.values(judged)
@@ -92,13 +92,13 @@ class Wrapping(Measure):
     def require_complete(self) -> None:
         self.inner.require_complete()
 
-    def __matmul__(self, at: Any) -> Self:
-        return type(self)(self.inner @ at, **self.options())
+    def __matmul__(self, cutoff: Any) -> Self:
+        return type(self)(self.inner @ cutoff, **self.options())
 
-    def __call__(self, /, *at: Never, **parameters: Any) -> Self:
+    def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
         """Return the measure with other parameters, its own or those of the measure inside."""
-        if at:
-            return super().__call__(*at)
+        if arguments:
+            return super().__call__(*arguments)
         names = set(self.option_names())
         inner_parameters = {name: value for name, value in parameters.items() if name not in names}
         options = {name: value for name, value in parameters.items() if name in names}
@@ -180,7 +180,7 @@ class _Risk(
     family=_FAMILY,
     range=_INFINITE,
     beyond_grades="the scores of another system",
-    others=True,
+    depends_on_others=True,
 ):
     baseline: str = parameter("", _label, "the system that the others are compared with")
     alpha: float = _ALPHA

@@ -24,7 +24,7 @@ from .measure_studies.swap_method import swap_method as swap_method
 from .prediction_study import Prediction as Prediction, prediction as prediction
 from .scale_study import ScaleStudy as ScaleStudy
 from .scale_study import study_scales as study_scales
-from .test_studies.splits import agreement as agreement, publication_bias as publication_bias
+from .test_studies.agreement import agreement as agreement, publication_bias as publication_bias
 from .test_studies.errors import FalseAlarms as FalseAlarms, false_alarms as false_alarms
 from .test_studies.splits import SplitStudy as SplitStudy
 from .test_studies.splits import split_topics as split_topics

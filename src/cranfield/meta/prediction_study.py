@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import compress, product
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -265,12 +265,12 @@ def _read_predictions(data: Any) -> pl.DataFrame:
         ]
         if not names:
             raise InputError("expected a column for each predictor", source=columns.source)
-        predictor_columns = (FileColumn(name, _PREDICTION, None) for name in names)
-        schema = replace(schema, columns=(*_KEYS, *predictor_columns))
+        predictors = (FileColumn(name, _PREDICTION, None) for name in names)
+        schema = replace(schema, columns=(*_KEYS, *predictors))
     table = columns.table(schema)
     keys = ["topic", "system", *(["predictor"] if is_long else [])]
     table.refuse(
-        table.frame.select(~pl.struct(keys).is_first_distinct()).to_series(),
+        ~table.frame.select(keys).to_struct().is_first_distinct(),
         lambda row: f"second prediction for {', '.join(quoted(row[k]) for k in keys if row[k])}",
     )
     if is_long:
@@ -282,55 +282,47 @@ def _read_predictions(data: Any) -> pl.DataFrame:
 
 def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[str]]:
     """Return the predictions and scores of the topics that have all of them, and notes."""
-    notes = []
-    systems = scores.systems
     if table["system"].null_count():
-        all_systems = pl.DataFrame({"system": systems}, schema={"system": pl.String})
+        all_systems = pl.DataFrame({"system": scores.systems}, schema={"system": pl.String})
         table = table.drop("system").join(all_systems, how="cross")
     predicted = set(table["system"])
-    if unknown := predicted - set(systems):
-        notes.append(f"{counted(len(unknown), 'system')} with predictions but no scores excluded")
-    if unpredicted_systems := [system for system in systems if system not in predicted]:
-        notes.append(f"{counted(len(unpredicted_systems), 'system')} without predictions excluded")
-    systems = tuple(system for system in systems if system in predicted)
+    systems = tuple(system for system in scores.systems if system in predicted)
     if not systems:
         raise CranfieldError("no system has both scores and predictions")
     table = table.filter(pl.col("system").is_in(systems))
     predictors = tuple(table["predictor"].unique(maintain_order=True))
     table = table.drop_nulls("prediction")
     predicted_pairs = set(table.select("predictor", "system").iter_rows())
-    for predictor, system in product(predictors, systems):
-        if (predictor, system) not in predicted_pairs:
-            raise CranfieldError(
-                f"predictor {quoted(predictor)} has no prediction for system {quoted(system)}"
-            )
-    topic_index = {name: k for k, name in enumerate(scores.topics)}
-    unknown_topics = {topic for topic in table["topic"] if topic not in topic_index}
-    cube = np.full((len(predictors), len(systems), len(topic_index)), np.nan)
-    columns = ("topic", "system", "predictor", "prediction")
-    for topic, system, predictor, value in table.select(columns).iter_rows():
-        if topic in topic_index:
-            cube[predictors.index(predictor), systems.index(system), topic_index[topic]] = value
+    for pair in product(predictors, systems):
+        if pair not in predicted_pairs:
+            predictor, system = map(quoted, pair)
+            raise CranfieldError(f"predictor {predictor} has no prediction for system {system}")
+    is_known = table["topic"].is_in(list(scores.topics))
+    known = table.filter(is_known)
+    labels = {"predictor": predictors, "system": systems, "topic": scores.topics}
+    cube = np.full([len(names) for names in labels.values()], np.nan)
+    codes = (known[column].cast(pl.Enum(names)).to_physical() for column, names in labels.items())
+    cube[tuple(codes)] = known["prediction"]
     values = scores.select(systems=systems).values.T
     has_scores = ~np.isnan(values).any(axis=0)
     is_complete = ~np.isnan(cube).any(axis=(0, 1))
     has_predictions = ~np.isnan(cube).all(axis=(0, 1))
-    if unscored := len(unknown_topics) + int((has_predictions & ~has_scores).sum()):
-        notes.append(
-            f"{counted(unscored, 'topic')} with predictions, but without a score of every system,"
-            " excluded"
-        )
-    if unpredicted := int((has_scores & ~is_complete).sum()):
-        notes.append(
-            f"{counted(unpredicted, 'topic')} with scores, but without a prediction of every"
-            " predictor, excluded"
-        )
+    n_unscored = int((has_predictions & ~has_scores).sum())
+    n_unscored += table["topic"].filter(~is_known).n_unique()
+    n_unpredicted = int((has_scores & ~is_complete).sum())
+    numbers = (
+        (len(predicted - set(systems)), "system", "with predictions but no scores"),
+        (len(scores.systems) - len(systems), "system", "without predictions"),
+        (n_unscored, "topic", "with predictions, but without a score of every system,"),
+        (n_unpredicted, "topic", "with scores, but without a prediction of every predictor,"),
+    )
+    notes = [f"{counted(n, noun)} {reason} excluded" for n, noun, reason in numbers if n]
     is_common = has_scores & is_complete
     if is_common.sum() < 2:
         raise CranfieldError(
             f"expected two topics or more with all scores and predictions, got {is_common.sum()}"
         )
-    topics = tuple(topic for topic, k in topic_index.items() if is_common[k])
+    topics = tuple(compress(scores.topics, is_common))
     data = _PredictionData(predictors, systems, topics, cube[:, :, is_common], values[:, is_common])
     return data, notes
 
@@ -358,20 +350,17 @@ def _evaluate(
             coefficients = (float(column[k]) for column in by_method)
             mean = float(errors[:, k, j].mean())
             rows.append((predictor, system, size, *coefficients, mean, n_tied[k], n_tied[-1]))
-            topics.append(
-                pl.DataFrame(
-                    {
-                        "topic": pl.Series(data.topics, dtype=pl.String),
-                        "predictor": predictor,
-                        "system": system,
-                        "prediction": data.predictions[k, j],
-                        "score": data.scores[j],
-                        "predicted rank": ranks[k],
-                        "rank": ranks[-1],
-                        "sARE": errors[:, k, j],
-                    }
-                ).select(list(Prediction.columns["topics"]))
-            )
+            columns = {
+                "topic": pl.Series(data.topics, dtype=pl.String),
+                "predictor": predictor,
+                "system": system,
+                "prediction": data.predictions[k, j],
+                "score": data.scores[j],
+                "predicted rank": ranks[k],
+                "rank": ranks[-1],
+                "sARE": errors[:, k, j],
+            }
+            topics.append(pl.DataFrame(columns))
     summary = pl.DataFrame(rows, list(Prediction.columns["predictors"]), orient="row")
     return summary.fill_nan(None), pl.concat(topics), errors
 
@@ -384,14 +373,13 @@ def _count_tied_pairs(levels: Floats) -> int:
 def _note_constants(summary: pl.DataFrame, size: int) -> list[str]:
     """Return a note for each constant: correlations with it are undefined."""
     all_pairs = size * (size - 1) // 2
+    constant = summary.filter(pl.col("tied predictions") == all_pairs)
+    pairs = constant.select("predictor", "system").iter_rows()
+    names = [f"predictions of {predictor} for {system}" for predictor, system in pairs]
+    constant = summary.filter(pl.col("tied scores") == all_pairs)
+    names += [f"scores of {name}" for name in constant["system"].unique(maintain_order=True)]
     effect = "correlations are undefined, and sMARE carries no information"
-    notes = {
-        f"predictions of {row['predictor']} for {row['system']} are constant: {effect}": None
-        for row in summary.filter(pl.col("tied predictions") == all_pairs).iter_rows(named=True)
-    }
-    constant = summary.filter(pl.col("tied scores") == all_pairs)["system"]
-    systems = constant.unique(maintain_order=True)
-    return [*notes, *(f"scores of {system} are constant: {effect}" for system in systems)]
+    return [f"{name} are constant: {effect}" for name in names]
 
 
 def _analyse(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -2,129 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from math import comb, sqrt
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, product
+from math import sqrt
 from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import to_order
-from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_several, quoted
+from cranfield.base.errors import PolicyError, check_several, quoted
 from cranfield.base.kinds import Numbers, OneOf, Whole, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
-from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
+from cranfield.meta.scale_options import CUTOFFS, MEASURES, TESTS, ScaleOptions, scale_options
 from cranfield.meta.study import MEASURE_PAIR, OF_MEASURE, Study
-from cranfield.meta.study_options import whole_numbers
-from cranfield.meta.test_studies.fast_tests import label_scores, read_choice
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
-from cranfield.scales.interval_scaled import Interval
-from cranfield.scales.runs import as_measure, depends_on_recall_base
+from cranfield.scales.runs import depends_on_recall_base
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import t_quantile
 from cranfield.significance.registry import Options, find_test
 from cranfield.tabular import number
-
-TRIAL = label_scores(np.array([[0.1, 0.4, 0.9], [0.5, 0.6, 0.3], [0.2, 0.3, 0.8], [0.7, 0.2, 0.1]]))
-"""Scores of three systems: a test that supports these supports those of any study."""
-
-
-@dataclass(frozen=True)
-class ScaleOptions:
-    """The options of a study of scales; made by :func:`scale_options`."""
-
-    measures: tuple[Measure, ...]
-    cutoffs: tuple[int, ...]
-    tests: tuple[tuple[str, str], ...]
-    ties: str
-    alpha: float
-    exact_n: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(measure.label for measure in self.measures)
-
-    def facts(self) -> dict[str, Any]:
-        """Return the settings that parts depend on, besides their tasks and the runs."""
-        about = {"measures": self.names, "tests": self.tests, "ties": self.ties}
-        return {**about, "alpha": self.alpha, "exact_n": self.exact_n}
-
-    def versions(self, cutoff: int) -> list[tuple[Measure, Interval]]:
-        """Return each measure at a cutoff, and its interval-scaled version."""
-        measures = [measure @ cutoff for measure in self.measures]
-        return [(m, Interval(m, ties=self.ties, raw=True)) for m in measures]
-
-    def require(self, grades: int, runs: int) -> None:
-        """Raise if exact ranks cannot be computed for a highest grade and a number of rankings."""
-        refusals: dict[str, str] = {}
-        for cutoff in self.cutoffs:
-            for measure, ranked in self.versions(cutoff):
-                try:
-                    ranked.require(grades, runs)
-                except PolicyError as error:
-                    refusals[str(measure)] = str(error)
-        if refusals:
-            reason = next(iter(refusals.values()))
-            raise PolicyError(
-                f"the study requires exact ranks, which cannot be computed for"
-                f" {', '.join(refusals)}: {reason}"
-            )
-
-
-def scale_options(
-    measures: Any,
-    cutoffs: Any,
-    tests: Any,
-    ties: str = "unique",
-    alpha: float = 0.05,
-    exact_n: int = Options.exact_n,
-) -> ScaleOptions:
-    """Check the options of a study of scales; without tests there are no decisions."""
-    texts = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    if not texts:
-        raise PolicyError("expected at least one measure, got none")
-    parsed = tuple(_without_cutoff(measure) for measure in texts)
-    lengths = whole_numbers("cutoff", cutoffs)
-    choices = [read_choice(test, alpha=alpha, missing=None, resamples=1000) for test in tests]
-    for choice in choices:
-        choice.prepare(TRIAL)
-    Options(alpha=alpha, exact_n=exact_n)
-    check_choice("ties", ties, TIES)
-    parsed_tests = tuple((choice.test, choice.correction or "") for choice in choices)
-    labels = [f"measure {measure}" for measure in parsed] + [
-        f"test {test}" for test, _ in parsed_tests
-    ]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise PolicyError(f"{label} is repeated")
-    options = ScaleOptions(parsed, lengths, parsed_tests, ties, alpha, exact_n)
-    options.versions(lengths[0])
-    return options
-
-
-def _without_cutoff(measure: str | Measure) -> Measure:
-    """Read a measure without a cutoff; some measures have no text form without one."""
-    if isinstance(measure, Measure) and measure.cutoff is None:
-        return measure
-    if isinstance(measure, Measure) or "@" in measure:
-        raise PolicyError(f"{measure} has a cutoff; the study sets them")
-    try:
-        return parse_measure(f"{measure}@1")(cutoff=None).with_label(measure)
-    except MeasureError:
-        # Parsing the unchanged text may give a clearer message.
-        as_measure(measure, 1)
-        raise
-
 
 _OF_CUTOFF = {
     "collection": Column("Collection, in a study of several.", key=True),
@@ -243,13 +148,10 @@ class ScaleStudy(Study):
         if orders.is_empty():
             return ()
         lowest: Any = orders["overall"].min()
-        lowest_rows = orders.filter(pl.col("overall") == lowest)
-        names = [
-            f"{row['measure']} at cutoff {row['cutoff']}{_suffix(row)}"
-            for row in lowest_rows.to_dicts()
-        ]
         order = "Interval scaling does not change the order of the systems by their means"
         if lowest != 1:
+            rows = orders.filter(pl.col("overall") == lowest).to_dicts()
+            names = [f"{row['measure']} at cutoff {row['cutoff']}{_suffix(row)}" for row in rows]
             order = (
                 f"Interval scaling changes the order of the systems most with"
                 f" {names_or_count(names, 'version')}: Kendall's tau {lowest:.2f} to the order by"
@@ -257,7 +159,7 @@ class ScaleStudy(Study):
             )
         decision = ""
         decisions = self.changes.sort("changed % of all", descending=True, maintain_order=True)
-        for row in decisions.head(1).iter_rows(named=True):
+        for row in decisions.head(1).to_dicts():
             decision = "; no decision on a pair of systems changes"
             if row["changed % of all"]:
                 decision = (
@@ -289,14 +191,10 @@ class ScaleStudy(Study):
 
     def _sample(self) -> str:
         """Describe the numbers of systems and topics, of each collection."""
-        if not self.collections:
-            return f"{counted(self.systems, 'system')}, {counted(self.topics, 'topic')}"
-        return "; ".join(
-            f"{name}: {counted(systems, 'system')}, {counted(topics, 'topic')}"
-            for name, systems, topics in zip(
-                self.collections, self.systems, self.topics, strict=True
-            )
-        )
+        sizes = zip(np.atleast_1d(self.systems), np.atleast_1d(self.topics), strict=True)
+        texts = [f"{counted(n, 'system')}, {counted(k, 'topic')}" for n, k in sizes]
+        names = [f"{name}: " for name in self.collections] or [""]
+        return "; ".join(map("".join, zip(names, texts, strict=True)))
 
     def heading(self) -> list[str]:
         return [
@@ -306,36 +204,6 @@ class ScaleStudy(Study):
             " changed: S2NS + NS2S, in percent of Sig and of all pairs"
         ]
 
-
-MEASURES = (
-    "P",
-    "RBP(p=0.5)",
-    "RR",
-    "RBP(p=0.3)",
-    "RBP(p=0.8)",
-    "DCG(discount='max(1,log2(rank))')",
-    "DCG(discount='max(1,log10(rank))')",
-    "R",
-    "AP",
-    "nDCG(discount='max(1,log2(rank))')",
-    "nDCG(discount='max(1,log10(rank))')",
-)
-"""The measures of the paper, in the order of its table 2."""
-
-CUTOFFS = (5, 10, 20, 30)
-"""Lengths of runs of the paper."""
-
-TESTS = (
-    ("sign", "none"),
-    ("rank-sum", "none"),
-    ("signed-rank", "none"),
-    ("t", "none"),
-    ("anova-1", "tukey"),
-    ("kruskal-wallis", "tukey"),
-    ("anova-2", "tukey"),
-    ("friedman", "tukey"),
-)
-"""The tests of the paper, with their corrections, in the order of its table 5."""
 
 ROUNDING = 2.0**-48
 """Scores that differ by less than this fraction of the largest may be equal."""
@@ -415,27 +283,33 @@ def study_scales(
     collections = _read_collections(judged, options)
     several = isinstance(judged, Mapping)
     hashes = {name: judged_fingerprint(runs) for name, runs in collections.items()}
+    prefixes = {
+        name: f"collection-{position}-" if several else ""
+        for position, name in enumerate(collections, 1)
+    }
     table = run_parts(
         _compare,
         (collections, options),
-        dict(_name_tasks(collections, options)),
-        about={"study": "scales", **options.facts(), "runs": hashes if several else hashes[""]},
+        {
+            f"{prefixes[name]}cutoff-{cutoff}-measure-{index + 1}": (name, cutoff, index)
+            for name, cutoff, index in product(
+                collections, options.cutoffs, range(len(options.measures))
+            )
+        },
+        about={
+            "study": "scales",
+            "measures": options.names,
+            **{name: getattr(options, name) for name in ("tests", "ties", "alpha", "exact_n")},
+            "runs": hashes if several else hashes[""],
+        },
         **work,
     )
-    changes = table.select(*_AT, "changes").explode("changes").unnest("changes").drop_nulls("test")
-    changed = 100 * (pl.col("S2NS") + pl.col("NS2S"))
-    of_all = [
-        changes.filter(collection=name).with_columns(
-            (changed / comb(len(runs.systems), 2)).alias("changed % of all")
-        )
-        for name, runs in collections.items()
-    ]
-    tables = {
-        "correlation": table.select(*_AT, *_TAUS),
-        "pairs": _correlate_pairs(table),
-        "changes": pl.concat(of_all),
-    }
+    changes = (
+        table.select(*_KEYS, "changes").explode("changes").unnest("changes").drop_nulls("test")
+    )
     grades = {name: runs.judgments.max_grade for name, runs in collections.items()}
+    correlation, pairs = table.select(*_KEYS, *_TAUS), _correlate_pairs(table)
+    tables = {"correlation": correlation, "pairs": pairs, "changes": changes}
     sizes = [(len(runs.systems), len(runs.topics)) for runs in collections.values()]
     systems, topics = zip(*sizes, strict=True) if several else sizes[0]
     values: dict[str, Any] = {"collections": tuple(collections)} if several else {}
@@ -470,29 +344,24 @@ def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRun
     return collections
 
 
-def _name_tasks(
-    collections: Mapping[str, JudgedRuns], options: ScaleOptions
-) -> Iterator[tuple[str, tuple[str, int, int]]]:
-    """Yield the name and the task of each part: a collection, a cutoff, the index of a measure."""
-    for position, collection in enumerate(collections, 1):
-        prefix = f"collection-{position}-" if collection else ""
-        for cutoff in options.cutoffs:
-            for index in range(len(options.measures)):
-                yield f"{prefix}cutoff-{cutoff}-measure-{index + 1}", (collection, cutoff, index)
-
-
-_AT = {"collection": pl.String, "cutoff": pl.Int64, "measure": pl.String}
+_KEYS = {"collection": pl.String, "cutoff": pl.Int64, "measure": pl.String}
 _TAUS = ("overall", "by topic", "lowest")
 _CHANGE = {
     "test": pl.String,
     **dict.fromkeys(("Sig", "S2NS", "NS2S"), pl.Int64),
-    "changed %": pl.Float64,
+    **dict.fromkeys(("changed %", "changed % of all"), pl.Float64),
 }
 _PART: dict[str, Any] = {
-    **_AT,
+    **_KEYS,
     **dict.fromkeys(_TAUS, pl.Float64),
     **dict.fromkeys(("means", "ranked"), pl.List(pl.Float64)),
     "changes": pl.List(pl.Struct(_CHANGE)),
+}
+
+
+_PAIRS: dict[str, Any] = {
+    **{"collection": pl.String, "cutoff": pl.Int64, "first": pl.String, "second": pl.String},
+    **dict.fromkeys(("original", "interval", "change %"), pl.Float64),
 }
 
 
@@ -530,7 +399,7 @@ def _compare(
 def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
     """Correlate the pairs of measures at each cutoff, and their interval-scaled versions."""
     rows = []
-    for first, second in combinations(table.iter_rows(named=True), 2):
+    for first, second in combinations(table.to_dicts(), 2):
         keys = first["collection"], first["cutoff"]
         if keys == (second["collection"], second["cutoff"]):
             original, scaled = (
@@ -539,10 +408,7 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
             )
             change = 100 * (scaled / original - 1) if original else np.nan
             rows.append((*keys, first["measure"], second["measure"], original, scaled, change))
-    schema: dict[str, Any] = {"collection": pl.String, "cutoff": pl.Int64}
-    schema |= {"first": pl.String, "second": pl.String}
-    schema |= dict.fromkeys(("original", "interval", "change %"), pl.Float64)
-    return pl.DataFrame(rows, schema, orient="row")
+    return pl.DataFrame(rows, _PAIRS, orient="row")
 
 
 def average_changes(
@@ -552,24 +418,28 @@ def average_changes(
 
     `grades` has the highest grade of each collection.
     """
-    required = {test: find_test(test).info.scale for test, _ in options.tests}
-    by_test = pl.DataFrame(
-        [(test, scale >= Scale.INTERVAL) for test, scale in required.items()],
-        {"test": pl.String, "interval test": pl.Boolean},
-        orient="row",
-    )
+    tests = [test for test, _ in options.tests]
+    interval_tests = [test for test in tests if find_test(test).info.scale >= Scale.INTERVAL]
+    lost, won = (100 * pl.col(name) / pl.col("Sig") for name in ("S2NS", "NS2S"))
     results = changes.join(
-        _describe_measures(options, grades), on=[*_AT], maintain_order="left"
-    ).join(by_test, on="test", maintain_order="left")
+        _describe_measures(options, grades), on=[*_KEYS], maintain_order="left"
+    ).with_columns(
+        pl.col("test").is_in(interval_tests).alias("interval test"),
+        *(lost.alias("S2NS %"), won.alias("NS2S %"), (lost + won).alias("changed %")),
+    )
     by_cutoff = {str(cutoff): pl.col("cutoff") == cutoff for cutoff in options.cutoffs}
     by_cutoff[", ".join(by_cutoff)] = pl.lit(True)
-    rows = [
-        {"cutoffs": cutoffs, "measures": measures, "tests": tests}
-        | _mean_change(results.filter(is_cutoff, is_member))
-        for cutoffs, is_cutoff in by_cutoff.items()
-        for (measures, tests), is_member in _GROUPS.items()
-    ]
-    return pl.DataFrame(rows, _HEADLINE).filter(pl.col("results") + pl.col("undefined") > 0)
+    rows = []
+    for cutoffs, is_cutoff in by_cutoff.items():
+        for names, is_member in _GROUPS.items():
+            group = results.filter(is_cutoff, is_member)
+            defined = group.filter(pl.col("Sig") > 0)
+            means = (defined[name].mean() for name in ("S2NS %", "NS2S %", "changed %"))
+            n, sd = defined.height, defined["changed %"].std()
+            width = None if sd is None else float(t_quantile(0.95, n - 1)) * sd / sqrt(n)
+            if group.height:
+                rows.append((cutoffs, *names, n, group.height - n, *means, sd, width))
+    return pl.DataFrame(rows, _HEADLINE, orient="row")
 
 
 def _describe_measures(options: ScaleOptions, grades: Mapping[str, int]) -> pl.DataFrame:
@@ -583,7 +453,7 @@ def _describe_measures(options: ScaleOptions, grades: Mapping[str, int]) -> pl.D
                 # Other ranks than unique ones rescale an interval scale with ties.
                 is_fixed = is_interval and not with_base and options.ties == "unique"
                 rows.append((name, cutoff, label, with_base, is_interval, is_fixed))
-    schema = {**_AT, **dict.fromkeys(("recall base", "interval", "fixed"), pl.Boolean)}
+    schema = {**_KEYS, **dict.fromkeys(("recall base", "interval", "fixed"), pl.Boolean)}
     return pl.DataFrame(rows, schema, orient="row")
 
 
@@ -608,26 +478,6 @@ _HEADLINE: dict[str, Any] = {
 }
 
 
-def _mean_change(results: pl.DataFrame) -> dict[str, Any]:
-    """Average the changes of results, each in percent of its significant pairs."""
-    defined = results.filter(pl.col("Sig") > 0)
-    lost, won = (100 * defined[name] / defined["Sig"] for name in ("S2NS", "NS2S"))
-    changed = lost + won
-    n_results, sd = defined.height, changed.std()
-    width = None
-    if sd is not None:
-        width = float(t_quantile(0.95, n_results - 1)) * sd / sqrt(n_results)
-    return {
-        "results": n_results,
-        "undefined": results.height - n_results,
-        "S2NS %": lost.mean(),
-        "NS2S %": won.mean(),
-        "changed %": changed.mean(),
-        "sd": sd,
-        "half-width": width,
-    }
-
-
 def _suffix(row: Mapping[str, Any]) -> str:
     """Return the words for the collection of a row, in a study of several."""
     return f" on {row['collection']}" if "collection" in row else ""
@@ -643,7 +493,14 @@ def _count_changes(
         ).is_significant()
         for table in tables
     )
-    n_significant = int(before.sum())
+    n_significant, n_pairs = int(before.sum()), before.size
     lost, won = int((before & ~after).sum()), int((~before & after).sum())
-    changed = 100 * (lost + won) / n_significant if n_significant else np.nan
-    return {"test": test, "Sig": n_significant, "S2NS": lost, "NS2S": won, "changed %": changed}
+    changed = 100 * (lost + won)
+    return {
+        "test": test,
+        "Sig": n_significant,
+        "S2NS": lost,
+        "NS2S": won,
+        "changed %": changed / n_significant if n_significant else np.nan,
+        "changed % of all": changed / n_pairs,
+    }

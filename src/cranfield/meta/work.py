@@ -20,7 +20,7 @@ import polars as pl
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_whole, quoted, warn
 from cranfield.base.files import whole_file
-from cranfield.base.parallel import MOST_JOBS, computed
+from cranfield.base.parallel import MAX_JOBS, compute_tasks
 from cranfield.base.text import counted, plain
 from cranfield.base.version import __version__
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -302,7 +302,7 @@ def run_parts(
     >>> run_parts(square, 0, {"two": 2, "three": 3}, about={})["square"].to_list()
     [4, 9]
     """
-    check_whole("jobs", jobs, 1, MOST_JOBS)
+    check_whole("jobs", jobs, 1, MAX_JOBS)
     results = None if folder is None else ResultsFolder(folder, about)
     finished = {}
     if results is not None:
@@ -311,7 +311,7 @@ def run_parts(
     if progress is not None:
         progress(len(finished), len(tasks))
     pending = ((name, task) for name, task in tasks.items() if name not in finished)
-    for name, part in computed(function, shared, pending, jobs=jobs, backend=backend):
+    for name, part in compute_tasks(function, shared, pending, jobs=jobs, backend=backend):
         if results is not None:
             results.write(name, part)
         finished[name] = part

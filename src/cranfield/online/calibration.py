@@ -123,8 +123,8 @@ class ClickMoves(Result):
 def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     """Count the moves of users between successive clicks on a page.
 
-    Clicks on no result are ignored. The mean time at a rank or grade assumes an exponential
-    distribution: the seconds of all clicks divided by the number of uncensored clicks.
+    Clicks at ranks without a result are ignored. The mean time at a rank or grade assumes an
+    exponential distribution: the seconds of all clicks divided by the number of uncensored clicks.
 
     Parameters
     ----------
@@ -324,20 +324,20 @@ def rbp_persistence(
         log.require("pages", unit, purpose=f"a standard error by {unit}")
         frame = frame.with_columns(unit=log.pages[unit].gather(frame["page"]))
         frame = frame.group_by("unit", maintain_order=True).agg(
-            pl.col("on", "could", "pages").sum()
+            pl.col("continued", "possible", "pages").sum()
         )
     pages = int(frame["pages"].sum())
-    if not frame["could"].sum() > 0:
+    if not frame["possible"].sum() > 0:
         raise InputError(
             "no page has a click above its last rank, so persistence cannot be estimated",
             source=log.source,
         )
-    p, error = ratio_of_sums(frame["on"], frame["could"])
+    p, error = ratio_of_sums(frame["continued"], frame["possible"])
     low = high = float("nan")
     if 0 < p < 1 and error > 0:
-        half = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
+        half_width = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
         logit = np.log(p / (1 - p))
-        low, high = (float(1 / (1 + np.exp(-(logit + sign * half)))) for sign in (-1, 1))
+        low, high = (float(1 / (1 + np.exp(-(logit + sign * half_width)))) for sign in (-1, 1))
     by = "lowest click" if model is None else str(model.model)
     sizes = frame.height, pages, log.pages.height - pages
     return Persistence(by, p, error, low, high, confidence, unit, *sizes)
@@ -354,7 +354,7 @@ def _by_lowest_click(log: QueryLog) -> pl.DataFrame:
     if log.results.is_empty():
         joined = joined.with_columns(length=pl.col("depth") + 1)
     continued, possible = pl.col("depth") - 1, pl.min_horizontal("depth", pl.col("length") - 1)
-    columns = {"on": continued.cast(pl.Float64), "could": possible.cast(pl.Float64)}
+    columns = {"continued": continued.cast(pl.Float64), "possible": possible.cast(pl.Float64)}
     return joined.drop_nulls("length").select("page", **columns, pages=pl.lit(1))
 
 
@@ -367,5 +367,7 @@ def _by_examined(log: QueryLog, model: ClickModel) -> pl.DataFrame:
     possible = np.bincount(pages.pattern, p * ~is_last, size)
     results = np.flatnonzero(pages.page >= 0)
     pattern = pages.page[results]
-    frame = pl.DataFrame({"page": results, "on": continued[pattern], "could": possible[pattern]})
+    frame = pl.DataFrame(
+        {"page": results, "continued": continued[pattern], "possible": possible[pattern]}
+    )
     return frame.with_columns(pages=pl.lit(1))

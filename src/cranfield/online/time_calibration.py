@@ -256,12 +256,14 @@ def _document_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dic
         return {"a": (0.0, float("nan"), 0)} | mean if mean else {}
     table = read_lengths(lengths)
     by_doc = pl.DataFrame({"doc": table.docs, "length": table.values})
-    known = timed.join(by_doc, on="doc", how="left", maintain_order="left").drop_nulls("length")
-    if n_unknown := timed.height - known.height:
+    with_length = timed.join(by_doc, on="doc", how="left", maintain_order="left").drop_nulls(
+        "length"
+    )
+    if n_unknown := timed.height - with_length.height:
         notes.append(f"{counted(n_unknown, 'click')} on documents without a known length excluded")
-    if known.height < 3 or known["length"].n_unique() < 2:
+    if with_length.height < 3 or with_length["length"].n_unique() < 2:
         return {}
-    return _line(known["length"].to_numpy(), known["dwell"].to_numpy(), notes)
+    return _line(with_length["length"].to_numpy(), with_length["dwell"].to_numpy(), notes)
 
 
 def _line(length: Floats, seconds: Floats, notes: list[str]) -> dict[str, Estimate]:

@@ -14,7 +14,7 @@ from cranfield.base.scale_types import a_scale
 from cranfield.base.text import counted, json_text, plain
 from cranfield.base.version import __version__
 from cranfield.reporting.marks import kind_of
-from cranfield.reporting.page.drawn import span
+from cranfield.reporting.page.svg_charts import axis_range
 from cranfield.reporting.summary import lead, shared_lines, test_sentence
 from cranfield.reporting.tables import evaluation_table, marks_of
 from cranfield.scales.measure_scales import ScaleFacts
@@ -48,7 +48,7 @@ def with_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
         if comparison.half_widths is None:
             about = f"{level} confidence interval of the {comparison.difference_from} the best"
             legend = f"bars: {about}, around its {comparison.mean_of}"
-    ends = span(middle, low, high, zero=comparison.shows_pairs)
+    ends = axis_range(middle, low, high, zero=comparison.shows_pairs)
     drawings = bars(middle, low, high, ends, zero=comparison.shows_pairs)
     if comparison.lower_is_better:
         legend += "; lower is better"
@@ -218,8 +218,8 @@ def comparison_json(statements: Mapping[str, Meaningfulness], margin: str | None
                 "holds for": equivalence.holds_for,
                 "verdicts": equivalence.count(),
             }
-            more = _equivalence(statement, margin).to_dicts()
-            table["pairs"] = [a | b for a, b in zip(table["pairs"], more, strict=True)]
+            equivalence_rows = _equivalence(statement, margin).to_dicts()
+            table["pairs"] = [a | b for a, b in zip(table["pairs"], equivalence_rows, strict=True)]
         comparisons.append(table)
     return json_text({"cranfield": __version__, "comparisons": comparisons})
 

@@ -32,7 +32,7 @@ _CITED = re.compile(
     rf"({_NAME}(?:, {_NAME})*(?: and (?:others|{_NAME})| et al\.)?) \(?"
     r"((?:\d{4}[a-z]?)(?:, \d{4}[a-z]?)*)\b"
 )
-_OTHERS = re.compile(r" and others$| et al\.$")
+_OTHER_AUTHORS = re.compile(r" and others$| et al\.$")
 _ENTRY = re.compile(r"(?ms)^@(\w+)\{([^,]+),\n(.*?)^\}")
 _FIELD = re.compile(r"(?m)^  (\w+) = \{(.*)\},$")
 
@@ -70,8 +70,8 @@ class Entry:
         """Return the reference in plain text or Markdown."""
         fields = {name: _plain(value) for name, value in self.fields.items()}
         star = "*" if markdown else ""
-        *others, last = fields.get("author", "").split(" and ")
-        authors = f"{', '.join(others)} and {last}" if others else last
+        *first_authors, last = fields.get("author", "").split(" and ")
+        authors = f"{', '.join(first_authors)} and {last}" if first_authors else last
         parts = [f"{authors} ({self.year})"] if self.year else [authors] if authors else []
         title = fields["title"]
         if self.kind == "book":
@@ -109,8 +109,8 @@ def cited_in(source: str) -> tuple[list[Entry], list[str]]:
     works: dict[str, Entry] = {}
     missing = []
     for names, years in _CITED.findall(source):
-        authors = [_ascii(name) for name in re.split(r", | and ", _OTHERS.sub("", names))]
-        abridged = bool(_OTHERS.search(names))
+        authors = [_ascii(name) for name in re.split(r", | and ", _OTHER_AUTHORS.sub("", names))]
+        abridged = bool(_OTHER_AUTHORS.search(names))
         for year in years.split(", "):
             matches = [work for work in entries().values() if _fits(work, authors, abridged, year)]
             if len(matches) > 1 and abridged:
@@ -349,7 +349,7 @@ def _measure_source(name: str) -> Iterator[tuple[str, str]]:
         if kind is None:
             yield name, ""
         else:
-            yield name, kind.info.source if kind.inside else kind().source
+            yield name, kind.info.source if kind.inner_example else kind().source
 
 
 def _name_sources(name: str) -> list[tuple[str, str]]:

@@ -157,6 +157,6 @@ def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str,
                 for t, topic in enumerate(first.topics)
             }
         systems[name] = entry
-    lower = [name for name, table in scores.items() if table.lower_is_better]
-    directions = {"lower is better": lower} if lower else {}
+    lower_is_better_names = [name for name, table in scores.items() if table.lower_is_better]
+    directions = {"lower is better": lower_is_better_names} if lower_is_better_names else {}
     return {"measures": list(scores), **directions, "topics": len(first.topics), "systems": systems}

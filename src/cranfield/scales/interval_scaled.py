@@ -103,8 +103,8 @@ class Interval(Wrapping):
     [('run', 0.5, 0.6666666666666666)]
     """
 
-    inside = "DCG@10"
-    passes = True
+    inner_example = "DCG@10"
+    scores_cut_rankings = True
     ties: str = parameter(
         "unique",
         choice(*TIES),
@@ -250,7 +250,7 @@ class Interval(Wrapping):
         """Normalise ranks of runs to [0, 1], from the lowest to the highest run."""
         gains = getattr(inner_image.measure, "gains", None)
         grades = np.arange(inner_image.grades + 1)
-        worth = grades if gains is None or isinstance(gains.kind, str) else gains.of(grades)
+        worth = grades if gains is None or isinstance(gains.kind, str) else gains.for_grades(grades)
         ends = np.full((2, inner_image.length), int(np.argmin(worth)))
         ends[1] = 0
         ends[1, : inner_image.at_most] = int(np.argmax(worth))

@@ -314,7 +314,7 @@ class RunSet:
 
 def with_required_cutoff(measure: Measure, length: int) -> Measure:
     """Return the measure with the length as its cutoff, if it needs one and has none."""
-    if measure.info.at == "cutoff" and measure.info.at_wanted == "required":
+    if measure.info.at_parameter == "cutoff" and measure.info.at_usage == "required":
         return measure if measure.cutoff is not None else measure @ length
     return measure
 

@@ -90,9 +90,9 @@ def places_of(selection: Any, labels: Sequence[str], kind: str = "system") -> In
     )
 
 
-def first_lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
+def first_lacking(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
     """Return the first label that the others lack, or None."""
-    present = set(others)
+    present = set(other_labels)
     return next((label for label in labels if label not in present), None)
 
 
@@ -351,9 +351,11 @@ class Scores(Averages, Framed, Plotted):
         """
         for axis in ("topic", "system"):
             labels_of = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
-            for (name, labels), (other, other_labels) in permutations(labels_of):
+            for (name, labels), (other_name, other_labels) in permutations(labels_of):
                 if (label := first_lacking(other_labels, labels)) is not None:
-                    raise CranfieldError(f"{name} lacks {axis} {quoted(label)}, which {other} has")
+                    raise CranfieldError(
+                        f"{name} lacks {axis} {quoted(label)}, which {other_name} has"
+                    )
         if (self.topics, self.systems) == (like.topics, like.systems):
             return self
         return self.select(like.topics, like.systems)

@@ -441,12 +441,12 @@ class ConcatenatedSessions(Sequence[Run]):
         for row, topic in enumerate(table.topics):
             rows.setdefault(topic, []).append(row)
         session_rows = [(name, row) for name, topic in pairs for row in rows.get(topic or "", [])]
-        at = np.array([row for _, row in session_rows], dtype=np.int64)
+        row_indices = np.array([row for _, row in session_rows], dtype=np.int64)
         return IntentTable(
             tuple(name for name, _ in session_rows),
-            tuple(table.intents[row] for row in at),
-            table.probabilities[at],
-            table.navigational[at],
+            tuple(table.intents[row] for row in row_indices),
+            table.probabilities[row_indices],
+            table.navigational[row_indices],
             table.name,
         )
 

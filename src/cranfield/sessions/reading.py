@@ -33,7 +33,7 @@ from cranfield.sources.values import GRADE, ID, Kind, absent, anything, finite
 _NO_TIME = frozenset({"", "na", "nan"})
 
 
-def _whole(cell: Any) -> int | None:
+def _positive_integer(cell: Any) -> int | None:
     number: int | None = GRADE.read(cell)
     return number if number is not None and number >= 1 else None
 
@@ -51,7 +51,7 @@ def _query(cell: Any) -> str | None:
     return str(int(number)) if number is not None and is_whole else ID.read(cell)
 
 
-WHOLE = Kind(_whole, pl.Int32, "not a whole number from 1")
+WHOLE = Kind(_positive_integer, pl.Int32, "not a whole number from 1")
 TIME = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
 
@@ -110,7 +110,7 @@ _ID = re.compile(r"clueweb\d+id|docid|docno|doc")
 _TEXTS = {"query", "title", "snippet", "rank"}
 _CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d(?:\.\d{1,12})?)", re.ASCII)
 _SECONDS = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?", re.ASCII)
-_WHOLE = re.compile(r"\d{1,9}", re.ASCII)
+_DIGITS = re.compile(r"\d{1,9}", re.ASCII)
 _ITEMS = {"result", "click"}
 _PARTS = {"interaction", *_ITEMS}
 _NO_TIME_IN_XML = {"", "NA", "NaN", "nan"}
@@ -251,7 +251,7 @@ class _Reader(XmlReader):
 
     def whole(self, text: str, noun: str) -> int:
         text = text.strip()
-        if not _WHOLE.fullmatch(text) or int(text) < 1:
+        if not _DIGITS.fullmatch(text) or int(text) < 1:
             raise self.wrong(f"{noun} {quoted(text)} is not a whole number from 1")
         return int(text)
 
@@ -511,8 +511,8 @@ def _sessions(
         results.select(*LISTS, "rank"), on=[*LISTS, "rank"], how="semi", maintain_order="left"
     )
     # A click without a time stays behind the click before it.
-    at = pl.col("start").fill_nan(None).forward_fill().over("system", "session")
-    timed = valid.with_columns(at=at).sort(
+    start_time = pl.col("start").fill_nan(None).forward_fill().over("system", "session")
+    timed = valid.with_columns(at=start_time).sort(
         "system", "session", "at", maintain_order=True, nulls_last=False
     )
     return Sessions(

@@ -8,12 +8,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 from scipy.optimize import brentq
-from scipy.special import stdtr
 
-from cranfield.base.errors import CranfieldError, check_choice, check_share
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import check_choice, check_share
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
+from cranfield.significance.differences import orient, t_pvalue
 from cranfield.significance.power_and_width import noncentral_t_sf, t_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
@@ -133,74 +134,66 @@ def power_of_published(
     check_share("power", power)
     check_choice("alternative", alternative, ALTERNATIVES)
     table = read_table(tests, _TESTS)
-    too_few = (table.frame["topics"] < 2).arg_true()
-    if len(too_few):
-        row = int(too_few[0])
-        raise table.wrong(row, f"expected topics >= 2, got {table.frame['topics'][row]}")
-    rows, notes = [], []
-    for number, (t, topics, name) in enumerate(table.frame.rows(), 1):
-        effect, df = t / np.sqrt(topics), topics - 1
-        low, high = (bound / np.sqrt(topics) for bound in _noncentralities(t, df, alpha))
-        bound = 0.0 if low <= 0 <= high else min((low, high), key=abs)
-        label = name or str(number)
-        needed = _topics_needed(effect, alpha, power, alternative)
-        if needed is None and effect != 0:
-            notes.append(f"{label}: the effect would require more than {MAX_TOPICS:,} topics")
-        rows.append(
-            {
-                "name": label,
-                "t": t,
-                "topics": topics,
-                "p": _pvalue(t, df, alternative),
-                "effect": effect,
-                "low": low,
-                "high": high,
-                "power": _power(effect, topics, alpha, alternative),
-                "needed": needed,
-                "needed at bound": _topics_needed(bound, alpha, power, alternative),
-            }
-        )
-    whole = dict.fromkeys(("topics", "needed", "needed at bound"), pl.Int64)
-    frame = pl.DataFrame(rows, schema_overrides=whole, infer_schema_length=None)
-    return PublishedPower(frame, alpha, power, alternative, tuple(notes))
+    topics = table.frame["topics"].to_numpy().astype(np.float64)
+    if (topics < 2).any():
+        row = int(np.argmax(topics < 2))
+        raise table.wrong(row, f"expected topics >= 2, got {topics[row]:g}")
+    t, df, root = table.frame["t"].to_numpy(), topics - 1, np.sqrt(topics)
+    effect = t / root
+    low, high = (
+        np.array([_noncentrality(*pair, tail) for pair in zip(t, df, strict=True)]) / root
+        for tail in (alpha / 2, 1 - alpha / 2)
+    )
+    bound = np.where(np.abs(low) < np.abs(high), low, high)
+    bound[(low <= 0) & (high >= 0)] = 0.0
+    needed, needed_at_bound = (
+        pl.Series([_topics_needed(d, alpha, power, alternative) for d in effects], dtype=pl.Int64)
+        for effects in (effect, bound)
+    )
+    values = {
+        "p": t_pvalue(t, df, alternative),
+        "effect": effect,
+        "low": low,
+        "high": high,
+        "power": _power(effect, topics, alpha, alternative),
+        "needed": needed,
+        "needed at bound": needed_at_bound,
+    }
+    numbers = pl.int_range(1, pl.len() + 1).cast(pl.String)
+    rows = table.frame.select(
+        pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
+    ).hstack(pl.DataFrame(values))
+    no_number = rows.filter(needed.is_null(), pl.col("effect") != 0)["name"]
+    notes = [
+        f"{name}: the effect would require more than {MAX_TOPICS:,} topics" for name in no_number
+    ]
+    return PublishedPower(rows, alpha, power, alternative, tuple(notes))
 
 
-def _pvalue(t: float, df: int, alternative: str) -> float:
-    if alternative == "two-sided":
-        return float(2 * stdtr(df, -abs(t)))
-    return float(stdtr(df, -t if alternative == "greater" else t))
-
-
-def _power(effect: float, topics: int, alpha: float, alternative: str) -> float:
+def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
     """Compute the power for an effect; 0 in the direction against a one-sided alternative."""
-    if (alternative == "greater" and effect < 0) or (alternative == "less" and effect > 0):
-        return 0.0
-    half, df = np.asarray(topics * effect**2 / 2), np.asarray(topics - 1.0)
-    return float(t_power(half, df, alpha, alternative))
+    half = np.asarray(topics * effect**2 / 2)
+    is_against = orient(np.asarray(effect), alternative) < 0
+    return np.where(is_against, 0.0, t_power(half, np.asarray(topics - 1.0), alpha, alternative))
 
 
 def _topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:
     """Find the smallest number of topics, or return None where none is enough."""
-    if effect == 0 or _power(effect, MAX_TOPICS, alpha, alternative) < power:
-        return None
-    try:
-        return find_smallest(lambda topics: _power(effect, topics, alpha, alternative) >= power)
-    except CranfieldError:
-        return None
+
+    def is_enough(topics: int) -> bool:
+        return bool(_power(effect, topics, alpha, alternative) >= power)
+
+    return find_smallest(is_enough) if effect and is_enough(MAX_TOPICS) else None
 
 
-def _noncentralities(t: float, df: int, alpha: float) -> tuple[float, float]:
-    """Return the bounds of a confidence interval of the noncentrality of t."""
+def _noncentrality(t: float, df: float, probability: float) -> float:
+    """Return the noncentrality with which a larger t than the observed one has a probability."""
 
-    def bound(probability: float) -> float:
-        # The standard deviation of the noncentrality is about sqrt(1 + t^2 / 2 df).
-        reach = 12.0 * np.sqrt(1.0 + t**2 / (2 * df))
-        while noncentral_t_sf(t, df, t - reach) > probability:
-            reach *= 2.0
-        while noncentral_t_sf(t, df, t + reach) < probability:
-            reach *= 2.0
-        return float(
-            brentq(lambda value: noncentral_t_sf(t, df, value) - probability, t - reach, t + reach)
-        )
+    def excess(noncentrality: float) -> float:
+        return noncentral_t_sf(t, df, noncentrality) - probability
 
-    return bound(alpha / 2), bound(1 - alpha / 2)
+    # The standard deviation of the noncentrality is about sqrt(1 + t^2 / 2 df).
+    reach = 12.0 * np.sqrt(1.0 + t**2 / (2 * df))
+    while excess(t - reach) > 0 or excess(t + reach) < 0:
+        reach *= 2.0
+    return float(brentq(excess, t - reach, t + reach))

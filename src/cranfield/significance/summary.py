@@ -201,28 +201,23 @@ def _split_topics(
 
 def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: float) -> pl.DataFrame:
     """Return the summary of each system over some topics."""
-    values = table.values[rows]
-    is_score = np.isfinite(values)
-    n = is_score.sum(axis=0)
-    mean = _finite_mean(values)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        squares = np.where(is_score, (values - mean) ** 2, 0.0).sum(axis=0)
-        sd = np.sqrt(squares / np.where(n > 1, n - 1, np.nan))
+    values = np.where(np.isfinite(table.values[rows]), table.values[rows], np.nan)
+    averages = Averages(values)
+    n, mean, sd = averages.counts(), averages.mean(), averages.std()
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
     low, high = t_interval(mean, error, np.maximum(n - 1, 1).astype(float), confidence)
-    median = Averages(np.where(is_score, values, np.nan)).median()
     columns: dict[str, Any] = {
         "system": pl.Series(table.systems, dtype=pl.String),
-        **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd, "median": median},
+        **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd},
+        "median": averages.median(),
     }
     if baseline is not None:
         difference = values - values[:, [baseline]]
-        difference[~np.isfinite(difference)] = np.nan
         gain = -difference if table.lower_is_better else difference
         pvalues = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
         pvalues[baseline] = np.nan
         columns |= {
-            "difference": _finite_mean(difference),
+            "difference": Averages(difference).mean(),
             "wins": (gain > 0).sum(axis=0),
             "losses": (gain < 0).sum(axis=0),
             "ties": (gain == 0).sum(axis=0),
@@ -231,17 +226,9 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
     return pl.DataFrame(columns).fill_nan(None)
 
 
-def _finite_mean(values: Floats) -> Floats:
-    """Return the mean of the finite values of each column; NaN without any."""
-    is_finite = np.isfinite(values)
-    with np.errstate(invalid="ignore"):
-        means: Floats = np.where(is_finite, values, 0.0).sum(axis=0) / is_finite.sum(axis=0)
-    return means
-
-
 def _pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of two systems; shape (topics, 2)."""
-    complete = values[np.isfinite(values).all(axis=1)]
+    complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
         return np.nan
     topics = tuple(map(str, range(len(complete))))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
@@ -23,6 +23,7 @@ from cranfield.base.errors import (
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
+from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import all_pairs
@@ -168,10 +169,11 @@ def topics_needed(
     """
     check_choice("design", design, DESIGNS)
     by_width = design == "interval"
-    goal, unused = (width, difference) if by_width else (difference, width)
-    names = ("width", "difference") if by_width else ("difference", "width")
-    if goal is None or unused is not None:
-        raise PolicyError(f"design {design!r} requires {names[0]} and does not take {names[1]}")
+    goals = {"width": width, "difference": difference}
+    name, unused_name = goals if by_width else reversed(goals)
+    goal = goals[name]
+    if goal is None or goals[unused_name] is not None:
+        raise PolicyError(f"design {design!r} requires {name} and does not take {unused_name}")
     if design in {"t", "interval"} and systems != 2:
         raise PolicyError(f"design {design!r} requires two systems, got {systems}")
     if design != "t" and alternative != "two-sided":
@@ -181,27 +183,25 @@ def topics_needed(
     check_share("power", power)
     check_number("epsilon", epsilon)
 
-    common: dict[str, Any] = {"variance": variance, "alpha": alpha}
-
-    def evaluate_design(topics: int) -> float:
-        if by_width:
-            return float(expected_width(topics, **common))
-        if design == "t":
-            return float(power_t(topics, difference=goal, alternative=alternative, **common))
-        options: dict[str, Any] = {"systems": systems, "model": design, "epsilon": epsilon}
-        return float(power_anova(topics, difference=goal, **options, **common))
-
-    check_positive(**{names[0]: goal})
+    check_positive(**{name: goal})
+    options: dict[str, Any] = {"variance": variance, "alpha": alpha}
+    evaluate: Callable[..., Any] = expected_width
+    if design == "t":
+        evaluate = power_t
+        options |= {"difference": goal, "alternative": alternative}
+    elif not by_width:
+        evaluate = power_anova
+        options |= {"difference": goal, "systems": systems, "model": design, "epsilon": epsilon}
 
     def is_enough(topics: int) -> bool:
-        value = evaluate_design(topics)
-        return value <= goal if by_width else value >= power
+        value = evaluate(topics, **options)
+        return bool(value <= goal if by_width else value >= power)
 
     topics = find_smallest(is_enough)
     return TopicsNeeded(
         design=design,
         topics=topics,
-        achieved=evaluate_design(topics),
+        achieved=float(evaluate(topics, **options)),
         power=None if by_width else power,
         width=width,
         difference=difference,
@@ -301,25 +301,14 @@ def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
 MAX_PILOT_TOPICS = 10_000  # of a simulated data set
 
 
-@dataclass(frozen=True, eq=False)
-class PairPower:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairPower(TableResult):
     """Power of pairwise comparisons, by number of topics.
 
     Attributes
     ----------
     test, correction
         Names.
-    topics
-        Numbers of topics, rising.
-    average
-        Average power: mean proportion of the truly different pairs that are significant in the
-        right direction; this and the next three have shape (numbers of topics,).
-    any_pair, every_pair
-        Proportion of data sets in which at least one such pair is significant, and in which all
-        are.
-    errors
-        Proportion of data sets with a significant pair that does not differ, or in the wrong
-        direction.
     power_by_pair
         Power by pair, shape (numbers of topics, pairs): proportion of the data sets in which it
         truly differs.
@@ -331,13 +320,25 @@ class PairPower:
         Number of data sets for each number of topics; samples of tests that need them; options.
     """
 
+    name: ClassVar[str] = "power"
+    columns: ClassVar[Columns] = {
+        "topics": Column("Number of topics, in ascending order.", key=True),
+        "average": Column(
+            "Average power: mean proportion of the truly different pairs that are significant in"
+            " the right direction.",
+            3,
+        ),
+        "any pair": Column("Proportion of data sets with at least one such pair.", 3),
+        "every pair": Column("Proportion of data sets in which all these pairs are.", 3),
+        "errors": Column(
+            "Proportion of data sets with a significant pair that does not differ, or in the wrong"
+            " direction.",
+            3,
+        ),
+    }
+
     test: str
     correction: str
-    topics: tuple[int, ...]
-    average: Floats
-    any_pair: Floats
-    every_pair: Floats
-    errors: Floats
     power_by_pair: Floats
     systems: tuple[str, ...]
     first: Indices
@@ -355,22 +356,15 @@ class PairPower:
 
         The power is 0.8 by default.
         """
-        indices = np.flatnonzero(self.average >= self.power)
-        return self.topics[indices[0]] if indices.size else None
+        topics = self.topics[self.average >= self.power]
+        return int(topics[0]) if topics.size else None
 
-    def __str__(self) -> str:
+    def heading(self) -> list[str]:
         case = "the pilot's means" if self.difference is None else f"difference {self.difference:g}"
-        lines = [
+        return [
             f"{self.test}, {self.correction}: {counted(len(self.systems), 'system')}, {case};"
-            f" {counted(self.sets, 'data set')}, alpha {self.alpha:g}, seed {self.seed}",
-            "topics  average  any pair  every pair  errors",
+            f" {counted(self.sets, 'data set')}, alpha {self.alpha:g}, seed {self.seed}"
         ]
-        columns = (self.topics, self.average, self.any_pair, self.every_pair, self.errors)
-        lines += [
-            f"{n:6d}  {mean:7.3f}  {any_pair:8.3f}  {every_pair:10.3f}  {errors:6.3f}"
-            for n, mean, any_pair, every_pair, errors in zip(*columns, strict=True)
-        ]
-        return "\n".join(lines)
 
 
 def power_pairs(
@@ -440,6 +434,7 @@ def power_pairs(
     >>> options = dict(test="anova-2", correction="tukey", difference=0.05)
     >>> print(power_pairs(pilot, topics=[25, 50], sets=50, **options))
     anova-2, tukey: 5 systems, difference 0.05; 50 data sets, alpha 0.05, seed 0
+    <BLANKLINE>
     topics  average  any pair  every pair  errors
         25    0.245     0.520       0.060   0.080
         50    0.570     0.840       0.260   0.080
@@ -460,36 +455,35 @@ def power_pairs(
         population = fit_simulator(pilot)
     options = {"test": test, "correction": correction, "alpha": alpha, "resamples": resamples}
     simulate = partial(_simulate_test, population, difference, seed, options)
-    results_of: dict[int, list[NDArray[Any]]] = {}
+    names: dict[str, str] = {}
+    rows: dict[int, tuple[Any, ...]] = {}
+    by_pair: dict[int, Floats] = {}
 
     def average(number: int) -> float:
         results = in_threads(partial(simulate, number), range(sets), jobs)
-        results_of[number] = [np.array(column) for column in zip(*results, strict=True)]
-        correct, differs, *_ = results_of[number]
+        correct, differs, has_error, tests, corrections = map(np.array, zip(*results, strict=True))
         if not differs.any():
             raise CranfieldError("no two systems differ in their true means")
-        return float(correct.sum() / differs.sum())
+        power_of_pairs = correct.sum() / differs.sum()
+        any_pair = correct.any(axis=1).mean()
+        every_pair = (correct == differs).all(axis=1).mean()
+        rows[number] = (number, power_of_pairs, any_pair, every_pair, has_error.mean())
+        with np.errstate(invalid="ignore"):
+            by_pair[number] = correct.sum(axis=0) / differs.sum(axis=0)
+        names.update(test=str(tests[0]), correction=str(corrections[0]))
+        return float(power_of_pairs)
 
     if sizes:
         for number in sorted(set(sizes)):
             average(number)
     else:
         find_smallest(lambda number: average(number) >= power, MAX_PILOT_TOPICS)
-    numbers = tuple(sorted(results_of))
+    numbers = sorted(rows)
     pairs = all_pairs(population.means[None, :])
-    results = [results_of[number][:3] for number in numbers]
-    with np.errstate(invalid="ignore"):
-        by_pair = [correct.sum(axis=0) / differs.sum(axis=0) for correct, differs, _ in results]
-    *_, tests, corrections = results_of[numbers[0]]
     return PairPower(
-        test=str(tests[0]),
-        correction=str(corrections[0]),
-        topics=numbers,
-        average=np.array([correct.sum() / differs.sum() for correct, differs, _ in results]),
-        any_pair=np.array([correct.any(axis=1).mean() for correct, _, _ in results]),
-        every_pair=np.array([(c == differs).all(axis=1).mean() for c, differs, _ in results]),
-        errors=np.array([is_error.mean() for _, _, is_error in results]),
-        power_by_pair=np.array(by_pair),
+        pl.DataFrame([rows[n] for n in numbers], list(PairPower.columns), orient="row"),
+        **names,
+        power_by_pair=np.array([by_pair[n] for n in numbers]),
         systems=_system_names(population),
         first=pairs.first,
         second=pairs.second,

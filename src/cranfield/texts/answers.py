@@ -83,13 +83,13 @@ class JudgedAnswers(Scorable):
     answered
         Whether a system has an answer; shape (topics, systems).
     length
-        Characters of the answer; NaN where not given; shape (topics, systems).
+        Characters of the answer; NaN if unknown; shape (topics, systems).
     cell
         For each match its answer, as topic * systems + system; shape (matches,).
     nugget
         Index of the gold nugget that is matched.
     position
-        Character of the answer where the nugget ends; NaN where not given.
+        Character of the answer where the nugget ends; NaN if unknown.
     support
         How well the answer supports the nugget: 1 fully, 0.5 in part.
     """
@@ -170,7 +170,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
         `position` (of the nugget's last character), `support` (full, partial, none, or a number
         from 0 to 1; full where there is no such column), `length` of the answer in characters, or
         its `text`, whose characters other than white space are counted. A row without a nugget is
-        an answer that may have none. Or batch match files of NTCIR, one a system, whose lines are
+        an answer that may have none. Or batch match files of NTCIR, one per system, whose lines are
         `topic syslen= length` and `topic nugget position`. Or a mapping
         `{system: {topic: answer}}`, where an answer is a list of nuggets, a mapping
         `{nugget: position}`, or `{"nuggets": ..., "length": ..., "text": ...}`. Or a list of files.
@@ -183,7 +183,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     Returns
     -------
     JudgedAnswers
-        Of all topics that have nuggets; a system without an answer to one has no nugget there.
+        Has all topics with nuggets; a system without an answer has no nugget of the topic.
 
     Raises
     ------
@@ -218,8 +218,8 @@ def _table(data: Any, name: str | None) -> Table:
     if isinstance(data, (str, PathLike)) and _SYSLEN in (nuggets := list(cells["nugget"])):
         places, lengths = (cells.get(name, [None] * size) for name in ("position", "length"))
         rows = zip(nuggets, places, lengths, strict=True)
-        moved = [(None, None, row[1]) if row[0] == _SYSLEN else row for row in rows]
-        cells["nugget"], cells["position"], cells["length"] = zip(*moved, strict=True)
+        moved_rows = [(None, None, row[1]) if row[0] == _SYSLEN else row for row in rows]
+        cells["nugget"], cells["position"], cells["length"] = zip(*moved_rows, strict=True)
     table = fitted(cells, ANSWERS, columns.source, columns.lines)
     if "support" in table.names:
         of_nuggets = table.frame["nugget"].is_not_null()
@@ -269,10 +269,12 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
             if nugget is not None and (topic, nugget) not in places:
                 raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
             t = topics[topic]
-            old = lengths.setdefault((t, s), nan)
+            known_length = lengths.setdefault((t, s), nan)
             if not isnan(length):
-                if not isnan(old) and old != length:
-                    raise table.wrong(row, f"conflicting lengths {old:g} and {length:g}", topic)
+                if not isnan(known_length) and known_length != length:
+                    raise table.wrong(
+                        row, f"conflicting lengths {known_length:g} and {length:g}", topic
+                    )
                 lengths[t, s] = length
             if nugget is not None:
                 place = places[topic, nugget]
@@ -355,7 +357,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: no nuggets, an answer that is there twice, answers
+        Naming the file, the line and the reason: no nuggets, a repeated answer, answers
         to one topic that list different nuggets, an unknown label.
 
     Warns
@@ -391,8 +393,8 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             if (topic, system) in answered:
                 raise table.wrong(row, f"a second answer of {quoted(system)}", topic)
             answered.add((topic, system))
-            nuggets, lost = _nuggets(labels, partial(table.wrong, row, topic=topic))
-            failed += lost
+            nuggets, n_failed = _nuggets(labels, partial(table.wrong, row, topic=topic))
+            failed += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:
                 first_nuggets[topic] = counts
@@ -435,7 +437,7 @@ def _nuggets(
         if not isinstance(text, str) or not text.strip():
             raise wrong("a nugget has no text")
         labels: list[Any] = []
-        for name, instead, noun, kind in (
+        for name, default_label, noun, kind in (
             ("importance", "okay", "importance", IMPORTANCE),
             ("assignment", "not_support", "support", SUPPORT),
         ):
@@ -443,12 +445,12 @@ def _nuggets(
             if absent(label):
                 raise wrong(f"nugget {quoted(text)} has no {name}")
             failed += label == FAILED
-            label = instead if label == FAILED else label
+            label = default_label if label == FAILED else label
             if kind.read(label) is None:
                 raise wrong(kind.reason(noun, label))
             labels.append(label)
         times[text] += 1
         importance, support = labels
-        numbered = text if times[text] == 1 else f"{text} #{times[text]}"
-        nuggets.append((numbered, importance, support))
+        numbered_text = text if times[text] == 1 else f"{text} #{times[text]}"
+        nuggets.append((numbered_text, importance, support))
     return nuggets, failed

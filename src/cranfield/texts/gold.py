@@ -20,7 +20,7 @@ from cranfield.sources.columns import Table, pairs_of, read_table
 from cranfield.sources.schemas import Column, Lines, Schema, optional
 from cranfield.sources.values import LABEL, NAME, Kind, absent, finite, truths_as_grades
 
-LARGEST = 1e15
+MAX_NUMBER = 1e15
 """The largest weight, length or position; sums and products of such stay finite."""
 
 _IMPORTANCE = {"vital": 1.0, "okay": 0.0, "ok": 0.0}
@@ -38,12 +38,12 @@ _YES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 def _amount(cell: Any) -> float | None:
     amount = None if isinstance(cell, bool) else finite(cell)
-    return amount if amount is not None and 0 <= amount <= LARGEST else None
+    return amount if amount is not None and 0 <= amount <= MAX_NUMBER else None
 
 
 def _no_amount(cell: Any) -> str:
     amount = None if isinstance(cell, bool) else finite(cell)
-    limit = "" if amount is None or amount < 0 else f" and at most {LARGEST:g}"
+    limit = "" if amount is None or amount < 0 else f" and at most {MAX_NUMBER:g}"
     return f"not a number of at least 0{limit}"
 
 

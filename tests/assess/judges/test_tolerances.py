@@ -10,7 +10,13 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.assess.judges.tolerances import LEAST, MOST, WITHIN, topics_to_decide, verdict_of
+from cranfield.assess.judges.tolerances import (
+    AT_LEAST,
+    AT_MOST,
+    WITHIN,
+    topics_to_decide,
+    verdict_of,
+)
 from cranfield.base.errors import PolicyError
 
 COVID = cf.bundled.trec_covid()
@@ -28,12 +34,12 @@ JUDGES = {"llm": machine()}
 @pytest.mark.parametrize(
     ("low", "high", "tolerance", "side", "verdict"),
     [
-        (0.4, 0.6, 0.4, LEAST, "met"),
-        (0.39, 0.6, 0.4, LEAST, "undecided"),
-        (0.2, 0.39, 0.4, LEAST, "not met"),
-        (-0.5, 0.05, 0.05, MOST, "met"),
-        (0.0, 0.06, 0.05, MOST, "undecided"),
-        (0.06, 0.07, 0.05, MOST, "not met"),
+        (0.4, 0.6, 0.4, AT_LEAST, "met"),
+        (0.39, 0.6, 0.4, AT_LEAST, "undecided"),
+        (0.2, 0.39, 0.4, AT_LEAST, "not met"),
+        (-0.5, 0.05, 0.05, AT_MOST, "met"),
+        (0.0, 0.06, 0.05, AT_MOST, "undecided"),
+        (0.06, 0.07, 0.05, AT_MOST, "not met"),
         (-0.05, 0.05, 0.05, WITHIN, "met"),
         (-0.06, 0.05, 0.05, WITHIN, "undecided"),
         (-0.2, 0.2, 0.05, WITHIN, "undecided"),

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.campaign.checks.report import Fault
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     ACCEPTED,

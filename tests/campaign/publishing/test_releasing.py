@@ -19,7 +19,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.files import file_sha256
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing import payload
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.payload import released_runs
@@ -225,7 +225,7 @@ def test_the_same_bytes_wherever_they_are_made(made: OpenedCampaign, tmp_path: P
     calls = "; ".join(f"print(release(opened, {options}).path)" for options in wanted)
     code = (
         "import os; os.umask(0o077)\n"
-        "from cranfield.campaign.opened import OpenedCampaign\n"
+        "from cranfield.campaign.opened_campaign import OpenedCampaign\n"
         "from cranfield.campaign.publishing.releasing import release\n"
         f"opened = OpenedCampaign({str(copy)!r}, actor='somebody'); {calls}"
     )
@@ -294,14 +294,14 @@ def test_a_run_that_goes_before_it_is_scored_stops_it_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = make_campaign(tmp_path / "news")
-    real = scoring.scored
+    real = scoring.score_runs
 
     def late(opened: OpenedCampaign, task: str, **options: Any) -> Evaluation:
         with opened.registry.change("withdraw") as tx:
             tx.update(replace(tx.submissions()[0], state=WITHDRAWN))
         return real(opened, task, **options)
 
-    monkeypatch.setattr(scoring, "scored", late)
+    monkeypatch.setattr(scoring, "score_runs", late)
     with pytest.raises(CranfieldError, match="added or removed"):
         release(opened)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield import InputError
-from cranfield.campaign.rules.reading import LARGEST, read_rules, template
+from cranfield.campaign.rules.reading import MAX_BYTES, read_rules, template
 from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     TASK,
@@ -89,7 +89,7 @@ HEAD = b'[campaign]\nid = "a"\ntitle = "b"\n[tasks.c]\n'
         (b"\xff\xfe", ":1: .*UTF-8"),
         (b"a = " + b"[" * 100_000, "valid TOML"),
         (b"a = " + b"{b = " * 100_000, "valid TOML"),
-        (b"#" * (LARGEST + 1), "1,048,576 bytes"),
+        (b"#" * (MAX_BYTES + 1), "1,048,576 bytes"),
         (HEAD.replace(b"[tasks.c]", b"[tasks]"), "tasks: .*no task"),
         (HEAD.replace(b"[tasks.c]", b"[tasks]\nc = 1"), "tasks.c: .*table, got '1'"),
         (HEAD + b"documents = {}", "tasks.c.documents: .*pattern"),

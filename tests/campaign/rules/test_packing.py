@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.campaign.campaign_folder import pack
 from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.report import CODES, UNREADABLE
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.reading import read_rules, rules_sha256, rules_text
 from cranfield.campaign.rules.task_rules import (
     MetadataRules,

@@ -17,12 +17,12 @@ import cranfield as cf
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
     check_patterns,
+    duration_text,
+    full_matches,
     instant,
-    lasting,
     safe_name,
     time_text,
     utc_text,
-    whole_matches,
 )
 
 BAD_NAMES = [
@@ -83,7 +83,7 @@ def test_patterns_are_matched_quickly(pattern: str) -> None:
     check_patterns(TaskRules("adhoc", tag=pattern))
     names = pl.Series([letter * 10_000 + "!" for letter in "a-1.x_"])
     start = time.perf_counter()
-    assert whole_matches(names, pattern).len() == 6
+    assert full_matches(names, pattern).len() == 6
     assert time.perf_counter() - start < 2
 
 
@@ -117,13 +117,13 @@ pieces = st.recursive(
 def test_plain_patterns_mean_what_they_mean_to_python(pattern: str) -> None:
     names = ["", "a", "b", "-", "ab", "a-b", "-a" * 3, "aab-!", "a\n", "\u00e9"]
     expected = [re.fullmatch(pattern, name) is not None for name in names]
-    assert whole_matches(pl.Series(names), pattern).to_list() == expected
+    assert full_matches(pl.Series(names), pattern).to_list() == expected
 
 
 def test_the_whole_has_to_match() -> None:
     names = pl.Series(["a", "b", "ab", "a\n", "xa"])
-    assert whole_matches(names, "a|b").to_list() == [True, True, False, False, False]
-    assert whole_matches(names, "(?m)^a$").to_list() == [True, False, False, False, False]
+    assert full_matches(names, "a|b").to_list() == [True, True, False, False, False]
+    assert full_matches(names, "(?m)^a$").to_list() == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize(
@@ -181,4 +181,4 @@ def test_a_time_without_an_offset_is_no_instant() -> None:
     ],
 )
 def test_how_long_something_lasts(seconds: float, words: str) -> None:
-    assert lasting(timedelta(seconds=seconds)) == words
+    assert duration_text(timedelta(seconds=seconds)) == words

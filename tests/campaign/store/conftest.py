@@ -38,16 +38,16 @@ def entered(tx: Transaction, folder: Path, tag: str, team: str = "padua") -> Sub
 
 
 @pytest.fixture
-def enter(news: campaign.Campaign) -> Enter:
+def record_run(news: campaign.Campaign) -> Enter:
     """Enter a run in a change of its own."""
 
-    def enter(tag: str, team: str = "padua") -> Submission:
+    def record_run(tag: str, team: str = "padua") -> Submission:
         with news.registry.change("submit", tag) as tx:
             one = entered(tx, news.folder, tag, team)
             tx.insert_faults(one, [Fault("tied", "warning", "2 of 4 documents are tied", 3, "1")])
         return one
 
-    return enter
+    return record_run
 
 
 def judged(news: campaign.Campaign, version: str = "1") -> Judgments:

@@ -19,8 +19,8 @@ from cranfield.campaign.store import records
 from .conftest import Enter, judged
 
 
-def test_all_is_in_it(news: campaign.Campaign, enter: Enter, tmp_path: Path) -> None:
-    run = enter("bm25")
+def test_all_is_in_it(news: campaign.Campaign, record_run: Enter, tmp_path: Path) -> None:
+    run = record_run("bm25")
     judged(news)
     path = news.export(tmp_path / "news.zip")
     with ZipFile(path) as archive:
@@ -50,17 +50,17 @@ def test_all_is_in_it(news: campaign.Campaign, enter: Enter, tmp_path: Path) -> 
 
 
 def test_the_same_campaign_gives_the_same_bytes(
-    news: campaign.Campaign, enter: Enter, tmp_path: Path
+    news: campaign.Campaign, record_run: Enter, tmp_path: Path
 ) -> None:
-    enter("bm25")
+    record_run("bm25")
     one, two = (news.export(tmp_path / name).read_bytes() for name in ("a.zip", "b.zip"))
     assert one == two
 
 
 def test_what_cannot_be_exported_is_said(
-    news: campaign.Campaign, enter: Enter, tmp_path: Path
+    news: campaign.Campaign, record_run: Enter, tmp_path: Path
 ) -> None:
-    run = enter("bm25")
+    run = record_run("bm25")
     with pytest.raises(PolicyError, match=r"must end in \.zip"):
         news.export(tmp_path / "news.tar")
     with pytest.raises(PolicyError, match="outside"):

@@ -14,7 +14,7 @@ import pytest
 
 from cranfield import campaign
 from cranfield.base.errors import CranfieldError, InputError
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.store import records, schema
 from cranfield.campaign.store.events import NOTHING
 from cranfield.campaign.store.records import Judgments, ReleaseRecord, ScoreFile, Submission, Team
@@ -100,10 +100,10 @@ def test_others_see_nothing_before_the_end(news: campaign.Campaign) -> None:
     assert OpenedCampaign(news.folder).registry.submission("A") is not None
 
 
-def test_a_tag_is_that_of_one_accepted_run(news: campaign.Campaign, enter: Enter) -> None:
-    old = enter("bm25")
+def test_a_tag_is_that_of_one_accepted_run(news: campaign.Campaign, record_run: Enter) -> None:
+    old = record_run("bm25")
     with pytest.raises(CranfieldError, match="refuses the change"):
-        enter("BM25", "delft")
+        record_run("BM25", "delft")
     with news.registry.change("replace", "bm25") as tx:
         tx.update(replace(old, state="replaced"))
         new = entered(tx, news.folder, "Bm25")
@@ -125,17 +125,17 @@ def test_what_is_named_has_to_be_there(news: campaign.Campaign) -> None:
         tx.insert(ReleaseRecord("r", "adhoc", "2026", "1", "releases/none", "m"))
 
 
-def test_teams_and_rows_have_to_be_there(news: campaign.Campaign, enter: Enter) -> None:
+def test_teams_and_rows_have_to_be_there(news: campaign.Campaign, record_run: Enter) -> None:
     with pytest.raises(CranfieldError, match="FOREIGN KEY"):
-        enter("a", "nobody")
+        record_run("a", "nobody")
     with pytest.raises(CranfieldError, match="no team nobody"), news.registry.change("x") as tx:
         tx.update(Team("nobody", "", ""))
     with pytest.raises(CranfieldError, match="Unicode"), news.registry.change("x") as tx:
         tx.insert(Team("x\ud800", "", ""))
 
 
-def test_faults_are_kept_in_order(news: campaign.Campaign, enter: Enter) -> None:
-    run = enter("a")
+def test_faults_are_kept_in_order(news: campaign.Campaign, record_run: Enter) -> None:
+    run = record_run("a")
     (fault,) = news.registry.faults(run.id)
     assert (fault.code, fault.line, fault.topic, fault.doc, fault.count) == (
         "tied",
@@ -147,8 +147,10 @@ def test_faults_are_kept_in_order(news: campaign.Campaign, enter: Enter) -> None
     assert news.registry.faults(99) == ()
 
 
-def test_the_chain_holds_who_when_what_and_the_rows(news: campaign.Campaign, enter: Enter) -> None:
-    run = enter("a")
+def test_the_chain_holds_who_when_what_and_the_rows(
+    news: campaign.Campaign, record_run: Enter
+) -> None:
+    run = record_run("a")
     events = news.registry.events()
     previous = NOTHING
     for event in events:
@@ -186,14 +188,16 @@ def test_a_contact_can_be_erased_and_leaves_no_byte(news: campaign.Campaign) -> 
 @pytest.mark.parametrize("query", ["UPDATE event SET at = ''", "DELETE FROM event"])
 def test_events_stay(news: campaign.Campaign, query: str) -> None:
     with (
-        schema.connected(news.folder) as connection,
+        schema.open_registry(news.folder) as connection,
         pytest.raises(sqlite3.IntegrityError, match="events are never"),
     ):
         connection.execute(query)
 
 
-def test_an_object_is_forgotten_when_nobody_needs_it(news: campaign.Campaign, enter: Enter) -> None:
-    first = enter("a")
+def test_an_object_is_forgotten_when_nobody_needs_it(
+    news: campaign.Campaign, record_run: Enter
+) -> None:
+    first = record_run("a")
     with news.registry.change("submit", "twin") as tx:
         twin = tx.insert(replace(first, tag="twin"))
     path = records.path(news.folder, first.object)
@@ -212,7 +216,7 @@ def test_an_object_is_forgotten_when_nobody_needs_it(news: campaign.Campaign, en
 def test_two_at_once_wait_and_then_say_so(
     news: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "WAIT", 0.1)
+    monkeypatch.setattr(schema, "LOCK_TIMEOUT", 0.1)
     with news.registry.change("long"):
         with (
             pytest.raises(CranfieldError) as caught,
@@ -298,7 +302,9 @@ def test_neither_numpy_nor_polars_is_loaded(news: campaign.Campaign) -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_folder_can_be_moved(news: campaign.Campaign, enter: Enter, tmp_path: Path) -> None:
-    enter("a")
+def test_the_folder_can_be_moved(
+    news: campaign.Campaign, record_run: Enter, tmp_path: Path
+) -> None:
+    record_run("a")
     news.folder.rename(tmp_path / "moved ü #?")
     assert campaign.open(tmp_path / "moved ü #?").verify().ok

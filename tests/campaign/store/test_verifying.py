@@ -17,7 +17,7 @@ import pytest
 from cranfield import campaign
 from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.store import records, whole_folder
 from cranfield.campaign.store.events import KEYS
@@ -29,10 +29,10 @@ from .conftest import Enter, entered, judged
 
 
 @pytest.fixture
-def whole(news: campaign.Campaign, enter: Enter) -> campaign.Campaign:
+def whole(news: campaign.Campaign, record_run: Enter) -> campaign.Campaign:
     """A campaign with a file of each kind."""
     for number in range(3):
-        enter(f"run{number}")
+        record_run(f"run{number}")
     with news.registry.change("withdraw", "run1") as tx:
         run = tx.submission("run1")
         assert run is not None

@@ -74,7 +74,7 @@ def test_ratios_with_covariates_are_recomputed_for_each_permutation(
 
     def statistic(treatment: Any) -> float:
         both = moments(columns, treatment.astype(np.intp), (2,))
-        return float(Effects.of(arm_means(both, metric, theta), 0, 1).statistic)
+        return float(Effects.from_arms(arm_means(both, metric, theta), 0, 1).statistic)
 
     assert found.observed == pytest.approx(statistic(inside), rel=1e-9)
     draw, expected = stream(5, 2), []
@@ -140,12 +140,12 @@ def test_skewness_of_a_difference() -> None:
     values = np.random.default_rng(1).exponential(size=500)
     assert skewness(values) == pytest.approx(skew(values), rel=1e-12)
     assert skewness(np.full(5, 0.1)) == 0
-    found = Distortion.of(skewness(values), 50, 450)
+    found = Distortion.from_sizes(skewness(values), 50, 450)
     # Cumulants of independent means: k3 / n^2, with signs, by the 3/2 power of the variance.
     variance, third = values.var(), skew(values) * values.var() ** 1.5
     expected = (third / 50**2 - third / 450**2) / (variance / 50 + variance / 450) ** 1.5
     assert found.difference_skewness == pytest.approx(expected, rel=1e-12)
-    assert Distortion.of(skewness(values), 250, 250).difference_skewness == 0
+    assert Distortion.from_sizes(skewness(values), 250, 250).difference_skewness == 0
     # Against one mean of a huge control it is the rule of Kohavi et al.: n > 355 s^2.
     assert not Distortion(2.0, 2 / (355 * 4 + 1) ** 0.5).is_large
     assert Distortion(2.0, 2 / (355 * 4 - 1) ** 0.5).is_large

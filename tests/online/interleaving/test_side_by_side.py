@@ -134,6 +134,8 @@ def test_pairs_without_comparisons_and_strengths_that_are_not_finite() -> None:
     [
         (("t", "x", "x", "a", "a"), "system 'x' is compared with itself"),
         (("t", "x", "y", "c", "a"), "preferred must be 'x', 'y', first, second or tie, got 'c'"),
+        ((None, "x", "y", "a", "a"), "row 1: has no topic"),
+        (("t", "x", None, "a", "a"), "row 1: has no second"),
         (("t", "x", "y", "a", "tie"), "order must be 'x', 'y', first or second, got 'tie'"),
     ],
 )

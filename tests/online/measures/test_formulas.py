@@ -298,7 +298,7 @@ def test_counts_add_up_to_the_rows() -> None:
     of["user"] = log.pages["user"].n_unique()
     of["absence"] = of["session"]
     every = (found.values + found.censored + found.without)[0]
-    assert every.tolist() == [of[one.values_of] for one in found.measures]
+    assert every.tolist() == [of[one.value_kind] for one in found.measures]
 
 
 def test_times_that_are_not_known_are_not_censored() -> None:
@@ -318,8 +318,8 @@ def test_times_that_are_not_known_are_not_censored() -> None:
     assert told[4:] == [(1.0, 1, 0, 1), (2.0, 1, 0, 1)]
 
 
-UNKNOWN = ["SATClicks", "DSAT", "SATRate", "DSATRate", "SessionSuccess", "QueriesToSAT"]
-UNKNOWN += ["TimeToSAT", "Dwell"]
+UNKNOWN_DWELL = ["SATClicks", "DSAT", "SATRate", "DSATRate", "SessionSuccess", "QueriesToSAT"]
+UNKNOWN_DWELL += ["TimeToSAT", "Dwell"]
 
 
 def test_dwell_that_is_never_known_is_no_zero() -> None:
@@ -330,7 +330,7 @@ def test_dwell_that_is_never_known_is_no_zero() -> None:
     times = {"time": [10, 20, 30, 40]}
     log = cf.online.read_log(pages | times, shown, clicks)
     log = replace(log, clicks=log.clicks.with_columns(dwell=pl.lit(None, pl.Float64)))
-    found = cf.online.measure(log, UNKNOWN).to_polars()
+    found = cf.online.measure(log, UNKNOWN_DWELL).to_polars()
     told = dict(
         zip(found["measure"], found.select("value", "values", "censored").rows(), strict=True)
     )
@@ -339,7 +339,7 @@ def test_dwell_that_is_never_known_is_no_zero() -> None:
     assert told["SessionSuccess"] == (0.0, 1, 0)
     assert told["QueriesToSAT"] == told["TimeToSAT"] == (None, 0, 1)
     clicked = log.where(pl.col("id") != "s")
-    assert cf.online.measure(clicked, UNKNOWN).values.sum() == 0
+    assert cf.online.measure(clicked, UNKNOWN_DWELL).values.sum() == 0
 
 
 def test_sessions_of_users_that_are_not_known() -> None:

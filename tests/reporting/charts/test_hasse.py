@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 
-from cranfield.reporting.charts.hasse import diagram, hasse_chart, layered
+from cranfield.reporting.charts.hasse import diagram, hasse_chart, lay_out_layers
 
 SIZES = [(1, 1), (2, 1), (4, 1), (5, 1), (1, 3), (2, 2), (3, 2), (2, 4)]
 
@@ -127,11 +127,11 @@ def test_layers_untangle_what_can_be_untangled() -> None:
     """Two ladders whose rungs are given in opposite order."""
     levels = [0] * 4 + [1] * 4
     edges = np.array([[k, 7 - k] for k in range(4)])
-    assert layered(levels, edges).crossings == 0
+    assert lay_out_layers(levels, edges).crossings == 0
     crossed = np.array([[0, 2], [0, 3], [1, 2], [1, 3]])
-    assert layered([0, 0, 1, 1], crossed).crossings == 1
+    assert lay_out_layers([0, 0, 1, 1], crossed).crossings == 1
 
 
 def test_single_nodes() -> None:
-    assert layered([0], np.empty((0, 2), dtype=np.int64)).across.tolist() == [0.0]
-    assert layered([0, 0], np.empty((0, 2), dtype=np.int64)).across.tolist() == [-0.5, 0.5]
+    assert lay_out_layers([0], np.empty((0, 2), dtype=np.int64)).across.tolist() == [0.0]
+    assert lay_out_layers([0, 0], np.empty((0, 2), dtype=np.int64)).across.tolist() == [-0.5, 0.5]

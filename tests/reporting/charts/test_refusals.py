@@ -14,7 +14,7 @@ import cranfield as cf
 from cranfield.meta import stability
 from cranfield.online.log.query_log import log_from_tables
 from cranfield.reporting import charts
-from cranfield.reporting.charts.of_scales import shares_up_to, spaced_runs
+from cranfield.reporting.charts.scales import shares_up_to, spaced_runs
 from tests.reporting.charts.drawn import random_scores, scores_of
 from tests.reporting.charts.test_recall import figure_8
 from tests.reporting.charts.test_scale_study import study

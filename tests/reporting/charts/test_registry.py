@@ -23,18 +23,18 @@ SYSTEMS = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
 def test_every_chart_is_in_the_catalogue() -> None:
     public = {*dir(charts)} - {"save"}
     assert {one.function for one in CHARTS.values()} == public
-    assert all(one.shows[0].isupper() and one.shows[-1] != "." for one in CHARTS.values())
+    assert all(one.summary[0].isupper() and one.summary[-1] != "." for one in CHARTS.values())
 
 
 def test_the_declared_class_is_the_one_that_the_chart_takes() -> None:
     studies = {kind.__name__: kind for kind in STUDIES.values()}
     for name, one in CHARTS.items():
         first = next(iter(inspect.signature(one.draw).parameters.values()))
-        if one.of in BY_COMMAND:
+        if one.subject in BY_COMMAND:
             continue
-        assert one.of in str(first.annotation), name
-        if one.of in studies:
-            assert hasattr(studies[one.of], "plot")
+        assert one.subject in str(first.annotation), name
+        if one.subject in studies:
+            assert hasattr(studies[one.subject], "plot")
 
 
 def test_results_have_their_charts() -> None:
@@ -75,4 +75,4 @@ def test_other_charts_are_told(name: str, message: str) -> None:
 def test_charts_are_found_by_the_names_of_functions() -> None:
     assert CHARTS.find("box_plot") == CHARTS.find("Box") == "box"
     assert CHARTS.find("precision_recall") == "precision-recall"
-    assert {MEASURES, LENGTH} <= {one.of for one in CHARTS.values()}
+    assert {MEASURES, LENGTH} <= {one.subject for one in CHARTS.values()}

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.reporting.charts.of_topics import residual_plots
+from cranfield.reporting.charts.topics import residual_plots
 from cranfield.significance.models.anova_table import AnovaTable
 
 

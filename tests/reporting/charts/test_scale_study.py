@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import ScaleStudy, study_scales
-from cranfield.reporting.charts.of_studies import scale_pairs_chart, scale_tau_chart
+from cranfield.reporting.charts.studies import scale_pairs_chart, scale_tau_chart
 
 
 @cache

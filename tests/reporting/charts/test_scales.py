@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.reporting.charts.of_scales import (
+from cranfield.reporting.charts.scales import (
     LINE,
     SPACING_HEIGHT,
     curve,

@@ -13,8 +13,8 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.reporting.page.contents import NO_QUALITY, collect
-from cranfield.reporting.page.drawn import span
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
+from cranfield.reporting.page.svg_charts import axis_range
 from cranfield.reporting.summary import shared_lines
 from tests.reporting.page.reading import read
 
@@ -31,7 +31,7 @@ def scores(values: object, measure: str = "m") -> cf.Scores:
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30), st.booleans())
 def test_most_are_on_the_axis(values: list[float], zero: bool) -> None:
     middle = np.array(values)
-    low, high = span(middle, middle - 1, middle + 1, zero=zero)
+    low, high = axis_range(middle, middle - 1, middle + 1, zero=zero)
     assert low < high
     assert np.mean((middle >= low) & (middle <= high)) >= 0.5
     if zero:
@@ -100,7 +100,7 @@ def test_what_all_have_is_said_once(names: tuple[str, str]) -> None:
 def test_axis_of_two_systems_holds_all_limits() -> None:
     middle = np.array([0.016, 0.008, 0.012, 0.02, 0.0257])
     low = np.array([-0.02, -0.03, -0.01, -0.2, -0.005])
-    assert span(middle, low, middle + 0.03, zero=True, whole=True)[0] == -0.2
+    assert axis_range(middle, low, middle + 0.03, zero=True, is_whole=True)[0] == -0.2
     alike = np.tile([0.2, 0.3], (8, 1))
     figure = str(two_systems_figure(collect(scores(alike), title="x", scales=False)))
     assert "no finite bound" not in figure

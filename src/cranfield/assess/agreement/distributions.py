@@ -31,25 +31,12 @@ ROUNDING = 1e-6
 """Difference from 1 of the sum of a distribution that rounded proportions may have."""
 
 
-def _match_distance(p: Floats, q: Floats) -> Floats:
-    return np.asarray(np.abs(np.cumsum(p - q, axis=-1)).sum(axis=-1) / (p.shape[-1] - 1))
-
-
 def _order_aware(p: Floats, q: Floats) -> Floats:
     """Return OD(p || q): the mean over the classes of q that have labels."""
     classes = np.arange(p.shape[-1])
     weighted = (p - q) ** 2 @ np.abs(classes[:, None] - classes).astype(np.float64)
     n_used = (q > 0).sum(axis=-1)
     return np.asarray(np.where(q > 0, weighted, 0.0).sum(axis=-1) / np.where(n_used, n_used, 1))
-
-
-def _root_order_aware(p: Floats, q: Floats) -> Floats:
-    return np.asarray(np.sqrt(_order_aware(p, q) / (p.shape[-1] - 1)))
-
-
-def _root_symmetric(p: Floats, q: Floats) -> Floats:
-    mean = (_order_aware(p, q) + _order_aware(q, p)) / 2
-    return np.asarray(np.sqrt(mean / (p.shape[-1] - 1)))
 
 
 def _jensen_shannon(p: Floats, q: Floats) -> Floats:
@@ -62,9 +49,11 @@ def _jensen_shannon(p: Floats, q: Floats) -> Floats:
 
 
 DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "NMD": _match_distance,
-    "RNOD": _root_order_aware,
-    "RSNOD": _root_symmetric,
+    "NMD": lambda p, q: np.abs(np.cumsum(p - q, axis=-1)).sum(axis=-1) / (p.shape[-1] - 1),
+    "RNOD": lambda p, q: np.sqrt(_order_aware(p, q) / (p.shape[-1] - 1)),
+    "RSNOD": lambda p, q: np.sqrt(
+        (_order_aware(p, q) + _order_aware(q, p)) / 2 / (p.shape[-1] - 1)
+    ),
     "JSD": _jensen_shannon,
 }
 """Divergences of an estimated from a gold distribution, by name."""
@@ -124,11 +113,12 @@ def _distribution(name: str, values: Any) -> Floats:
     table = np.asarray(as_array(values, message, np.float64))
     if table.ndim < 1 or table.shape[-1] < 2:
         raise PolicyError(message)
-    sums = table.sum(axis=-1)
-    if not ((table >= 0).all() and (np.abs(sums - 1) <= ROUNDING).all()):
-        wrong = np.atleast_1d(sums)[np.atleast_1d(~(np.abs(sums - 1) <= ROUNDING))]
-        sum_text = f"a sum of {wrong.flat[0]:g}" if wrong.size else "a proportion below 0"
-        raise PolicyError(f"{message}; got {sum_text}")
+    sums = np.atleast_1d(table.sum(axis=-1))
+    wrong = sums[~(np.abs(sums - 1) <= ROUNDING)]
+    if wrong.size:
+        raise PolicyError(f"{message}; got a sum of {wrong[0]:g}")
+    if (table < 0).any():
+        raise PolicyError(f"{message}; got a proportion below 0")
     return table
 
 
@@ -136,14 +126,14 @@ def closeness(joint: Floats) -> Floats:
     """Compute CEM-ORD from items by gold and assigned class, shape (..., gold, assigned)."""
     counts = joint.sum(axis=-1)
     below = np.cumsum(counts, axis=-1)
-    own, other = np.indices(joint.shape[-2:])
+    gold, assigned = np.indices(joint.shape[-2:])
     # Gold items between an assigned class, which counts half, and the gold class, which counts.
     mass = np.where(
-        own > other,
-        below[..., own] - below[..., other],
-        below[..., other] - counts[..., other] - (below - counts)[..., own],
+        gold > assigned,
+        below[..., gold] - below[..., assigned],
+        below[..., assigned] - counts[..., assigned] - (below - counts)[..., gold],
     )
-    mass = counts[..., other] / 2 + np.where(own == other, 0.0, mass)
+    mass = counts[..., assigned] / 2 + np.where(gold == assigned, 0.0, mass)
     total = counts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         near = -np.log2(mass / total[..., None, None])
@@ -190,15 +180,16 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     """
     for name, values in {"assigned": assigned, "gold": gold, "classes": classes}.items():
         check_several(name, values)
-    places = {name: place for place, name in enumerate(classes)}
-    pairs = [list(labels) for labels in (gold, assigned)]
-    if len(pairs[0]) != len(pairs[1]) or not pairs[0]:
-        sizes = f"{len(pairs[1])} and {len(pairs[0])}"
+    places = {label: place for place, label in enumerate(classes)}
+    labels, gold_labels = list(assigned), list(gold)
+    if len(labels) != len(gold_labels) or not labels:
+        sizes = f"{len(labels)} and {len(gold_labels)}"
         raise PolicyError(f"expected an assigned and a gold class of each item, got {sizes}")
-    for label in (label for labels in pairs for label in labels):
+    for label in (*gold_labels, *labels):
         if label not in places:
             names = ", ".join(map(str, places))
             raise PolicyError(f"unknown class {quoted(label)}; expected one of: {names}")
     joint = np.zeros((len(places), len(places)))
-    np.add.at(joint, tuple([places[label] for label in labels] for labels in pairs), 1.0)
+    for pair in zip(gold_labels, labels, strict=True):
+        joint[places[pair[0]], places[pair[1]]] += 1
     return float(closeness(joint))

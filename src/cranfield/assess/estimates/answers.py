@@ -48,10 +48,9 @@ class PPIAnswers(TableResult):
 
     def heading(self) -> list[str]:
         """Return one line: the estimated quantity."""
-        judged, answers = (self.rows[name].sum() for name in ("human", "answers"))
-        return [
-            f"prediction-powered {self.measure}: people judged {judged:,} of {answers:,} answers"
-        ]
+        judged, answers = self.rows.select(pl.col("human", "answers").sum()).row(0)
+        counts = f"people judged {judged:,} of {answers:,} answers"
+        return [f"prediction-powered {self.measure}: {counts}"]
 
 
 def ppi_answers(
@@ -103,38 +102,35 @@ def ppi_answers(
     [(0.8611..., 0.6666...)]
     """
     if type(human) is not type(judge):
-        kinds = type(human).__name__, type(judge).__name__
+        kinds = f"{type(human).__name__} and {type(judge).__name__}"
         raise PolicyError(f"expected labels of one kind by people and judge, got {kinds}")
-    [chosen] = parse_measures(measure)
-    by_judge = evaluate_answers(judge, chosen)[str(chosen)]
+    [parsed] = parse_measures(measure)
+    name = str(parsed)
+    by_judge = evaluate_answers(judge, parsed)[name].values
     with collected_warnings():
         # Answers outside the sample are not missing.
-        by_people = evaluate_answers(human, chosen)[str(chosen)]
+        by_people = evaluate_answers(human, parsed)[name].values
     is_judged = _is_answered(judge)
-    place = {name: k for k, name in enumerate(judge.systems)}
-    row = {name: k for k, name in enumerate(judge.topics)}
-    people = np.full((len(judge.systems), len(judge.topics)), np.nan)
+    places = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(is_judged)}
+    people = np.full(is_judged.shape, np.nan)
     for t, s in np.argwhere(_is_answered(human)):
         topic, system = human.topics[t], human.systems[s]
-        target = row.get(topic, -1), place.get(system, -1)
-        if -1 in target or not is_judged[target]:
+        if (topic, system) not in places:
             reason = f"the judge has no labels of the answer of {quoted(system)} that people judged"
             raise InputError(reason, topic=topic)
-        people[target[1], target[0]] = by_people.values[t, s]
+        people[places[topic, system]] = by_people[t, s]
     fit = Fit(lambda_, folds, seed, alpha)
     frames, notes = [], []
-    for k, (system, scores) in enumerate(zip(judge.systems, by_judge.values.T, strict=True)):
+    for k, system in enumerate(judge.systems):
         items = is_judged[:, k]
-        means = estimate_means(people[k, items], scores[items], fit)
+        means = estimate_means(people[items, k], by_judge[items, k], fit)
         # A missing answer scores 0 for certain.
-        share = items.mean()
-        scaled = pl.col("estimate", "standard_error", "low", "high") * share
-        frame = means.to_polars().drop("freedom").with_columns(scaled)
-        counts = {"answers": int(items.sum()), "by judge": float(scores.mean())}
-        names = pl.DataFrame({"measure": str(chosen), "system": system})
-        frames.append(names.hstack(frame).hstack(pl.DataFrame(counts)))
+        scaled = pl.col("estimate", "standard_error", "low", "high") * items.mean()
+        sizes = {"answers": int(items.sum()), "by judge": float(by_judge[:, k].mean())}
+        labels = pl.DataFrame({"measure": name, "system": system, **sizes})
+        frames.append(labels.hstack(means.to_polars().with_columns(scaled)))
         notes += [f"{system}: {note}" for note in means.notes]
-    return PPIAnswers(pl.concat(frames), str(chosen), tuple(notes))
+    return PPIAnswers(pl.concat(frames).select(*PPIAnswers.columns), name, tuple(notes))
 
 
 def _is_answered(judged: JudgedAnswers | JudgedCitations) -> Bools:

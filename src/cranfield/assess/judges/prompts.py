@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -17,9 +16,9 @@ from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources import schemas
-from cranfield.sources.columns import read_columns, read_table, two_columns
+from cranfield.sources.columns import Table, read_columns, read_table, two_columns
 from cranfield.sources.schemas import Lines, Schema
-from cranfield.sources.values import ID, LABEL, Kind, anything
+from cranfield.sources.values import ID, LABEL, Kind
 
 
 def _answer_text(cell: Any) -> str | None:
@@ -30,9 +29,8 @@ def _answer_text(cell: Any) -> str | None:
 _ANSWER = Kind(_answer_text, problem="not text", missing=lambda cell: cell is None)
 """The text of an answer, null if the model refused one; objects around it are an error."""
 
-_TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, missing=anything)
-_PLACEHOLDER = re.compile(r"\{(topic|document)(?:\.(\w+))?\}")
-_USUAL = {
+_PLACEHOLDER = re.compile(r"(\{(?:topic|document)(?:\.\w+)?\})")
+_TEXT_COLUMNS = {
     "topic": ("text", "query", "question", "title"),
     "document": ("text", "contents", "content", "body", "passage", "segment"),
 }
@@ -56,22 +54,18 @@ _PAIRS = Schema(
     tuples=("topic", "doc"),
     is_selected=True,
 )
+_PROMPT_ID = schemas.Column("id", ID, "id of a prompt")
 _PROMPTS = Schema(
     "table of prompts",
-    (schemas.Column("id", ID, "id of a prompt"), *_PAIRS.columns),
+    (_PROMPT_ID, *_PAIRS.columns),
     called="the prompts",
     otherwise="jsonl",
     tuples=("id", "topic", "doc"),
     is_selected=True,
 )
-
-
 _ANSWERS = Schema(
     "table of answers",
-    (
-        schemas.Column("id", ID, "id of a prompt"),
-        schemas.Column("text", _ANSWER, "text of an answer"),
-    ),
+    (_PROMPT_ID, schemas.Column("text", _ANSWER, "text of an answer")),
     called="the answers",
     otherwise="jsonl",
     decisive=(),
@@ -79,8 +73,8 @@ _ANSWERS = Schema(
 )
 
 
-def _read_texts(data: Any, kind: str, names: set[str], ids: pl.Series) -> dict[str, dict[str, str]]:
-    """Return the texts of topics or documents by id and column; the usual column is ""."""
+def _texts(data: Any, kind: str, placeholders: list[str], pairs: Table) -> dict[str, list[str]]:
+    """Return the texts of the placeholders of topics or documents, a text for each pair."""
     schema = Schema(
         f"table of {kind}s",
         (schemas.Column("id", ID, f"id of a {kind}"),),
@@ -91,22 +85,24 @@ def _read_texts(data: Any, kind: str, names: set[str], ids: pl.Series) -> dict[s
     )
     columns = read_columns(data, schema)
     table = columns.table(schema)
-    table.refuse(table.frame["id"].is_duplicated(), lambda row: f"{kind} {row['id']} occurs twice")
-    place = schema.places(columns.names, columns.source)["id"]
-    places = {str(name): k for k, name in enumerate(columns.names) if k != place}
-    usual = [name for name in (*_USUAL[kind], *places) if name in places]
-    # A collection may have many more documents than there are pairs.
-    rows = table.frame["id"].is_in(ids.to_list()).arg_true().to_list()
-    texts: dict[str, dict[str, str]] = {table.frame["id"][row]: {} for row in rows}
-    for name in names:
-        column = name or next(iter(usual), "")
+    ids, source = table.frame["id"], columns.source
+    table.refuse(ids.is_duplicated(), lambda row: f"{kind} {row['id']} occurs twice")
+    rows = pairs.frame["topic" if kind == "topic" else "doc"].replace_strict(
+        ids, pl.int_range(len(ids), eager=True), default=None
+    )
+    pairs.refuse(rows.is_null(), lambda row: f"the {kind} has no text")
+    id_place = schema.places(columns.names, source)["id"]
+    places = {str(name): k for k, name in enumerate(columns.names) if k != id_place}
+    default = next((name for name in (*_TEXT_COLUMNS[kind], *places) if name in places), "")
+    texts = {}
+    for placeholder in dict.fromkeys(placeholders):
+        column = placeholder.strip("{}").partition(".")[2] or default
         if column not in places:
-            listed = ", ".join(f"{{{kind}.{column}}}" for column in places)
-            reason = f"has no column for {{{kind}.{column}}} of the template; expected: {listed}"
-            raise InputError(reason, source=columns.source)
+            expected = ", ".join(f"{{{kind}.{name}}}" for name in places)
+            reason = f"has no column for {placeholder} of the template; expected: {expected}"
+            raise InputError(reason, source=source)
         cells = columns.cells(places[column])
-        for text, row in zip(texts.values(), rows, strict=True):
-            text[name] = "" if cells[row] is None else str(cells[row])
+        texts[placeholder] = ["" if cells[row] is None else str(cells[row]) for row in rows]
     return texts
 
 
@@ -145,29 +141,20 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     """
     table = read_table(pairs, _PAIRS)
     table.refuse(table.frame.is_duplicated(), lambda row: "topic and document occur twice")
-    names: dict[str, set[str]] = {"topic": set(), "document": set()}
-    for match in _PLACEHOLDER.finditer(template):
-        names[match[1]].add(match[2] or "")
-    if not all(names.values()):
-        raise PolicyError("the template must have the placeholders {topic} and {document}")
-    texts = {}
-    for kind, data, column in (("topic", topics, "topic"), ("document", documents, "doc")):
-        ids = table.frame[column]
-        texts[kind] = _read_texts(data, kind, names[kind], ids)
-        reason = f"the {kind} has no text"
-        table.refuse(~ids.is_in(list(texts[kind])), lambda row, reason=reason: reason)  # type: ignore[misc]
-    rows = []
-    for topic, doc in table.frame.iter_rows():
-        values = {"topic": texts["topic"][topic], "document": texts["document"][doc]}
-        # Placeholders in texts stay: only those of the template are replaced.
-        prompt = _PLACEHOLDER.sub(partial(_text_of, values), template)
-        digest = blake2b(json.dumps([topic, doc, prompt]).encode(), digest_size=8)
-        rows.append((digest.hexdigest(), topic, doc, prompt))
-    return pl.DataFrame(rows, ["id", "topic", "doc", "prompt"], orient="row")
-
-
-def _text_of(values: Mapping[str, Mapping[str, str]], placeholder: re.Match[str]) -> str:
-    return values[placeholder[1]][placeholder[2] or ""]
+    parts = _PLACEHOLDER.split(template)
+    texts: dict[str, list[str]] = {}
+    for kind, data in (("topic", topics), ("document", documents)):
+        placeholders = [part for part in parts[1::2] if part.startswith(f"{{{kind}")]
+        if not placeholders:
+            raise PolicyError("the template must have the placeholders {topic} and {document}")
+        texts |= _texts(data, kind, placeholders, table)
+    # Texts are joined, so that placeholders in them stay.
+    pieces = [pl.lit(pl.Series(texts[part])) if part in texts else pl.lit(part) for part in parts]
+    frame = table.frame.with_columns(prompt=pl.concat_str(pieces))
+    ids = [
+        blake2b(json.dumps(row).encode(), digest_size=8).hexdigest() for row in frame.iter_rows()
+    ]
+    return frame.select(pl.Series("id", ids), "topic", "doc", "prompt")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,13 +189,14 @@ class ParsedAnswers(TableResult):
 
     def heading(self) -> list[str]:
         """Return the parse rate, the counts, and the rule."""
-        size, counts = self.rows.height, dict(self.rows["outcome"].value_counts().iter_rows())
-        parsed = counts.get("parsed", 0)
-        answered = size - counts.get("missing", 0)
-        others = [f"{counts.get(name, 0):,} {name}" for name in ("unparsed", "refused", "missing")]
+        names = ("parsed", "unparsed", "refused", "missing")
+        size = self.rows.height
+        counts = {name: self.rows.filter(outcome=name).height for name in names}
+        parsed, answered = counts["parsed"], size - counts["missing"]
+        others = ", ".join(f"{counts[name]:,} {name}" for name in names[1:])
         return [
             f"parse rate {100 * parsed / size:.1f}%: {parsed:,} of {counted(size, 'prompt')} have a"
-            f" grade; {answered:,} answered, {', '.join(others)}, {self.duplicates:,} duplicate",
+            f" grade; {answered:,} answered, {others}, {self.duplicates:,} duplicate",
             f"rule: {self.rule}",
         ]
 
@@ -251,14 +239,11 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     rows = table.frame.join(last, "id", how="left", maintain_order="left")
     text = rows["text"].str.strip_chars().replace("", None)
     grade = rule.grades_of(text)
-    outcome = (
-        pl.when(pl.col("answered").is_null())
-        .then(pl.lit("missing"))
-        .when(text.is_null())
-        .then(pl.lit("refused"))
-        .when(grade.is_null())
-        .then(pl.lit("unparsed"))
-        .otherwise(pl.lit("parsed"))
+    outcome = pl.coalesce(
+        pl.when(pl.col("answered").is_null()).then(pl.lit("missing")),
+        pl.when(text.is_null()).then(pl.lit("refused")),
+        pl.when(grade.is_null()).then(pl.lit("unparsed")),
+        pl.lit("parsed"),
     )
     labels = rows.select("topic", "doc", grade.alias("grade"), outcome.alias("outcome"))
     described = "the only number of the answer" if grades == ONLY_NUMBER else str(grades)

@@ -96,17 +96,13 @@ def score_bias(
     check_keywords(score_bias, options, judge_runs)
     check_share("confidence", confidence)
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
-    shape = (*scored.judges.shape[:2], len(scored.systems))
-    topics = np.zeros(shape, dtype=np.int64)
-    bias, error = np.full((2, *shape), np.nan)
-    for m, k in np.ndindex(*shape[:2]):
-        people, judge = scored.complete(m, k)
-        topics[m, k] = size = len(people)
-        if size:
-            bias[m, k] = (judge - people).mean(axis=0)
-        if size > 1:
-            spread = (judge - people).std(axis=0, ddof=1)
-            error[m, k] = np.where(spread > SAME, spread / np.sqrt(size), np.nan)
+    difference = scored.judges - scored.people[:, None]
+    is_missing = np.isnan(difference).any(axis=-1, keepdims=True)
+    by_topic = np.ma.array(difference, mask=np.broadcast_to(is_missing, difference.shape))
+    topics = by_topic.count(axis=2)
+    bias = by_topic.mean(axis=2).filled(np.nan)
+    spread = by_topic.std(axis=2, ddof=1).filled(0.0)
+    error = np.where(spread > SAME, spread, np.nan) / np.sqrt(np.maximum(topics, 1))
     tail = (1 - confidence) / (2 * len(scored.systems))
     half = stdtrit(np.maximum(topics - 1, 1), 1 - tail) * error
     values = {"topics": topics, "bias": bias, "low": bias - half, "high": bias + half}
@@ -115,6 +111,6 @@ def score_bias(
         judge=tuple(judge.name for judge in scored.panel.judges),
         system=scored.systems,
     )
-    table = pl.DataFrame({name: column.ravel() for name, column in values.items()})
-    rows = names.hstack(table).with_columns(pl.selectors.float().fill_nan(None))
+    columns = [pl.Series(name, table.ravel()) for name, table in values.items()]
+    rows = names.with_columns(columns).with_columns(pl.selectors.float().fill_nan(None))
     return ScoreBias(rows, confidence)

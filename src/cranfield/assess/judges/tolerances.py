@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isnan
+from math import inf
 from typing import Any, ClassVar
 
 import polars as pl
@@ -16,24 +17,24 @@ from cranfield.base.text import counted, did_you_mean, names_or_count
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.sources.values import finite
 
-LEAST, MOST, WITHIN = "at least", "at most", "within +/-"
+AT_LEAST, AT_MOST, WITHIN = "at least", "at most", "within +/-"
 """How a quantity is compared with its tolerance."""
 
 VERDICTS = ("met", "undecided", "not met")
 
-FEW = 3
+MAX_SENTENCES = 3
 """Maximum number of judges with a sentence each."""
 
 QUANTITIES = {
-    "kappa": ("intervals", LEAST),
-    "alpha": ("intervals", LEAST),
-    "agreement": ("intervals", LEAST),
+    "kappa": ("intervals", AT_LEAST),
+    "alpha": ("intervals", AT_LEAST),
+    "agreement": ("intervals", AT_LEAST),
     "bias": ("intervals", WITHIN),
-    "tau": ("rankings", LEAST),
-    "tau AP": ("rankings", LEAST),
+    "tau": ("rankings", AT_LEAST),
+    "tau AP": ("rankings", AT_LEAST),
     "score-bias": ("score-bias", WITHIN),
-    "self-preference": ("self-preference", MOST),
-    "difference": ("ppi", LEAST),
+    "self-preference": ("self-preference", AT_MOST),
+    "difference(A, B)": ("ppi", AT_LEAST),
 }
 """Table that has a quantity, and how it is compared with its tolerance."""
 
@@ -43,67 +44,54 @@ REQUIREMENTS = {
     "self-preference": "runs and families (--families)",
     "ppi": "prediction-powered scores (--ppi)",
 }
-"""What the tables of quantities require."""
+"""Input that the tables of quantities require."""
 
 MAX_TOPICS = 1_000_000
 """Maximum number of topics that is searched."""
 
 
-def split_name(name: str) -> tuple[str, str]:
-    """Split the name of a quantity from the two systems in parentheses of a difference.
+def quantity_of(name: str) -> tuple[str, str]:
+    """Return the table of a quantity, and how it is compared with its tolerance.
 
     Examples
     --------
-    >>> split_name("difference(new, old)"), split_name("kappa 0|12")
-    (('difference', 'new, old'), ('kappa 0|12', ''))
+    >>> quantity_of("difference(new, old)"), quantity_of("kappa 0|12")
+    (('ppi', 'at least'), ('intervals', 'at least'))
     """
-    match = re.fullmatch(r"(difference)\((.+)\)", name.strip(), re.DOTALL)
-    if match is not None:
-        return match[1], match[2]
-    word = name.strip()
-    is_cut = re.fullmatch(r"(kappa|alpha) [0-9|]+", word)
-    if (word not in QUANTITIES or word == "difference") and not is_cut:
-        forms = [*(name for name in QUANTITIES if name != "difference"), "difference(A, B)"]
-        choices = f"expected one of: {', '.join(forms)}"
-        hint = did_you_mean(word, forms, otherwise=choices)
-        raise PolicyError(f"unknown quantity {quoted(word)} of a tolerance{hint}")
-    return word, ""
-
-
-def quantity_of(name: str) -> tuple[str, str]:
-    """Return the table of a quantity, and how it is compared with its tolerance."""
-    word, _ = split_name(name)
-    return QUANTITIES.get(word) or QUANTITIES[word.split()[0]]
+    name = name.strip()
+    form = re.sub(r"(?s)^difference\(.+\)$", "difference(A, B)", name)
+    form = re.sub(r"^(kappa|alpha) [0-9|]+$", r"\1", form)
+    if form not in QUANTITIES:
+        choices = f"expected one of: {', '.join(QUANTITIES)}"
+        hint = did_you_mean(name, QUANTITIES, otherwise=choices)
+        raise PolicyError(f"unknown quantity {quoted(name)} of a tolerance{hint}")
+    return QUANTITIES[form]
 
 
 def check_tolerances(tolerances: Mapping[str, Any], tables: Any) -> dict[str, float]:
     """Return tolerances as numbers; refuse quantities that no table has."""
     numbers = {}
     for name, value in tolerances.items():
-        table, side = quantity_of(name)
+        table, comparison = quantity_of(name)
         if table not in tables:
             raise PolicyError(f"the tolerance of {name} requires {REQUIREMENTS[table]}")
         number = finite(value)
-        if number is None:
-            raise PolicyError(f"tolerance of {name} must be a number, got {quoted(value)}")
-        if side == WITHIN and number < 0:
-            raise PolicyError(f"tolerance of {name} must be at least 0, got {quoted(value)}")
+        if number is None or (comparison == WITHIN and number < 0):
+            expected = "a number" if number is None else "at least 0"
+            raise PolicyError(f"tolerance of {name} must be {expected}, got {quoted(value)}")
         numbers[name] = number
     return numbers
 
 
-def verdict_of(low: float | None, high: float | None, tolerance: float, side: str) -> str:
+def verdict_of(low: float | None, high: float | None, tolerance: float, comparison: str) -> str:
     """Return met, not met or undecided: the interval is within, outside, or neither."""
     if low is None or high is None:
         return "undecided"
-    if side == LEAST:
-        is_met, is_missed = low >= tolerance, high < tolerance
-    elif side == MOST:
-        is_met, is_missed = high <= tolerance, low > tolerance
-    else:
-        is_met = -tolerance <= low and high <= tolerance
-        is_missed = low > tolerance or high < -tolerance
-    return "met" if is_met else "not met" if is_missed else "undecided"
+    min_value = {AT_LEAST: tolerance, AT_MOST: -inf, WITHIN: -tolerance}[comparison]
+    max_value = inf if comparison == AT_LEAST else tolerance
+    if min_value <= low and high <= max_value:
+        return "met"
+    return "not met" if high < min_value or low > max_value else "undecided"
 
 
 def topics_to_decide(half: float, topics: int, distance: float, level: float) -> int | None:
@@ -123,13 +111,9 @@ def topics_to_decide(half: float, topics: int, distance: float, level: float) ->
     def is_short(number: int) -> bool:
         return bool(stdtrit(number - 1, tail) * spread / number**0.5 < distance)
 
-    low, high = 1, MAX_TOPICS
-    if not is_short(high):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_short(middle) else (middle, high)
-    return high
+    numbers = range(2, MAX_TOPICS + 1)
+    place = bisect_left(numbers, True, key=is_short)
+    return numbers[place] if place < len(numbers) else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,27 +154,32 @@ class Decisions(TableResult):
     def verdict(self) -> tuple[str, ...]:
         """A sentence for each row; one with the number of verdicts for a quantity of many rows."""
         sentences: list[str] = []
-        for _, part in self.rows.group_by("quantity", "measure", maintain_order=True):
-            rows = part.to_dicts()
-            if len(rows) <= FEW:
-                sentences += map(self._sentence, rows)
+        groups = self.rows.group_by(["quantity", "measure"], maintain_order=True)
+        for (quantity, measure), part in groups:
+            subject = f"{quantity} of {measure}" if measure else str(quantity)
+            limit = f"{part['comparison'][0]} {part['tolerance'][0]:g}"
+            if part.height <= MAX_SENTENCES:
+                sentences += [self._sentence(row, subject, limit) for row in part.to_dicts()]
                 continue
-            counts = [f"{verdict} for {names}" for verdict, names in _judges_by_verdict(part)]
-            limit = f"{rows[0]['comparison']} {rows[0]['tolerance']:g}"
-            sentences.append(f"{_subject(rows[0])}: {limit}: {'; '.join(counts)}.")
+            judges = {name: part.filter(verdict=name)["judge"].to_list() for name in VERDICTS}
+            counts = [
+                f"{name} for {names_or_count(judges[name], 'judge')}"
+                for name in VERDICTS
+                if judges[name]
+            ]
+            sentences.append(f"{subject}: {limit}: {'; '.join(counts)}.")
         return tuple(sentences)
 
-    def _sentence(self, row: Mapping[str, Any]) -> str:
-        level = f"{'simultaneous ' * bool(row['system'])}{100 * self.confidence:g}%"
-        subject = _subject(row) + (f", system {row['system']}" if row["system"] else "")
-        subject += f", judge {row['judge']}"
-        tolerance = f"{row['comparison']} {row['tolerance']:g}"
+    def _sentence(self, row: Mapping[str, Any], subject: str, limit: str) -> str:
+        system = f", system {row['system']}" if row["system"] else ""
+        subject += f"{system}, judge {row['judge']}"
         if row["estimate"] is None:
-            return f"{subject}: not defined; {tolerance}: undecided."
+            return f"{subject}: not defined; {limit}: undecided."
         interval = "without interval"
         if row["low"] is not None:
+            level = f"{'simultaneous ' if system else ''}{100 * self.confidence:g}%"
             interval = f"{level} interval {row['low']:.4f} to {row['high']:.4f}"
-        text = f"{subject}: {row['estimate']:.4f} ({interval}); {tolerance}: {row['verdict']}."
+        text = f"{subject}: {row['estimate']:.4f} ({interval}); {limit}: {row['verdict']}."
         if row["topics"] is not None:
             text += (
                 f" About {counted(row['topics'], 'topic')} in all would decide, if estimate and"
@@ -201,18 +190,6 @@ class Decisions(TableResult):
     def heading(self) -> list[str]:
         """Return one line: the number of decisions."""
         return [counted(self.rows.height, "decision")]
-
-
-def _subject(row: Mapping[str, Any]) -> str:
-    return f"{row['quantity']} of {row['measure']}" if row["measure"] else str(row["quantity"])
-
-
-def _judges_by_verdict(rows: pl.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield each verdict with its judges."""
-    for verdict in VERDICTS:
-        judges = rows.filter(verdict=verdict)["judge"].to_list()
-        if judges:
-            yield verdict, names_or_count(judges, "judge")
 
 
 def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
@@ -267,13 +244,13 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     [level] = levels
     rows = []
     for name, tolerance in check_tolerances(tolerances, by_table).items():
-        table, side = quantity_of(name)
-        own = {"quantity": name, "comparison": side, "tolerance": tolerance}
+        table, comparison = quantity_of(name)
+        settings = {"quantity": name, "comparison": comparison, "tolerance": tolerance}
         for result in by_table[table]:
-            for row in _estimates(name, table, result, tolerance, side, level):
-                verdict = verdict_of(row["low"], row["high"], tolerance, side)
-                topics = row["topics"] if verdict == "undecided" else None
-                rows.append({**row, **own, "verdict": verdict, "topics": topics})
+            estimates = _estimates(name.strip(), table, result)
+            for _, part in estimates.group_by(["measure", "judge"], maintain_order=True):
+                row = _decision(part, tolerance, comparison, level)
+                rows.append({"system": "", **row, **settings})
     schema: dict[str, Any] = dict.fromkeys(Decisions.columns, pl.String)
     schema |= dict.fromkeys(("estimate", "low", "high", "tolerance"), pl.Float64)
     return Decisions(pl.DataFrame(rows, schema | {"topics": pl.Int64}), level)
@@ -285,70 +262,51 @@ def _level(result: Any) -> float:
     return float(round(1 - result.means.alpha if confidence is None else confidence, 12))
 
 
-def _estimates(
-    name: str, table: str, result: Any, tolerance: float, side: str, level: float
-) -> Iterator[dict[str, Any]]:
-    """Yield estimate and interval of a quantity, for each judge and measure of a result."""
-    word, systems = split_name(name)
-    frame = result.frames()[table]
+def _estimates(name: str, table: str, result: Any) -> pl.DataFrame:
+    """Return the estimates of a quantity with intervals, by measure, judge and perhaps system."""
+    frame: pl.DataFrame = result.frames()[table]
     if table == "ppi":
-        first, second = _pair(systems, result.systems)
-        labels = {"judge": result.judge, "measure": result.measure}
-        [row] = result.differences(second).filter(system=first).to_dicts()
-        yield _row({**row, **labels, "system": ""}, "estimate")
+        first, second = _systems(name, result.systems)
+        labels = {"measure": pl.lit(result.measure), "judge": pl.lit(result.judge)}
+        frame = (
+            result.differences(second).filter(system=first).drop("system").with_columns(**labels)
+        )
     elif table == "intervals":
-        frame = frame.filter(statistic=word)
+        frame = frame.filter(statistic=name).with_columns(measure=pl.lit(""))
         if frame.is_empty():
-            raise PolicyError(f"the labels have no {word}, as the scale has other cuts")
-        yield from (_row(row, "estimate") for row in frame.to_dicts())
+            raise PolicyError(f"the labels have no {name}, as the scale has other cuts")
     elif table == "rankings":
-        frame = frame.drop("topics").rename({f"{word} low": "low", f"{word} high": "high"})
-        yield from (_row(row, word) for row in frame.to_dicts())
+        columns = {"estimate": name, "low": f"{name} low", "high": f"{name} high"}
+        frame = frame.select("measure", "judge", **columns)
     else:
-        groups = ["measure", "judge"]
-        for _, part in frame.drop_nulls("bias").group_by(groups, maintain_order=True):
-            rows = [_row(row, "bias") for row in part.to_dicts()]
-            row = _deciding(rows, tolerance, side)
-            joint = 1 - (1 - level) / part.height
-            yield {**row, "topics": _needed(row, tolerance, side, joint)}
+        frame = frame.drop_nulls("bias").rename({"bias": "estimate"})
+    return frame.with_columns(pl.selectors.float().fill_nan(None))
 
 
-def _row(row: Mapping[str, Any], value: str) -> dict[str, Any]:
-    """Return the values of a row by the names of the columns of decisions."""
-    labels = {name: row.get(name) or "" for name in ("judge", "measure", "system")}
-    values = {"estimate": row[value], "low": row["low"], "high": row["high"]}
-    numbers = {k: None if v is None or isnan(v) else v for k, v in values.items()}
-    return {**labels, **numbers, "topics": row.get("topics")}
-
-
-def _deciding(rows: list[dict[str, Any]], tolerance: float, side: str) -> dict[str, Any]:
+def _decision(
+    part: pl.DataFrame, tolerance: float, comparison: str, level: float
+) -> dict[str, Any]:
     """Return the row that decides: one outside, else one undecided, else the largest."""
-    return max(
-        rows,
-        key=lambda row: (
-            VERDICTS.index(verdict_of(row["low"], row["high"], tolerance, side)),
-            abs(row["estimate"]),
-        ),
-    )
+    rows = part.to_dicts()
+    for row in rows:
+        row["verdict"] = verdict_of(row["low"], row["high"], tolerance, comparison)
+    row = max(rows, key=lambda row: (VERDICTS.index(row["verdict"]), abs(row["estimate"] or 0.0)))
+    topics = row.pop("topics", 0)
+    if row["verdict"] == "undecided" and row["low"] is not None and topics > 1:
+        half = (row["high"] - row["low"]) / 2
+        value = abs(row["estimate"]) if comparison == WITHIN else row["estimate"]
+        joint_level = 1 - (1 - level) / part.height
+        row["topics"] = topics_to_decide(half, topics, abs(value - tolerance), joint_level)
+    return row
 
 
-def _needed(row: Mapping[str, Any], tolerance: float, side: str, level: float) -> int | None:
-    """Return the number of topics whose t interval would exclude the tolerance."""
-    if row["low"] is None or row["topics"] < 2:
-        return None
-    value = abs(row["estimate"]) if side == WITHIN else row["estimate"]
-    half = (row["high"] - row["low"]) / 2
-    return topics_to_decide(half, row["topics"], abs(value - tolerance), level)
-
-
-def _pair(text: str, systems: tuple[str, ...]) -> tuple[str, str]:
-    """Return the two systems in a text; a name may have commas."""
-    parts = text.split(",")
-    pairs = [
-        (",".join(parts[:k]).strip(), ",".join(parts[k:]).strip()) for k in range(1, len(parts))
-    ]
-    matching = [pair for pair in pairs if set(pair) <= set(systems) and pair[0] != pair[1]]
-    if len(matching) != 1:
-        listed = ", ".join(systems)
-        raise PolicyError(f"difference(A, B) requires two systems of: {listed}; got {quoted(text)}")
-    return matching[0]
+def _systems(name: str, systems: tuple[str, ...]) -> tuple[str, str]:
+    """Return A and B of `difference(A, B)`; names may have commas."""
+    text = name.removeprefix("difference(").removesuffix(")")
+    commas = [k for k, character in enumerate(text) if character == ","]
+    pairs = [(text[:k].strip(), text[k + 1 :].strip()) for k in commas]
+    pairs = [(a, b) for a, b in pairs if {a, b} <= {*systems} and a != b]
+    if len(pairs) != 1:
+        names = ", ".join(systems)
+        raise PolicyError(f"difference(A, B) requires two systems of: {names}; got {quoted(text)}")
+    return pairs[0]

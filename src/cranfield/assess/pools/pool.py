@@ -344,5 +344,5 @@ def pool(
         by_name = sorted(range(len(tops)), key=names.__getitem__)
         topics = all_topics(tops)
         ordered, ids = number_jointly([tops[i] for i in by_name], topics)
-        pooled = Pool.of(ordered, [names[i] for i in by_name], topics, int(depth), ids)
+        pooled = Pool.from_tops(ordered, [names[i] for i in by_name], topics, int(depth), ids)
     return pooled if contributors is None else pooled.of_systems(contributors)

@@ -26,8 +26,8 @@ from cranfield.campaign.checks.report import CheckReport, Faults
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
     check_patterns,
+    full_matches,
     safe_name,
-    whole_matches,
 )
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.files.layouts import BLANKS
@@ -182,7 +182,7 @@ def _check_tag(
         faults.add("tag-declared", message, line)
     if team is not None and tag.casefold() == team.casefold():
         faults.add("tag-team", f"{name} is the team's own id", line)
-    if not whole_matches(pl.Series([tag]), task.tag).item():
+    if not full_matches(pl.Series([tag]), task.tag).item():
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not safe_name(tag):
         faults.add("tag", f"{name} is not a valid file name on all systems", line)
@@ -265,19 +265,19 @@ def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.
     if faults.applies("document-unknown"):
         is_unknown = np.zeros(rows.height, dtype=bool)
         if task.documents is not None:
-            is_unknown = outside(rows["doc"], task.documents)
+            is_unknown = is_unlisted(rows["doc"], task.documents)
         elif task.document_pattern is not None:
-            is_unknown = ~whole_matches(rows["doc"], task.document_pattern).to_numpy()
+            is_unknown = ~full_matches(rows["doc"], task.document_pattern).to_numpy()
         message = "document {doc} is not in the collection"
         faults.add_rows("document-unknown", rows.filter(is_unknown), message)
     if task.exclude is not None and faults.applies("document-excluded"):
-        excluded_rows = rows.filter(excluded(rows, task.exclude))
+        excluded_rows = rows.filter(is_excluded(rows, task.exclude))
         message = "document {doc} is excluded for topic {topic}"
         faults.add_rows("document-excluded", excluded_rows, message)
-    return check_twice(rows, ["topic", "doc"], faults)
+    return check_duplicates(rows, ["topic", "doc"], faults)
 
 
-def check_twice(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.DataFrame:
+def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.DataFrame:
     """Report lines that repeat the key of an earlier line; return the others."""
     duplicated = rows.select(key).is_duplicated()
     if not duplicated.any():
@@ -350,7 +350,7 @@ def ranking_sha256(run: Run, order: Order) -> str:
     return sha256.hexdigest()
 
 
-def outside(docs: pl.Series, path: Path) -> Bools:
+def is_unlisted(docs: pl.Series, path: Path) -> Bools:
     """Return a mask of the documents that are not in a list, which is read in chunks.
 
     The ids are the first word of each line, or a column of a Parquet file.
@@ -398,7 +398,7 @@ def _list_lines(path: Path) -> Iterator[tuple[int, pl.Series]]:
         first_line += chunk.count(b"\n")
 
 
-def excluded(rows: pl.DataFrame, path: Path) -> Bools:
+def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
     """Return a mask of the rows in a list of topics and documents, or in judgments."""
     mask = np.zeros(rows.height, dtype=bool)
     for first_line, lines in _list_lines(path):
@@ -406,7 +406,7 @@ def excluded(rows: pl.DataFrame, path: Path) -> Bools:
         widths = words.list.len()
         wrong = (~widths.is_in([0, 2, 4])).arg_true()
         if len(wrong):
-            reason = "expected 2 columns (topic doc) or 4 (topic subtopic doc grade),"
+            reason = "expected 2 columns (topic doc) or 4 (topic iteration doc grade),"
             reason += f" got {widths[wrong[0]]}"
             raise InputError(reason, source=Source(str(path)).name, line=first_line + wrong[0])
         pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}

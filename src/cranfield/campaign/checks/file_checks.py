@@ -15,7 +15,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.checks.checking import check_run, check_twice
+from cranfield.campaign.checks.checking import check_duplicates, check_run
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import UNREADABLE, CheckReport, Fault, Faults
 from cranfield.campaign.rules.task_rules import TaskRules
@@ -38,7 +38,7 @@ def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> Che
     wrong = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
     faults.add_rows("grade", wrong, "grade {grade} is not an integer")
     rows = rows.filter(~pl.col("broken"))
-    check_twice(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
+    check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
     return CheckReport(Source(path).name, None, faults.all(), count, rows["topic"].n_unique())
 
 

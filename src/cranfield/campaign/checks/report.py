@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_LISTED = 25
 """Maximum number of faults of a kind that are listed by default."""
 
-MORE = "... and {:,} more"
+MORE_FAULTS = "... and {:,} more"
 """Message of the fault that stands for the unlisted ones of its kind."""
 
 PRIVATE = "private"
@@ -138,7 +138,9 @@ class CheckReport(Result):
         parts = []
         for noun, faults in (("error", self.errors), ("warning", self.warnings)):
             # A fault that stands for unlisted ones counts as all of them.
-            n_unlisted = [fault.count - 1 for fault in faults if fault.message.startswith(MORE[:7])]
+            n_unlisted = [
+                fault.count - 1 for fault in faults if fault.message.startswith(MORE_FAULTS[:7])
+            ]
             if faults:
                 parts.append(counted(len(faults) + sum(n_unlisted), noun))
         verdict = "accepted" if self.accepted else "refused"
@@ -294,7 +296,7 @@ class Faults:
         faults = [fault for code in codes for fault in self._listed[code]]
         faults.sort(key=lambda fault: fault.line or 0)
         summaries = [
-            Fault(code, severity_of(code, self._task), MORE.format(count), count=count)
+            Fault(code, severity_of(code, self._task), MORE_FAULTS.format(count), count=count)
             for code in codes
             if (count := self._n_more[code])
         ]

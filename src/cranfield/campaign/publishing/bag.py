@@ -51,7 +51,7 @@ def validate(folder: Path) -> list[str]:
             if (
                 PurePosixPath(path).parts[:1] == (PAYLOAD,)
             ) is not has_payload or path in checksums:
-                problems[name] = f"lists {quoted(path)}, which does not belong existing"
+                problems[name] = f"lists {quoted(path)}, which does not belong there"
             else:
                 checksums[path] = sha256
     existing = set(_files(folder))

@@ -20,7 +20,7 @@ from cranfield.base.errors import InputError, converted_error, quoted
 from cranfield.base.parallel import in_threads
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.pages import filled_text
 from cranfield.campaign.results.leaderboard import MAX_COMPARED, compared_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import as_bytes, files_of
@@ -89,15 +89,15 @@ def released_runs(
     """
     names = _aliases(runs, hidden, secret)
     free_text = {name for name, question in task.questions.items() if not question.choices}
-    released = []
+    public_runs = []
     for run in runs:
         is_hidden = run.team in hidden
         team, tag = names[run.team, run.tag] if is_hidden else (run.team, run.tag)
-        private: dict[str, Any] = {"object": "", "received": "", "metadata": None}
+        private_fields: dict[str, Any] = {"object": "", "received": "", "metadata": None}
         if not is_hidden:
-            private = {name: getattr(run, name) for name in ("object", "description")}
-            private |= {"received": run.received[:10], "metadata": metadata.get(run.id)}
-        public = Submission(
+            private_fields = {name: getattr(run, name) for name in ("object", "description")}
+            private_fields |= {"received": run.received[:10], "metadata": metadata.get(run.id)}
+        public_record = Submission(
             id=0,
             team=team,
             tag=tag,
@@ -108,10 +108,10 @@ def released_runs(
                 if name in run.answers and not (is_hidden and name in free_text)
             },
             **{name: getattr(run, name) for name in PUBLIC_FIELDS},
-            **private,
+            **private_fields,
         )
-        released.append(ReleasedRun(public, run, is_hidden))
-    return tuple(sorted(released, key=lambda item: item.run.tag))
+        public_runs.append(ReleasedRun(public_record, run, is_hidden))
+    return tuple(sorted(public_runs, key=lambda item: item.run.tag))
 
 
 PUBLIC_FIELDS = ("task", "state", "type", "priority", "late", "pooled")
@@ -132,14 +132,14 @@ def _aliases(
     width = max(2, len(str(len(teams))))
     numbers = (f"{k:0{width}}" for k in count(1))
     # A real team or run may have such a name.
-    unused = (
+    free_numbers = (
         number
         for number in numbers
         if f"team {number}" not in real_names
         and not any(re.fullmatch(rf"team{number}-\d+", name) for name in real_names)
     )
     names = {}
-    for team, number in zip(teams, unused, strict=False):
+    for team, number in zip(teams, free_numbers, strict=False):
         tags = sorted((run.tag for run in hidden_runs if run.team == team), key=draw)
         for k, tag in enumerate(tags, 1):
             names[team, tag] = (f"team {number}", f"team{number}-{k}")
@@ -204,10 +204,10 @@ def _anonymise(text: bytes, alias: str, form: str) -> bytes:
     has_blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
     separator = ";" if form == "ntcir" else "\t" if has_blanks else " "
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
-    released = csv.encode()
-    if not _columns(released, form).equals(lines):
+    anonymised = csv.encode()
+    if not _columns(anonymised, form).equals(lines):
         raise InputError(f"cannot be written under the tag {quoted(alias)}", source="the run")
-    return released
+    return anonymised
 
 
 def _columns(text: bytes, form: str) -> pl.DataFrame:
@@ -233,7 +233,7 @@ COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "obj
 class Payload:
     """Inputs of the files of a release."""
 
-    opened: OpenedCampaign
+    campaign: OpenedCampaign
     task: TaskRules
     arrived: tuple[Submission, ...]  # accepted runs in the registry, in order of arrival
     runs: tuple[ReleasedRun, ...]  # readable runs, in order of their public tags
@@ -253,7 +253,7 @@ class Payload:
     @property
     def about(self) -> dict[str, Any]:
         """Contents of `about.json`."""
-        rules = self.opened.rules
+        rules = self.campaign.rules
         return {
             "campaign": rules.id,
             "campaign_title": rules.title,
@@ -284,16 +284,16 @@ class Payload:
 
 def write_payload(folder: Path, payload: Payload) -> None:
     """Write all files of a release to a new folder."""
-    rules = payload.opened.rules
+    rules = payload.campaign.rules
     evaluation = _with_public_tags(payload.evaluation, payload.runs)
     released = replace(evaluation, scores={name: evaluation[name] for name in payload.scores})
     if not payload.scores_only:
         _write_runs(folder / "runs", payload)
-        qrels = qrels_of(payload.opened, payload.task, payload.judgments)
+        qrels = qrels_of(payload.campaign, payload.task, payload.judgments)
         write_qrels(qrels, folder / "judgments.txt")
     _csv(folder / "runs.csv", _runs(payload))
     _csv(folder / "teams.csv", _teams(payload))
-    _write(folder / "rules.toml", rules_text(rules, payload.opened.folder, [payload.task.name]))
+    _write(folder / "rules.toml", rules_text(rules, payload.campaign.folder, [payload.task.name]))
     _write_scores(folder / "scores", released)
     _csv(folder / "leaderboard.csv", leaderboard(released, payload.public_runs).to_polars())
     _csv(folder / "topic-statistics.csv", _statistics(released, payload))
@@ -356,7 +356,7 @@ def _write_runs(folder: Path, payload: Payload) -> None:
     folder.mkdir()
 
     def write(run: ReleasedRun) -> None:
-        data = records.read(payload.opened.folder, run.record.object)
+        data = records.read(payload.campaign.folder, run.record.object)
         alias = run.run.tag if run.hidden else None
         try:
             text = released_text(data, alias, payload.task.format)

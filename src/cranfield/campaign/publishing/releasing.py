@@ -21,7 +21,7 @@ from cranfield.base.files import sync_folder, whole_file
 from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.base.version import __version__
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.publishing.payload import (
     EXCLUDED,
@@ -76,7 +76,7 @@ class Release:
 
 
 def release(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     task: str | None = None,
     *,
     judgments: str | None = None,
@@ -92,10 +92,10 @@ def release(
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     task, judgments
-        As for :func:`~cranfield.campaign.results.scoring.scored`.
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     anonymous
         Replace the names of teams and runs by numbers. Their order is drawn from the seed and a
         secret of the campaign's log.
@@ -124,11 +124,11 @@ def release(
         day = None if date is None else day_type.fromisoformat(date).isoformat()
     except (TypeError, ValueError):
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
-    payload = _payload(opened, task, judgments, anonymous, seed, scores_only, day, note)
+    payload = _payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     name, version = payload.task.name, payload.judgments.version
     about = {
         "Bag-Software-Agent": f"cranfield {__version__}",
-        "External-Description": f"{opened.rules.title}: {payload.task.title or name}",
+        "External-Description": f"{campaign.rules.title}: {payload.task.title or name}",
         **({"Bagging-Date": date} if date else {}),
     }
     options = {
@@ -138,12 +138,12 @@ def release(
         "scores_only": scores_only,
         "date": date,
     }
-    with _building(opened.folder / RELEASES, name) as building:
+    with _building(campaign.folder / RELEASES, name) as building:
         (building / PAYLOAD).mkdir()
         write_payload(building / PAYLOAD, payload)
         manifest = write_bag(building, about)
         _sync(building)
-        with opened.registry.change("release", name, options) as tx:
+        with campaign.registry.change("release", name, options) as tx:
             if tx.submissions(name) != payload.arrived:
                 raise _changed(name)
             release_id = _next_id(name, [record.id for record in tx.releases()])
@@ -157,7 +157,7 @@ def release(
                 ReleaseRecord(
                     id=release_id,
                     task=name,
-                    created=utc_text(opened.clock()),
+                    created=utc_text(campaign.clock()),
                     judgments=version,
                     path=f"{RELEASES}/{release_id}",
                     manifest=manifest,
@@ -178,7 +178,7 @@ def release(
 
 
 def _payload(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     task: str | None,
     judgments: str | None,
     anonymous: bool,
@@ -189,26 +189,28 @@ def _payload(
 ) -> Payload:
     """Select runs, judgments and names, and score the runs."""
     from cranfield.campaign.publishing.payload import Payload
-    from cranfield.campaign.results.scoring import scored
+    from cranfield.campaign.results.scoring import score_runs
     from cranfield.campaign.results.sheet_making import measures_of, public_part
     from cranfield.campaign.results.stored_inputs import intact_runs, none_readable, version_of
 
-    rules = opened.rules.task(task)
-    version = version_of(opened, rules.name, judgments)
-    arrived = opened.registry.submissions(rules.name)
-    evaluation = scored(opened, rules.name, measures=measures_of(rules), judgments=version.version)
-    runs = [run for run in intact_runs(opened, arrived) if run.tag in evaluation.systems]
-    if len(runs) + sum(run.id in opened.unreadable for run in arrived) < len(arrived):
+    rules = campaign.rules.task(task)
+    version = version_of(campaign, rules.name, judgments)
+    arrived = campaign.registry.submissions(rules.name)
+    evaluation = score_runs(
+        campaign, rules.name, measures=measures_of(rules), judgments=version.version
+    )
+    runs = [run for run in intact_runs(campaign, arrived) if run.tag in evaluation.systems]
+    if len(runs) + sum(run.id in campaign.unreadable for run in arrived) < len(arrived):
         raise _changed(rules.name)
     if not runs:
-        raise none_readable(opened, rules.name)
-    teams = opened.registry.teams()
-    today = opened.clock().astimezone(UTC).date().isoformat()
+        raise none_readable(campaign, rules.name)
+    teams = campaign.registry.teams()
+    today = campaign.clock().astimezone(UTC).date().isoformat()
     hidden = hidden_teams(teams, day or today, everybody=anonymous)
     public = {run.id: public_part(run) for run in runs if run.metadata and run.team not in hidden}
     metadata = {id: text for id, (text, _) in public.items() if text}
     dropped = sorted({key for _, keys in public.values() for key in keys})
-    public_runs = released_runs(runs, hidden, rules, _secret(opened, seed), metadata)
+    public_runs = released_runs(runs, hidden, rules, _secret(campaign, seed), metadata)
     if seed and not any(run.hidden for run in public_runs):
         raise PolicyError(f"seed requires a team that is not named, got {seed}")
     excluded = [
@@ -220,7 +222,7 @@ def _payload(
         excluded.append(f"{counted(unreadable, 'run')} that cannot be read")
     excluded += ["runs and judgments: only what was computed from them"] if scores_only else []
     return Payload(
-        opened=opened,
+        campaign=campaign,
         task=rules,
         arrived=arrived,
         runs=public_runs,
@@ -240,9 +242,9 @@ def _changed(task: str) -> CranfieldError:
     )
 
 
-def _secret(opened: OpenedCampaign, seed: int) -> str:
+def _secret(campaign: OpenedCampaign, seed: int) -> str:
     """Return a text with the hash of the first event, which no release contains."""
-    sha256 = next(event.sha256 for event in opened.registry.events() if event.action == "create")
+    sha256 = next(event.sha256 for event in campaign.registry.events() if event.action == "create")
     return f"{sha256}\n{seed}"
 
 
@@ -288,12 +290,12 @@ RETRACTED = "retracted"
 """State of a retracted release."""
 
 
-def retract(opened: OpenedCampaign, release: str, reason: str) -> None:
+def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
     """Retract a release: its folder stays unchanged, with a public note beside it.
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     release
         Id of the release, such as `adhoc-1`.
@@ -307,17 +309,17 @@ def retract(opened: OpenedCampaign, release: str, reason: str) -> None:
     """
     if not reason.strip():
         raise PolicyError("reason must not be empty")
-    with opened.registry.change("retract", release, {"reason": reason}) as tx:
+    with campaign.registry.change("retract", release, {"reason": reason}) as tx:
         releases = {record.id: record for record in tx.releases()}
         if release not in releases:
             names = ", ".join(releases) or "none"
             raise PolicyError(f"unknown release {quoted(release)}; expected one of: {names}")
         if releases[release].state == RETRACTED:
             raise PolicyError(f"{release} is already retracted")
-        note = {"release": release, "retracted": utc_text(opened.clock()), "reason": reason}
+        note = {"release": release, "retracted": utc_text(campaign.clock()), "reason": reason}
         text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
         # If the process is killed before the commit, the note stays; a later one overwrites it.
-        path = opened.folder / RELEASES / f"{release}.retracted.json"
+        path = campaign.folder / RELEASES / f"{release}.retracted.json"
         with whole_file(path, private=True, synced=True) as out:
             out.write(text)
         tx.update(

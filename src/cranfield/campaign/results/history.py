@@ -24,7 +24,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.opened import OpenedCampaign, PathName
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import REGISTRY, read_json
 from cranfield.measures import parse_measure
@@ -46,7 +46,7 @@ _BOARD = Schema(
     hint="; set columns={{'{name}': ...}}",
 )
 
-OWN = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
+OWN_MARKS = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
 """Marks of the organisers' own entries."""
 
 _BLANK = " \ufe0f"
@@ -110,14 +110,14 @@ class _Entries:
         return pl.concat(frames)
 
     def campaign(self, folder: Path) -> pl.DataFrame:
-        opened = OpenedCampaign(folder)
-        scoring = Scoring(opened, self.task, [self.measure])
+        campaign = OpenedCampaign(folder)
+        scoring = Scoring(campaign, self.task, [self.measure])
         [scores] = scoring.evaluation().values()
         if self.standardised:
             values = _standardise(scores)
         else:
             values = pl.DataFrame({"entry": scores.systems, "score": scores.overall()})
-        self.unreadable.extend(opened.unreadable.values())
+        self.unreadable.extend(campaign.unreadable.values())
         by_tag = {run.tag: run for run in scoring.submissions}
         runs = [by_tag[tag] for tag in values["entry"]]
         version = scoring.judgments.version
@@ -125,7 +125,7 @@ class _Entries:
             pl.Series("date", [_day(run.received) for run in runs], pl.Date),
             pl.Series("team", [run.team for run in runs], pl.String),
             own=False,
-            collection=pl.lit(f"{opened.rules.id}/{scoring.rules.name}, judgments {version}"),
+            collection=pl.lit(f"{campaign.rules.id}/{scoring.rules.name}, judgments {version}"),
             falls=scoring.measures[0].info.lower_is_better,
         )
 
@@ -243,7 +243,7 @@ def _day_of(table: Table, row: int, text: str | None) -> date:
         raise table.wrong(row, str(error)) from None
 
 
-REFERENCES = (
+STANDARDISED_NOTE = (
     "standardised by the runs of each campaign; the better those runs, the lower the score of a run"
 )
 """Note on scores that are standardised by different runs."""
@@ -341,7 +341,7 @@ def history(
     task: str | None = None,
     standardised: bool = False,
     columns: Mapping[str, str] | None = None,
-    own: Sequence[str] = OWN,
+    own: Sequence[str] = OWN_MARKS,
     lower_is_better: bool = False,
     retracted: bool = False,
 ) -> History:
@@ -409,7 +409,7 @@ def history(
         raise PolicyError("expected at least one source")
     reader = _Entries(measure, task, standardised, columns, tuple(own), retracted)
     entries = pl.concat(reader.read(source) for source in source_list)
-    options = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN}
+    options = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN_MARKS}
     for name, is_set in options.items():
         if is_set and name not in reader.used:
             required = {"task": "campaigns and releases", "columns": "tables"}
@@ -428,7 +428,7 @@ def history(
         n_missing = entries.height - scored.height
         notes.append(f"{n_missing:,} of {entries.height:,} entries without a score excluded")
     if standardised and len(collections) > 1:
-        notes.append(REFERENCES)
+        notes.append(STANDARDISED_NOTE)
     falls = lower_is_better or bool(entries["falls"].any())
     if falls:
         notes.append(f"lower scores of {measure} are better")

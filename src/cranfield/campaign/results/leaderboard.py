@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import places, without_noise
 from cranfield.base.errors import CranfieldError, check_share, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.scoring import Scoring, cached_frame, digest
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
@@ -315,7 +315,7 @@ def _leaderboard(
 
 
 def task_leaderboard(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     task: str | None = None,
     *,
     measures: Sequence[str] | None = None,
@@ -327,12 +327,12 @@ def task_leaderboard(
 
     Parameters
     ----------
-    opened, task, measures, judgments
-        As for :func:`~cranfield.campaign.results.scoring.scored`.
+    campaign, task, measures, judgments
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     alpha, max_runs
         As for :func:`leaderboard`.
     """
-    scoring = Scoring(opened, task, measures, judgments)
+    scoring = Scoring(campaign, task, measures, judgments)
     evaluation = scoring.evaluation()
     reason = not_compared(len(evaluation.systems), max_runs)
     groups = reason or _cached_separation(scoring, alpha)
@@ -345,7 +345,7 @@ def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
     first = scoring.measures[0]
 
     def make() -> tuple[pl.DataFrame, dict[str, str]]:
-        result = separation(scoring.only(first).evaluation()[str(first)], alpha)
+        result = separation(scoring.for_measure(first).evaluation()[str(first)], alpha)
         if isinstance(result, str):
             raise _NotComparedError(result)
         notes = "\n".join(result.notes)
@@ -353,7 +353,7 @@ def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
 
     basis = digest("groups", scoring.basis(all_runs=True), str(first), alpha)
     try:
-        frame, about = cached_frame(scoring.opened, scoring.judgments, basis, make)
+        frame, about = cached_frame(scoring.campaign, scoring.judgments, basis, make)
     except _NotComparedError as error:
         return str(error)
     return Separation(frame, about["method"], about["verdict"], tuple(about["notes"].split("\n")))
@@ -363,19 +363,19 @@ PLACES = {"means": 2, "sheets": 4}
 """Decimals of scores by the kind of feedback; sheets always have four."""
 
 
-def feedback(opened: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
+def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
     """Return the scores of accepted runs that their teams may see, by tag, as text.
 
     Teams that submit many runs and see their scores can learn the judgments. Feedback is therefore
     off by default, rounded, and should be combined with `runs_per_day`. It ends with a release,
     which publishes the scores.
     """
-    places = PLACES.get(opened.rules.task(task).feedback)
-    registry = opened.registry
+    places = PLACES.get(campaign.rules.task(task).feedback)
+    registry = campaign.registry
     is_released = any(record.task == task for record in registry.releases())
     if places is None or is_released or not tags or not registry.judgments(task):
         return {}
-    scoring = Scoring(opened, task)
+    scoring = Scoring(campaign, task)
     means = scoring.evaluation().by_system()
     names = [str(measure) for measure in scoring.measures]
     version = f"judgments {scoring.judgments.version}"

@@ -22,10 +22,10 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.text import counted
-from cranfield.campaign.opened import OpenedCampaign, PathName
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import filled_page
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
-from cranfield.campaign.results.scoring import scored
+from cranfield.campaign.results.scoring import score_runs
 from cranfield.campaign.results.sheet_files import as_bytes, write_files
 from cranfield.campaign.results.sheet_making import in_order, own_measures, scored_runs
 from cranfield.campaign.results.stored_inputs import version_of
@@ -34,7 +34,7 @@ from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
-from cranfield.reporting.charts.saving import rendered
+from cranfield.reporting.charts.saving import render_chart
 from cranfield.reporting.page.html import label
 from cranfield.reporting.page.report_page import report
 from cranfield.significance.comparison.compare import compare
@@ -144,7 +144,7 @@ def overview_of(
     tags = sorted(run.tag for run in runs)
     first = evaluation.measures[0]
     scores = evaluation[str(first)].select(in_order(evaluation.topics), tags)
-    topics = topic_statistics(scores, median=median).of().drop("group")
+    topics = topic_statistics(scores, median=median).for_group().drop("group")
     return Overview(
         title or task.title or task.name,
         judgments,
@@ -155,7 +155,7 @@ def overview_of(
 
 
 def write_overview(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     task: str | None,
     folder: PathName,
     *,
@@ -166,8 +166,8 @@ def write_overview(
 
     Parameters
     ----------
-    opened, task, judgments
-        As for :func:`~cranfield.campaign.results.scoring.scored`.
+    campaign, task, judgments
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     folder
         Folder to write to; it is created if missing.
     forms
@@ -188,12 +188,12 @@ def write_overview(
     check_several("forms", forms)
     for form in forms:
         check_choice("forms", form, FORMS)
-    target = opened.outside(folder)
-    rules = opened.rules.task(task)
-    version = version_of(opened, rules.name, judgments).version
-    evaluation = scored(opened, rules.name, measures=own_measures(rules), judgments=version)
-    title = f"{opened.rules.title or opened.rules.id}: {rules.title or rules.name}"
-    runs = scored_runs(opened, rules.name, evaluation)
+    target = campaign.check_outside(folder)
+    rules = campaign.rules.task(task)
+    version = version_of(campaign, rules.name, judgments).version
+    evaluation = score_runs(campaign, rules.name, measures=own_measures(rules), judgments=version)
+    title = f"{campaign.rules.title or campaign.rules.id}: {rules.title or rules.name}"
+    runs = scored_runs(campaign, rules.name, evaluation)
     overview = overview_of(
         evaluation, runs, rules, title=title, judgments=version, median=rules.median
     )
@@ -208,15 +208,15 @@ def write_overview(
     svgs: dict[str, bytes] = {}
     try:
         for name, chart in charts_of(overview):
-            svgs[name] = rendered(chart, "svg")
+            svgs[name] = render_chart(chart, "svg")
             for form in forms:
-                content = svgs[name] if form == "svg" else rendered(chart, form)
+                content = svgs[name] if form == "svg" else render_chart(chart, form)
                 files[f"charts/{name}.{form}"] = content
     except MissingDependencyError as error:
         warn(f"the overview has no charts: {error}")
     page = as_bytes(overview_page(overview, svgs, forms))
-    index, *others = write_files(target, {"index.html": page, **files})
-    return index, *others, report(evaluation, target / "report.html", title=overview.title)
+    index, *paths = write_files(target, {"index.html": page, **files})
+    return index, *paths, report(evaluation, target / "report.html", title=overview.title)
 
 
 def charts_of(overview: Overview) -> Iterator[tuple[str, Any]]:

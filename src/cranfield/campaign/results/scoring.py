@@ -16,7 +16,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, check_several, quoted, warn
 from cranfield.base.files import whole_file
 from cranfield.base.version import __version__
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.stored_inputs import from_runs, none_readable, qrels_of, version_of
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
@@ -43,29 +43,29 @@ def digest(*parts: object) -> str:
 
 
 def cached_table(
-    opened: OpenedCampaign, task: str, basis: str
+    campaign: OpenedCampaign, task: str, basis: str
 ) -> tuple[pl.DataFrame, dict[str, str]] | None:
     """Return a cached table and facts about it; warn if its file was changed.
 
     `basis` is the SHA-256 of everything on which the table depends.
     """
-    for record in opened.registry.score_files(task):
+    for record in campaign.registry.score_files(task):
         if record.about.get("basis") != basis:
             continue
         # The bytes are read once: another process may replace the file meanwhile.
         try:
-            data, problem = (opened.folder / record.path).read_bytes(), "is damaged"
+            data, problem = (campaign.folder / record.path).read_bytes(), "is damaged"
         except OSError:
             data, problem = b"", "is missing"
         if sha256(data).hexdigest() == record.sha256:
             return pl.read_parquet(BytesIO(data)), record.about
-        if record in opened.registry.score_files(task):
+        if record in campaign.registry.score_files(task):
             warn(f"{record.path} {problem}: its scores are computed again", stacklevel=2)
     return None
 
 
 def cache_table(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     judgments: Judgments,
     basis: str,
     frame: pl.DataFrame,
@@ -78,30 +78,30 @@ def cache_table(
     data = buffer.getvalue()
     sha = sha256(data).hexdigest()
     path = f"{SCORES}/{sha[:32]}.parquet"
-    private_folder(opened.folder / SCORES)
-    with whole_file(opened.folder / path, private=True, synced=True) as out:
+    private_folder(campaign.folder / SCORES)
+    with whole_file(campaign.folder / path, private=True, synced=True) as out:
         out.write(data)
     key = digest(task, version, basis)
     record = ScoreFile(key, task, version, path, sha, {"basis": basis, **facts})
     details = {"judgments": version, **({"runs": int(facts["runs"])} if "runs" in facts else {})}
-    with opened.registry.change("score", task, details) as change:
+    with campaign.registry.change("score", task, details) as change:
         old = {file.key: file for file in change.score_files(task)}.get(key)
         (change.update if old else change.insert)(record)
     if old and old.path != path:
-        (opened.folder / old.path).unlink(missing_ok=True)
+        (campaign.folder / old.path).unlink(missing_ok=True)
 
 
 def cached_frame(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     judgments: Judgments,
     basis: str,
     make: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return a table and facts about it from the cache, or compute and cache them."""
-    stored = cached_table(opened, judgments.task, basis)
+    stored = cached_table(campaign, judgments.task, basis)
     if stored is None:
         stored = make()
-        cache_table(opened, judgments, basis, *stored)
+        cache_table(campaign, judgments, basis, *stored)
     return stored
 
 
@@ -184,26 +184,26 @@ class Scoring:
 
     Parameters
     ----------
-    opened, task, measures, judgments
-        As for :func:`scored`.
+    campaign, task, measures, judgments
+        As for :func:`score_runs`.
     """
 
     def __init__(
         self,
-        opened: OpenedCampaign,
+        campaign: OpenedCampaign,
         task: str | None = None,
         measures: Sequence[str | Measure] | None = None,
         judgments: str | None = None,
     ) -> None:
         check_several("measures", measures)
-        self.opened = opened
-        self.rules: TaskRules = opened.rules.task(task)
+        self.campaign = campaign
+        self.rules: TaskRules = campaign.rules.task(task)
         options: dict[str, Any] = dict(self.rules.judging)
         self.compat: str | None = options.pop("compat", None)
         self.policies = policies(self.compat, **options)
         self.measures = parse_measures(measures or self.rules.measures, compat=self.compat)
-        self.judgments: Judgments = version_of(opened, self.rules.name, judgments)
-        accepted = opened.registry.submissions(self.rules.name)
+        self.judgments: Judgments = version_of(campaign, self.rules.name, judgments)
+        accepted = campaign.registry.submissions(self.rules.name)
         self.submissions = tuple(sorted(accepted, key=lambda run: run.tag))
         if not self.submissions:
             raise CranfieldError(f"task {quoted(self.rules.name)} has no accepted run")
@@ -213,9 +213,9 @@ class Scoring:
         """SHA-256 of each run's bytes, by tag, in order of tag."""
         return {run.tag: run.object for run in self.submissions}
 
-    def only(self, measure: Measure) -> Scoring:
+    def for_measure(self, measure: Measure) -> Scoring:
         """Return the scoring by a single measure."""
-        return Scoring(self.opened, self.rules.name, [measure], self.judgments.version)
+        return Scoring(self.campaign, self.rules.name, [measure], self.judgments.version)
 
     def basis(self, all_runs: bool = False) -> str:
         """Return a hash of everything that scores depend on, except for the run and the measure.
@@ -247,13 +247,15 @@ class Scoring:
 
     def _cached(self, all_runs: bool) -> pl.DataFrame:
         """Return the scores by the measures that depend on all runs, or by the other measures."""
-        measures = [measure for measure in self.measures if measure.info.others == all_runs]
+        measures = [
+            measure for measure in self.measures if measure.info.depends_on_others == all_runs
+        ]
         names = [str(measure) for measure in measures]
         table = pl.DataFrame(schema={**SCHEMA, **dict.fromkeys(names, pl.Float64)})
         if not measures:
             return table
         basis = self.basis(all_runs)
-        if stored := cached_table(self.opened, self.rules.name, basis):
+        if stored := cached_table(self.campaign, self.rules.name, basis):
             table = pl.concat([table, stored[0]], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
         by_run = table.filter(pl.col("topic").is_null())
@@ -264,26 +266,26 @@ class Scoring:
                 [run for run in self.submissions if run.object in missing],
                 [measure for measure in measures if scored_runs[str(measure)].has_nulls()],
             )
-            unreadable = self.opened.unreadable
+            unreadable = self.campaign.unreadable
             self.submissions = tuple(run for run in self.submissions if run.id not in unreadable)
             if not self.submissions:
-                raise none_readable(self.opened, self.rules.name)
+                raise none_readable(self.campaign, self.rules.name)
             if evaluation is not None:
-                new = table_of(evaluation, self.objects)
-                table = merge_rows(pl.concat([table, new], how="diagonal"))
+                new_rows = table_of(evaluation, self.objects)
+                table = merge_rows(pl.concat([table, new_rows], how="diagonal"))
                 runs = {"runs": str(table["object"].n_unique())}
-                cache_table(self.opened, self.judgments, basis, table, runs)
+                cache_table(self.campaign, self.judgments, basis, table, runs)
         return table.select(*SCHEMA, *names)
 
     def _evaluate(
         self, runs: Sequence[Submission], measures: Sequence[Measure]
     ) -> Evaluation | None:
         """Score runs from their bytes; return None if no run can be read."""
-        qrels = qrels_of(self.opened, self.rules, self.judgments)
+        qrels = qrels_of(self.campaign, self.rules, self.judgments)
 
         def judge_runs(submissions: Sequence[Submission]) -> JudgedRuns | None:
             return from_runs(
-                *(self.opened, self.rules, submissions),
+                *(self.campaign, self.rules, submissions),
                 lambda readable: judge(readable, qrels, **self.policies.describe()),
             )
 
@@ -304,7 +306,7 @@ class Scoring:
         """Return the scores by topic."""
         table = self.table()
         names = [str(measure) for measure in self.measures]
-        # Topics that only other runs have are without a score here.
+        # Topics of other runs only have no score here.
         is_scored = pl.any_horizontal(pl.col(names).is_not_nan())
         cells = table.filter(pl.col("topic").is_not_null() & is_scored)
         topics = topic_order(cells["topic"].unique().to_list())
@@ -342,8 +344,8 @@ class Scoring:
         return tuple(coverage)
 
 
-def scored(
-    opened: OpenedCampaign,
+def score_runs(
+    campaign: OpenedCampaign,
     task: str | None = None,
     *,
     measures: Sequence[str | Measure] | None = None,
@@ -353,7 +355,7 @@ def scored(
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     task
         Name of the task; optional if there is only one.
@@ -383,4 +385,4 @@ def scored(
         For an unreadable run without cached scores, which is excluded, and for a damaged or missing
         file of scores, which is computed again.
     """
-    return Scoring(opened, task, measures, judgments).evaluation()
+    return Scoring(campaign, task, measures, judgments).evaluation()

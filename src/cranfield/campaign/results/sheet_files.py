@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
-from cranfield.campaign.opened import OpenedCampaign, PathName
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import filled_page, filled_text
 from cranfield.campaign.results.sheet import (
     Sheet,
@@ -30,7 +30,7 @@ from cranfield.campaign.results.sheet import (
     topic_rows,
 )
 from cranfield.campaign.results.sheet_making import (
-    OTHERS,
+    NAMING_OF_OTHERS,
     SheetInputs,
     own_measures,
     reference_groups,
@@ -38,8 +38,8 @@ from cranfield.campaign.results.sheet_making import (
 )
 from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.campaign.store.records import ACCEPTED
-from cranfield.reporting.page.drawn import drawn_bars, drawn_curves
 from cranfield.reporting.page.html import label
+from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
 
 
 def sheet_page(sheet: Sheet) -> str:
@@ -71,16 +71,16 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
         "headings": headings,
         "sheet": sheet,
         "facts": facts(sheet),
-        "curves": drawn_curves(
+        "curves": draw_curves(
             np.arange(len(sheet.precision_at_recall)) / 10,
             [*curves.items()],
             title="Interpolated precision by recall",
-            across="recall",
-            up="precision",
+            x_title="recall",
+            y_title="precision",
         ),
         "above": int((sign * differences > 0).sum()),
         "below": int((sign * differences < 0).sum()),
-        "bars": drawn_bars(
+        "bars": draw_bars(
             [topic.topic for topic in sheet.by_topic],
             differences,
             title=title,
@@ -98,19 +98,19 @@ RUNS = "runs"
 
 
 def write_sheets(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     task: str | None,
     folder: PathName,
     *,
     judgments: str | None = None,
     measure: str | None = None,
-    others: Annotated[str, OneOf(OTHERS)] = "named",
+    others: Annotated[str, OneOf(NAMING_OF_OTHERS)] = "named",
 ) -> tuple[Path, ...]:
     """Write the sheets of a task's accepted runs: HTML, text and JSON, and an index.
 
     Parameters
     ----------
-    opened, task, judgments, measure
+    campaign, task, judgments, measure
         As for :func:`~cranfield.campaign.results.sheet_making.sheet_inputs`.
     others
         Whether the sheet of a run names the other runs that are not significantly different from
@@ -128,8 +128,8 @@ def write_sheets(
     PolicyError
         If the folder contains sheets of other runs, or lies in the campaign's folder.
     """
-    target = opened.outside(folder)
-    sheets = sheet_inputs(opened, task, judgments, measure=measure).sheets(others)
+    target = campaign.check_outside(folder)
+    sheets = sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
     return write_files(target, dict(index_and_sheets(sheets)))
 
 
@@ -206,7 +206,7 @@ TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
 
 def write_packet(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     team: str,
     path: PathName,
     task: str | None = None,
@@ -217,7 +217,7 @@ def write_packet(
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     team
         Id of the team.
@@ -240,17 +240,17 @@ def write_packet(
     `min_category` teams, including this team. Of two such categories that differ by runs of fewer
     teams, only one is included. Teams that combine their packets learn more.
     """
-    target = opened.outside(path)
-    if opened.registry.team(team) is None:
+    target = campaign.check_outside(path)
+    if campaign.registry.team(team) is None:
         raise PolicyError(f"unknown team {quoted(team)}")
-    files = _packet(_all_inputs(opened, task, judgments, team), team)
+    files = _packet(_all_inputs(campaign, task, judgments, team), team)
     if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
     return _write(files, target)
 
 
 def write_packets(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     folder: PathName,
     task: str | None = None,
     *,
@@ -263,8 +263,8 @@ def write_packets(
     PolicyError
         For a team whose id is not a valid file name, or differs from another only in case.
     """
-    target = opened.outside(folder)
-    all_inputs = _all_inputs(opened, task, judgments)
+    target = campaign.check_outside(folder)
+    all_inputs = _all_inputs(campaign, task, judgments)
     teams = sorted({run.team for inputs in all_inputs for run in inputs.runs})
     first_ids: dict[str, str] = {}
     for team in teams:
@@ -277,12 +277,12 @@ def write_packets(
 
 
 def _all_inputs(
-    opened: OpenedCampaign, task: str | None, judgments: str | None, team: str | None = None
+    campaign: OpenedCampaign, task: str | None, judgments: str | None, team: str | None = None
 ) -> list[SheetInputs]:
     """Return the inputs of sheets, of all tasks with runs, or with runs of a team."""
-    names = [opened.rules.task(task).name] if task is not None else [*opened.rules.tasks]
-    tasks = [name for name in names if opened.registry.submissions(name, (ACCEPTED,), team=team)]
-    return [sheet_inputs(opened, name, judgments) for name in tasks]
+    names = [campaign.rules.task(task).name] if task is not None else [*campaign.rules.tasks]
+    tasks = [name for name in names if campaign.registry.submissions(name, (ACCEPTED,), team=team)]
+    return [sheet_inputs(campaign, name, judgments) for name in tasks]
 
 
 def _packet(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:

@@ -16,9 +16,9 @@ from cranfield.base.arrays import places
 from cranfield.base.errors import check_choice
 from cranfield.base.text import capitalised
 from cranfield.campaign.checks.metadata import public_metadata
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.leaderboard import compared_if_possible
-from cranfield.campaign.results.scoring import scored
+from cranfield.campaign.results.scoring import score_runs
 from cranfield.campaign.results.sheet import (
     Category,
     Number,
@@ -98,7 +98,7 @@ LEVELS = tuple(f"{k / 10:g}" for k in range(11))
 
 NO_REASON = "the comparison is not possible"
 
-OTHERS = ("named", "hidden")
+NAMING_OF_OTHERS = ("named", "hidden")
 """Whether a sheet names the runs that are not significantly different from its run."""
 
 COUNTS = {
@@ -189,23 +189,23 @@ def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
 
 
 def sheet_inputs(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     task: str | None = None,
     judgments: str | None = None,
     *,
     measure: str | None = None,
 ) -> SheetInputs:
     """Return the inputs of the sheets of a task's accepted runs."""
-    rules, registry = opened.rules.task(task), opened.registry
+    rules, registry = campaign.rules.task(task), campaign.registry
     names = [*measures_of(rules), *([] if measure is None else [measure])]
-    evaluation = scored(opened, rules.name, measures=names, judgments=judgments)
-    runs = scored_runs(opened, rules.name, evaluation)
+    evaluation = score_runs(campaign, rules.name, measures=names, judgments=judgments)
+    runs = scored_runs(campaign, rules.name, evaluation)
     return SheetInputs(
         evaluation,
         runs,
-        opened.rules,
+        campaign.rules,
         rules,
-        version_of(opened, rules.name, judgments).version,
+        version_of(campaign, rules.name, judgments).version,
         teams={team.id: team.name for team in registry.teams()},
         warnings={
             run.tag: tuple(
@@ -218,10 +218,10 @@ def sheet_inputs(
     )
 
 
-def scored_runs(opened: OpenedCampaign, task: str, evaluation: Evaluation) -> list[Submission]:
+def scored_runs(campaign: OpenedCampaign, task: str, evaluation: Evaluation) -> list[Submission]:
     """Return the accepted runs that have scores, in order of arrival."""
     # A run submitted after the scoring has no scores.
-    accepted = opened.registry.submissions(task, (ACCEPTED,))
+    accepted = campaign.registry.submissions(task, (ACCEPTED,))
     return [run for run in accepted if run.tag in evaluation.systems]
 
 
@@ -281,7 +281,7 @@ class SheetInputs:
             Return the sheets of this team only, with reference groups that do not reveal the scores
             of few other teams.
         """
-        check_choice("others", others, OTHERS)
+        check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task
         group_of = reference_groups(self.runs, task, team)
         groups = dict.fromkeys(group for group in group_of.values() if group is not None)

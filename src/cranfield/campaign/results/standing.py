@@ -14,7 +14,7 @@ import polars as pl
 from cranfield.base.arrays import without_noise
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
-from cranfield.campaign.opened import OpenedCampaign, PathName
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring, cached_frame, digest
 from cranfield.campaign.results.stored_inputs import intact_runs, qrels_of, run_of, runs_of
 from cranfield.campaign.rules.task_rules import PoolRules
@@ -183,7 +183,7 @@ class Standing(Result):
 
 def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
     """Estimate the losses of unpooled runs, by leaving out each pooled team."""
-    pooled = intact_runs(scoring.opened, [run for run in scoring.submissions if run.pooled])
+    pooled = intact_runs(scoring.campaign, [run for run in scoring.submissions if run.pooled])
     teams = {run.tag: run.team for run in pooled}
     if len(set(teams.values())) < 2:
         return None
@@ -193,8 +193,8 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
 
     def make() -> tuple[pl.DataFrame, dict[str, str]]:
         study = leave_one_out(
-            runs_of(scoring.opened, scoring.rules, pooled),
-            qrels_of(scoring.opened, scoring.rules, scoring.judgments),
+            runs_of(scoring.campaign, scoring.rules, pooled),
+            qrels_of(scoring.campaign, scoring.rules, scoring.judgments),
             measure,
             teams=teams,
             depth=depth,
@@ -206,7 +206,7 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
 
     objects = sorted((run.tag, run.team, run.object) for run in pooled)
     basis = digest("left out", scoring.basis(), str(measure), depth, objects)
-    frame, _ = cached_frame(scoring.opened, scoring.judgments, basis, make)
+    frame, _ = cached_frame(scoring.campaign, scoring.judgments, basis, make)
     return {"runs": float(len(pooled)), **frame.row(0, named=True)}
 
 
@@ -225,7 +225,7 @@ of freedom, times sqrt(1 + 1 / n). Its own spread is infinite up to n = 3, 1.5 f
 
 
 def standing(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     run: PathName,
     task: str | None = None,
     *,
@@ -244,8 +244,8 @@ def standing(
 
     Parameters
     ----------
-    opened, task, judgments
-        As for :func:`~cranfield.campaign.results.scoring.scored`.
+    campaign, task, judgments
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     run
         A run's file, or the tag of one of the campaign's runs.
     baseline
@@ -273,13 +273,13 @@ def standing(
     CranfieldError
         If there is no reference run, or the file is not a run.
     """
-    scoring = Scoring(opened, task, None if measure is None else [measure], judgments)
+    scoring = Scoring(campaign, task, None if measure is None else [measure], judgments)
     first_measure = scoring.measures[0]
-    if first_measure.info.others:
+    if first_measure.info.depends_on_others:
         raise PolicyError(
             f"{first_measure} depends on other runs, so no single run can be compared by it"
         )
-    scoring = scoring.only(first_measure)
+    scoring = scoring.for_measure(first_measure)
     paths = [fspath(path) for path in (run, baseline) if path is not None]
     new_runs = [_read(scoring, path) for path in paths]
     names = [new_run.name for new_run in new_runs]
@@ -287,7 +287,7 @@ def standing(
         raise PolicyError(
             f"the run and its baseline must have different names, got {quoted(names[0])} twice"
         )
-    qrels = qrels_of(opened, scoring.rules, scoring.judgments)
+    qrels = qrels_of(campaign, scoring.rules, scoring.judgments)
     evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
     # This also removes unreadable runs from the submissions.
     [campaign_scores] = scoring.evaluation().values()
@@ -331,7 +331,7 @@ def _read(scoring: Scoring, text: str) -> Run:
     """Read a run's file, or one of the campaign's runs by its tag."""
     submission = next((run for run in scoring.submissions if run.tag == text), None)
     if submission is not None and not Path(text).is_file():
-        return run_of(scoring.opened, scoring.rules, submission)
+        return run_of(scoring.campaign, scoring.rules, submission)
     return read_run(text, format=scoring.rules.format)
 
 

@@ -28,7 +28,7 @@ from cranfield.base.files import file_sha256
 from cranfield.base.kinds import Whole
 from cranfield.base.text import counted, plain, some_of
 from cranfield.campaign.checks.report import severity_of
-from cranfield.campaign.opened import OpenedCampaign, PathName
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, safe_name, utc_text
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store import records
@@ -42,7 +42,7 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
 
 def add_judgments(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     qrels: PathName,
     task: str | None = None,
     *,
@@ -53,7 +53,7 @@ def add_judgments(
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     qrels
         A file of lines as :func:`cranfield.read_qrels` reads them: topic, iteration, document and
@@ -84,7 +84,7 @@ def add_judgments(
         For topics that are not in the task, which are ignored, for topics of the task without
         judgments, and for bytes that are already stored.
     """
-    rules = opened.rules.task(task)
+    rules = campaign.rules.task(task)
     if not safe_name(version):
         raise PolicyError(f"version must be a valid file name, got {quoted(version)}")
     path = Path(fspath(qrels))
@@ -99,7 +99,7 @@ def add_judgments(
         _refuse_blanks(judgments)
     for topic_note in _topic_notes(judgments, rules, str(path)):
         warn(topic_note, stacklevel=2)
-    records_of_task = opened.registry.judgments(rules.name)
+    records_of_task = campaign.registry.judgments(rules.name)
     sha256 = file_sha256(path)
     duplicate = next((record for record in records_of_task if record.object == sha256), None)
     if duplicate is not None:
@@ -111,11 +111,11 @@ def add_judgments(
         if duplicate is None or duplicate.version != version:
             raise _changed(version)
         return duplicate
-    sha256, _ = records.put(opened.folder, path)
-    rows, added = len(judgments), utc_text(opened.clock())
+    sha256, _ = records.put(campaign.folder, path)
+    rows, added = len(judgments), utc_text(campaign.clock())
     record = Judgments(rules.name, version, sha256, rows, added, note)
     about = {"version": version, "rows": rows}
-    with opened.registry.change("judgments", rules.name, about) as change:
+    with campaign.registry.change("judgments", rules.name, about) as change:
         # Another process may have added the version in the meantime.
         if version in {record.version for record in change.judgments(rules.name)}:
             raise _changed(version)
@@ -161,9 +161,9 @@ def _topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     return notes
 
 
-def version_of(opened: OpenedCampaign, task: str, version: str | None = None) -> Judgments:
+def version_of(campaign: OpenedCampaign, task: str, version: str | None = None) -> Judgments:
     """Return a version of a task's judgments, by default the newest one."""
-    records_of_task = opened.registry.judgments(task)
+    records_of_task = campaign.registry.judgments(task)
     if not records_of_task:
         raise CranfieldError(
             f"task {quoted(task)} has no judgments (add them with `cranfield campaign judgments`)"
@@ -179,9 +179,9 @@ def version_of(opened: OpenedCampaign, task: str, version: str | None = None) ->
     return record
 
 
-def qrels_of(opened: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
+def qrels_of(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
     """Read a version of the judgments, without topics that are not in the task."""
-    path = records.path(opened.folder, record.object)
+    path = records.path(campaign.folder, record.object)
     if file_sha256(path) != record.object:
         raise InputError("differs from the added file", source=f"judgments {record.version}")
     qrels = read_qrels(Source(str(path), label=f"judgments {record.version}"))
@@ -195,10 +195,10 @@ def qrels_of(opened: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qre
 Output = TypeVar("Output")
 
 
-def runs_of(opened: OpenedCampaign, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
+def runs_of(campaign: OpenedCampaign, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
     """Return the runs of submissions, by tag; their bytes are not compared with their hashes."""
     files = {
-        run.tag: Source(str(records.path(opened.folder, run.object)), label=_label(run))
+        run.tag: Source(str(records.path(campaign.folder, run.object)), label=_label(run))
         for run in submissions
     }
     return read_runs(files, format=rules.format)
@@ -210,51 +210,51 @@ def _label(submission: Submission) -> str:
     return f"run {quoted(submission.tag)}{file}"
 
 
-def run_of(opened: OpenedCampaign, rules: TaskRules, submission: Submission) -> Run:
+def run_of(campaign: OpenedCampaign, rules: TaskRules, submission: Submission) -> Run:
     """Read the run of a submission; an `InputError` on its bytes names its tag."""
     try:
-        _check(opened, submission)
-        return runs_of(opened, rules, [submission])[0]
+        _check(campaign, submission)
+        return runs_of(campaign, rules, [submission])[0]
     except InputError as error:
         raise converted_error(error, InputError, f"run {quoted(submission.tag)}") from None
 
 
-def intact_runs(opened: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
+def intact_runs(campaign: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
     """Return the submissions whose stored bytes are unchanged; warn of the others, by tag."""
-    return _readable(opened, submissions, lambda run: _check(opened, run))
+    return _readable(campaign, submissions, lambda run: _check(campaign, run))
 
 
 def from_runs(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     rules: TaskRules,
     submissions: Sequence[Submission],
     make: Callable[[Runs], Output],
 ) -> Output | None:
     """Call `make` with the runs that can be read, by tag; None if no run can be read.
 
-    Each other run is excluded with a warning, and recorded in `opened.unreadable`.
+    Each other run is excluded with a warning, and recorded in `campaign.unreadable`.
     """
-    runs = intact_runs(opened, submissions)
+    runs = intact_runs(campaign, submissions)
     while runs:
         try:
-            return make(runs_of(opened, rules, runs))
+            return make(runs_of(campaign, rules, runs))
         except InputError:
             # Read the runs one by one only here, to find those that cause the error.
-            readable = _readable(opened, runs, lambda run: run_of(opened, rules, run))
+            readable = _readable(campaign, runs, lambda run: run_of(campaign, rules, run))
             if len(readable) == len(runs):
                 raise
             runs = readable
     return None
 
 
-def none_readable(opened: OpenedCampaign, task: str) -> InputError:
+def none_readable(campaign: OpenedCampaign, task: str) -> InputError:
     """Return the error for a task without a readable run."""
-    reasons = some_of(opened.unreadable.values(), 3)
+    reasons = some_of(campaign.unreadable.values(), 3)
     return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
 
 
-def _check(opened: OpenedCampaign, run: Submission) -> None:
-    path = records.path(opened.folder, run.object)
+def _check(campaign: OpenedCampaign, run: Submission) -> None:
+    path = records.path(campaign.folder, run.object)
     if not path.is_file():
         raise InputError("is missing from objects/")
     if file_sha256(path) != run.object:
@@ -262,7 +262,7 @@ def _check(opened: OpenedCampaign, run: Submission) -> None:
 
 
 def _readable(
-    opened: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
+    campaign: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
     """Return the runs that can be read; warn of each other run once, and record it."""
     readable = []
@@ -271,24 +271,24 @@ def _readable(
             reader(run)
         except InputError as error:
             reason = str(converted_error(error, InputError, f"run {quoted(run.tag)}"))
-            if run.id not in opened.unreadable:
+            if run.id not in campaign.unreadable:
                 warn(f"{reason}; the run is excluded")
-            opened.unreadable[run.id] = reason
+            campaign.unreadable[run.id] = reason
         else:
             readable.append(run)
     return readable
 
 
 def pooled_runs(
-    opened: OpenedCampaign, task: str | None = None, without: Sequence[str] = ()
+    campaign: OpenedCampaign, task: str | None = None, without: Sequence[str] = ()
 ) -> tuple[Submission, ...]:
     """Return the runs to pool: accepted, in time, and with a priority in the rules.
 
     `without` has tags of such runs to exclude; other tags are refused.
     """
-    rules = opened.rules.task(task)
+    rules = campaign.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities
-    accepted = opened.registry.submissions(rules.name)
+    accepted = campaign.registry.submissions(rules.name)
     in_time = [run for run in accepted if not run.late]
     to_pool = [run for run in in_time if not priorities or run.priority in priorities]
     if not to_pool:
@@ -310,7 +310,7 @@ def pooled_runs(
 
 
 def pool(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     task: str | None = None,
     *,
     depth: Annotated[int | None, Whole(1)] = None,
@@ -322,7 +322,7 @@ def pool(
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     task
         The task; optional if the rules have only one.
@@ -350,21 +350,21 @@ def pool(
         If no run can be read. Single unreadable runs are excluded with a warning.
     """
     check_several("without", without)
-    rules = opened.rules.task(task)
-    submissions = pooled_runs(opened, rules.name, without)
+    rules = campaign.rules.task(task)
+    submissions = pooled_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    new_pool = from_runs(opened, rules, submissions, lambda runs: pooled(runs, depth, ties=ties))
+    new_pool = from_runs(campaign, rules, submissions, lambda runs: pooled(runs, depth, ties=ties))
     if new_pool is None:
-        raise none_readable(opened, rules.name)
-    _warn_of_blanks(opened, rules, submissions, new_pool)
+        raise none_readable(campaign, rules.name)
+    _warn_of_blanks(campaign, rules, submissions, new_pool)
     if mark:
-        readable = [run for run in submissions if run.id not in opened.unreadable]
-        _mark(opened, readable, rules.name, depth, without)
+        readable = [run for run in submissions if run.id not in campaign.unreadable]
+        _mark(campaign, readable, rules.name, depth, without)
     return new_pool
 
 
 def _warn_of_blanks(
-    opened: OpenedCampaign, rules: TaskRules, submissions: Sequence[Submission], new_pool: Pool
+    campaign: OpenedCampaign, rules: TaskRules, submissions: Sequence[Submission], new_pool: Pool
 ) -> None:
     """Warn of pooled ids with blanks, which a file of judgments as text cannot represent."""
     blank = f"[{BLANKS}]"
@@ -372,10 +372,10 @@ def _warn_of_blanks(
         re.search(blank, topic) for topic in new_pool.topics
     )
     for submission in submissions if has_blank else ():
-        if submission.id in opened.unreadable:
+        if submission.id in campaign.unreadable:
             continue
         with collected_warnings():
-            run = run_of(opened, rules, submission)
+            run = run_of(campaign, rules, submission)
         frame = run.to_polars()
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()
         if len(rows):
@@ -388,7 +388,7 @@ def _warn_of_blanks(
 
 
 def _mark(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     submissions: Sequence[Submission],
     task: str,
     depth: int,
@@ -398,7 +398,7 @@ def _mark(
     if not new and not without:
         return
     details = {"depth": depth, "runs": [run.tag for run in new], "without": [*without]}
-    with opened.registry.change("pool", task, details) as change:
+    with campaign.registry.change("pool", task, details) as change:
         current = {run.id: run for run in change.submissions(task, None)}
         for run in new:
             # The run may have been withdrawn meanwhile.

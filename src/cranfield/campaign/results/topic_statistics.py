@@ -60,7 +60,7 @@ class TopicStatistics(TableResult):
         """The groups, `all` first."""
         return tuple(self.rows["group"].unique(maintain_order=True))
 
-    def of(self, group: str = ALL) -> pl.DataFrame:
+    def for_group(self, group: str = ALL) -> pl.DataFrame:
         """Return the rows of a group; excluded groups have none."""
         if group not in self.groups and group not in self.excluded_groups:
             raise PolicyError(

@@ -28,19 +28,19 @@ from cranfield.campaign.rules.task_rules import (
     Rules,
     TaskRules,
     WrongValueError,
-    below,
     check_patterns,
     fields_of,
     file_name,
     keys_of,
     table,
     unknown_name,
+    within_keys,
 )
 
 NAMES = ("campaign.toml", "rules.toml")
 """File names of the rules, in a campaign's folder and in the pack of participants."""
 
-LARGEST = 1 << 20
+MAX_BYTES = 1 << 20
 """Maximum number of bytes of a file of rules."""
 
 
@@ -124,26 +124,26 @@ def _file_of_rules(path: Path) -> Path:
 def _bytes_of(file: Path) -> bytes:
     try:
         with file.open("rb") as stream:
-            data = stream.read(LARGEST + 1)
+            data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"cannot be read: {reason}", source=str(file)) from None
-    if len(data) > LARGEST:
-        raise InputError(f"has more than {LARGEST:,} bytes", source=file.name)
+    if len(data) > MAX_BYTES:
+        raise InputError(f"has more than {MAX_BYTES:,} bytes", source=file.name)
     return data
 
 
 def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
     fields_of({"campaign": table, "tasks": table}, tables)
-    with below("campaign"):
+    with within_keys("campaign"):
         campaign = fields_of(CAMPAIGN, tables.get("campaign", {}), required=["id", "title"])
     tasks: dict[str, TaskRules] = {}
     files = _Digests(file.parent, {file.name: digest})
-    with below("tasks"):
+    with within_keys("tasks"):
         if not tables.get("tasks"):
             raise WrongValueError("has no task; each task is a table such as [tasks.adhoc]")
         for name, values in tables["tasks"].items():
-            with below(name):
+            with within_keys(name):
                 file_name(name)
                 for other_name in tasks:
                     if other_name.lower() == name.lower():
@@ -164,7 +164,7 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     public_severities = {code: fields.pop(key) for key, code in SEVERITIES.items() if key in fields}
     other_severities = fields.get("severities", {})
     for code in other_severities:
-        with below("severities", code):
+        with within_keys("severities", code):
             if code not in CODES:
                 raise WrongValueError(unknown_name(code, CODES, "kind of fault"))
             if code in UNREADABLE:
@@ -173,7 +173,7 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
                 raise WrongValueError("is set twice: it has a key of its own")
     for field in FILES:
         if isinstance(name := fields.get(field), PurePosixPath):
-            with below(field):
+            with within_keys(field):
                 fields[field] = _existing_file(name, folder)
             files.setdefault(str(name), "")
     return fields | {"severities": public_severities | other_severities}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 100
 """Maximum characters of a name: file systems allow 255 bytes, and suffixes are added to names."""
 
-_PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_LENGTH - 1}}}")
+_SAFE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_LENGTH - 1}}}")
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """Names of devices on Windows, with any suffix."""
@@ -33,7 +33,7 @@ def safe_name(name: str) -> bool:
     >>> [safe_name(name) for name in ("bm25.v2", "0", ".hidden", "-o", "CON", "nul.txt", "a.")]
     [True, True, False, False, False, False, False]
     """
-    is_plain = _PLAIN.fullmatch(name) is not None and not name.endswith(".")
+    is_plain = _SAFE_NAME.fullmatch(name) is not None and not name.endswith(".")
     return is_plain and _RESERVED.fullmatch(name) is None
 
 
@@ -96,10 +96,10 @@ def time_text(time: datetime) -> str:
     return utc_text(time).replace("T", " ").replace("Z", " UTC")
 
 
-def lasting(span: timedelta) -> str:
+def duration_text(span: timedelta) -> str:
     """Return the length of a time span in its two largest units; never 0.
 
-    >>> lasting(timedelta(days=1, hours=2, minutes=3)), lasting(timedelta(seconds=0.2))
+    >>> duration_text(timedelta(days=1, hours=2, minutes=3)), duration_text(timedelta(seconds=0.2))
     ('1 day 2 hours', 'less than a second')
     """
     remainder = int(abs(span).total_seconds())
@@ -118,7 +118,7 @@ def lasting(span: timedelta) -> str:
 Kind = Callable[[Any], Any]
 """Checks a TOML value, and returns the value of a field."""
 
-MAX_WHOLE = 10**15
+MAX_INTEGER = 10**15
 """Maximum integer."""
 
 
@@ -132,7 +132,7 @@ class WrongValueError(Exception):
 
 
 @contextmanager
-def below(*path: str) -> Iterator[None]:
+def within_keys(*path: str) -> Iterator[None]:
     """Add outer keys to the path of a wrong value."""
     try:
         yield
@@ -163,12 +163,14 @@ def _is_fraction(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= 1
 
 
-text = _kind("text", lambda value: isinstance(value, str))
-line = _kind("one line of text", _is_line)
-truth = _kind("true or false", lambda value: isinstance(value, bool))
-whole = _kind("an integer >= 1", lambda value: type(value) is int and 1 <= value <= MAX_WHOLE)
+any_text = _kind("text", lambda value: isinstance(value, str))
+text_line = _kind("one line of text", _is_line)
+boolean = _kind("true or false", lambda value: isinstance(value, bool))
+positive_integer = _kind(
+    "an integer >= 1", lambda value: type(value) is int and 1 <= value <= MAX_INTEGER
+)
 table = _kind("a table", lambda value: isinstance(value, dict))
-share = _kind("a number from 0 to 1", _is_fraction, float)
+fraction = _kind("a number from 0 to 1", _is_fraction, float)
 _time = _kind("a time", lambda value: isinstance(value, (str, date)))
 
 
@@ -182,7 +184,7 @@ def time(value: Any) -> datetime:
 
 def file_name(value: Any) -> str:
     """Check text that is a valid file name on every system."""
-    if not safe_name(text(value)):
+    if not safe_name(any_text(value)):
         raise WrongValueError(
             "must consist of letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit"
             f" or _; got {quoted(value)}"
@@ -192,7 +194,7 @@ def file_name(value: Any) -> str:
 
 def file(value: Any) -> PurePosixPath:
     """Check a file in the folder of the rules, or in a folder below it."""
-    path = PurePosixPath(text(value))
+    path = PurePosixPath(any_text(value))
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", value):
         raise WrongValueError(
             "must be a file in the folder of the rules, or in a folder below it;"
@@ -205,7 +207,7 @@ def file(value: Any) -> PurePosixPath:
 
 def topics_file(value: Any) -> PurePosixPath | str:
     """Check a file, or topics of ir_datasets."""
-    return value if text(value).startswith("irds:") else file(value)
+    return value if any_text(value).startswith("irds:") else file(value)
 
 
 def documents_list(value: Any) -> PurePosixPath | dict[str, str]:
@@ -251,7 +253,7 @@ def list_of(kind: Kind, min_size: int = 0) -> Kind:
 
 def one_or_more(value: Any) -> tuple[Any, ...]:
     """Check a list of lines, or a single line without brackets."""
-    return tuple(list_of(line)(value if isinstance(value, list) else [value]))
+    return tuple(list_of(text_line)(value if isinstance(value, list) else [value]))
 
 
 def table_of(kind: Callable[[str, Any], Any]) -> Kind:
@@ -260,7 +262,7 @@ def table_of(kind: Callable[[str, Any], Any]) -> Kind:
     def check(value: Any) -> dict[str, Any]:
         values = {}
         for name, inner in table(value).items():
-            with below(name):
+            with within_keys(name):
                 values[name] = kind(name, inner)
         return values
 
@@ -284,7 +286,7 @@ def fields_of(keys: Mapping[str, Kind], value: Any, required: Iterable[str] = ()
     for name, inner in table(value).items():
         if name not in keys:
             raise WrongValueError(unknown_name(name, keys), name)
-        with below(name):
+        with within_keys(name):
             fields[name] = keys[name](inner)
     for name in required:
         if name not in value:
@@ -309,35 +311,35 @@ class Question:
     """A question to participants about a run; `choices` is empty if any text is allowed."""
 
     name: str
-    ask: Annotated[str, line]
-    choices: Annotated[tuple[str, ...], list_of(line)] = ()
-    required: Annotated[bool, truth] = False
+    ask: Annotated[str, text_line]
+    choices: Annotated[tuple[str, ...], list_of(text_line)] = ()
+    required: Annotated[bool, boolean] = False
 
 
 @dataclass(frozen=True)
 class MetadataRules:
     """Required metadata of runs, by dotted path, and placeholders that count as missing."""
 
-    required: Annotated[tuple[str, ...], list_of(line)] = ()
-    placeholders: Annotated[tuple[str, ...], list_of(line)] = ()
+    required: Annotated[tuple[str, ...], list_of(text_line)] = ()
+    placeholders: Annotated[tuple[str, ...], list_of(text_line)] = ()
 
 
 @dataclass(frozen=True)
 class PoolRules:
     """Pooled runs, by priority (all if empty), and depth of the pool."""
 
-    depth: Annotated[int, whole] = 100
-    priorities: Annotated[tuple[int, ...], list_of(whole)] = ()
+    depth: Annotated[int, positive_integer] = 100
+    priorities: Annotated[tuple[int, ...], list_of(positive_integer)] = ()
 
 
 POOL, METADATA, QUESTION = keys_of(PoolRules), keys_of(MetadataRules), keys_of(Question)
 
-DOCUMENTS = {"pattern": text}
+DOCUMENTS = {"pattern": any_text}
 """Keys of a table of documents."""
 
 JUDGING = {
-    **dict.fromkeys(("compat", "ties", "topics", "unjudged", "negative"), line),
-    "depth": whole,
+    **dict.fromkeys(("compat", "ties", "topics", "unjudged", "negative"), text_line),
+    "depth": positive_integer,
 }
 """Keys of the options of :func:`cranfield.judge`."""
 
@@ -378,32 +380,32 @@ class TaskRules:
     """
 
     name: str
-    title: Annotated[str, line] = ""
+    title: Annotated[str, text_line] = ""
     topics: Annotated[Path | str | None, topics_file] = None
     documents: Annotated[Path | None, documents_list] = None
     document_pattern: str | None = None
     exclude: Annotated[Path | None, file] = None
-    tag: Annotated[str, text] = "[A-Za-z0-9_.-]{1,20}"
+    tag: Annotated[str, any_text] = "[A-Za-z0-9_.-]{1,20}"
     format: Annotated[str, one_of("trec", "ntcir")] = "trec"
-    max_per_topic: Annotated[int | None, whole] = 1000
+    max_per_topic: Annotated[int | None, positive_integer] = 1000
     second_column: Annotated[tuple[str, ...], one_or_more] = ()
     rank: Annotated[str, one_of("integer", "order", "off")] = "integer"
-    tied: Annotated[float, share] = 0.2
+    tied: Annotated[float, fraction] = 0.2
     severities: Annotated[Mapping[str, str], _severities] = field(default_factory=dict)
     opens: Annotated[datetime | None, time] = None
     closes: Annotated[datetime | None, time] = None
     late: Annotated[str, one_of("mark", "refuse")] = "refuse"
-    runs_per_team: Annotated[int | None, whole] = None
-    runs_per_day: Annotated[int | None, whole] = None
-    max_bytes: Annotated[int, whole] = 200_000_000
-    max_decompressed_bytes: Annotated[int, whole] = 200_000_000
-    types: Annotated[tuple[str, ...], list_of(line)] = ()
-    priorities: Annotated[int | None, whole] = None
+    runs_per_team: Annotated[int | None, positive_integer] = None
+    runs_per_day: Annotated[int | None, positive_integer] = None
+    max_bytes: Annotated[int, positive_integer] = 200_000_000
+    max_decompressed_bytes: Annotated[int, positive_integer] = 200_000_000
+    types: Annotated[tuple[str, ...], list_of(text_line)] = ()
+    priorities: Annotated[int | None, positive_integer] = None
     pool: Annotated[PoolRules | None, table_as(PoolRules, POOL)] = None
-    measures: Annotated[tuple[str, ...], list_of(line, min_size=1)] = ("AP",)
+    measures: Annotated[tuple[str, ...], list_of(text_line, min_size=1)] = ("AP",)
     judging: Annotated[Mapping[str, str | int], _judging] = field(default_factory=dict)
-    categories: Annotated[tuple[str, ...], list_of(line)] = ()
-    min_category: Annotated[int, whole] = 3
+    categories: Annotated[tuple[str, ...], list_of(text_line)] = ()
+    min_category: Annotated[int, positive_integer] = 3
     median: Annotated[str, one_of("better", "average")] = "better"
     feedback: Annotated[str, one_of("none", "means", "sheets")] = "none"
     metadata: Annotated[MetadataRules | None, table_as(MetadataRules, METADATA)] = None
@@ -431,11 +433,11 @@ class Rules:
     """
 
     id: Annotated[str, file_name]
-    title: Annotated[str, line]
+    title: Annotated[str, text_line]
     tasks: Mapping[str, TaskRules]
-    consent: Annotated[str, text] = ""
-    description: Annotated[str, text] = ""
-    keep_refused: Annotated[bool, truth] = False
+    consent: Annotated[str, any_text] = ""
+    description: Annotated[str, any_text] = ""
+    keep_refused: Annotated[bool, boolean] = False
     source: str = "campaign.toml"
     files: Mapping[str, str] = field(default_factory=dict)
 
@@ -461,14 +463,14 @@ CAMPAIGN = keys_of(Rules)
 TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, severity)
 
 
-def whole_matches(texts: pl.Series, pattern: str) -> pl.Series:
+def full_matches(texts: pl.Series, pattern: str) -> pl.Series:
     """Return a mask of the texts that a pattern fully matches, in time linear in their length.
 
     Examples
     --------
     >>> import polars as pl
     >>> ids = pl.Series(["FT911-3", "FT911-", "FT911-3\\n"])
-    >>> whole_matches(ids, "FT[0-9]+(-[0-9]+)*").to_list()
+    >>> full_matches(ids, "FT[0-9]+(-[0-9]+)*").to_list()
     [True, False, False]
     """
     return texts.str.contains(_anchored(pattern))

@@ -27,7 +27,7 @@ from cranfield.campaign.store.schema import TABLES, Row, Table, insert
 _FAULT = "code, severity, message, line, topic, doc, count"
 
 
-class Reading:
+class RegistryReader:
     """Queries of the registry, which return records."""
 
     def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
@@ -120,7 +120,7 @@ class Reading:
 Record = TypeVar("Record", Team, Submission, Judgments, ScoreFile, ReleaseRecord)
 
 
-class Transaction(Reading):
+class Transaction(RegistryReader):
     """A change of the registry; other connections see all of it or nothing."""
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
@@ -153,7 +153,7 @@ class Transaction(Reading):
         table = TABLES[type(record)]
         row = table.row(record)
         sets = ", ".join(f"{name} = :{name}" for name in row if name not in table.key)
-        query = f"UPDATE {table.name} SET {sets} WHERE {table.has_key}"
+        query = f"UPDATE {table.name} SET {sets} WHERE {table.key_condition}"
         if self._connection.execute(query, row).rowcount != 1:
             key = ", ".join(str(row[name]) for name in table.key)
             raise CranfieldError(f"the registry has no {table.name} {key}")
@@ -164,7 +164,7 @@ class Transaction(Reading):
         """Remove the record of a file of scores, which can be computed again."""
         table = TABLES[ScoreFile]
         row = table.row(record)
-        self._connection.execute(f"DELETE FROM {table.name} WHERE {table.has_key}", row)
+        self._connection.execute(f"DELETE FROM {table.name} WHERE {table.key_condition}", row)
         self._record_row(table, row | {events.REMOVED: True})
 
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:

@@ -22,8 +22,8 @@ from cranfield.campaign.store.records import (
 )
 
 VERSION = 1
-WAIT = 30.0
-"""Seconds that a process waits for the change of another process."""
+LOCK_TIMEOUT = 30.0
+"""Maximum number of seconds to wait while another process changes the registry."""
 
 PRAGMAS = ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF")
 """Pragmas of each connection; deletion of journals is SQLite's default."""
@@ -75,8 +75,8 @@ class Table:
         return f"CREATE TABLE {self.name} ({', '.join(columns)}) STRICT;"
 
     @property
-    def has_key(self) -> str:
-        """The SQL condition that a row has the key of the parameters."""
+    def key_condition(self) -> str:
+        """The SQL condition that selects the row with the key of the parameters."""
         return " AND ".join(f"{name} = :{name}" for name in self.key)
 
     def row(self, record: Any) -> Row:
@@ -167,8 +167,8 @@ def insert(connection: sqlite3.Connection, table: str, row: Row) -> int | None:
 def create(path: Path) -> None:
     """Create an empty registry that only its owner may read."""
     if sqlite3.sqlite_version_info < (3, 37) or not hasattr(sqlite3.Connection, "serialize"):
-        required = "SQLite 3.37 with serialize is required by campaigns"
-        raise CranfieldError(f"{required}; this Python has {sqlite3.sqlite_version}")
+        requirement = "SQLite 3.37 with serialize is required by campaigns"
+        raise CranfieldError(f"{requirement}; this Python has {sqlite3.sqlite_version}")
     path.touch(mode=0o600, exist_ok=False)
     tables = "".join(table.sql for table in TABLES.values())
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -178,8 +178,8 @@ def create(path: Path) -> None:
 
 
 @contextmanager
-def connected(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Open the registry of a folder; errors of SQLite are raised as errors of one line.
+def open_registry(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Open the registry of a folder; errors of SQLite are raised as one-line errors.
 
     SQLite rolls back unfinished changes of killed processes.
     """
@@ -188,7 +188,7 @@ def connected(folder: Path) -> Iterator[sqlite3.Connection]:
         raise InputError("is missing", source=str(path))
     try:
         uri = f"{path.absolute().as_uri()}?mode=rw"
-        connection = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)
+        connection = sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT, isolation_level=None)
         with closing(connection):
             connection.row_factory = sqlite3.Row
             try:
@@ -210,7 +210,7 @@ def connected(folder: Path) -> Iterator[sqlite3.Connection]:
         raise CranfieldError(f"the registry refuses the change: {error}") from error
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
-            reason = f"another process is changing the campaign; waited {WAIT:g} seconds"
+            reason = f"another process is changing the campaign; waited {LOCK_TIMEOUT:g} seconds"
             raise CranfieldError(f"{path}: {reason}") from error
         raise InputError(f"cannot be used: {error}", source=str(path)) from error
     except sqlite3.Error as error:

@@ -20,7 +20,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import file_sha256, whole_file, whole_folder
 from cranfield.base.text import counted, plain
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate
 from cranfield.campaign.rules.reading import check_rules, read_rules, template
 from cranfield.campaign.store import events, records, schema
@@ -35,8 +35,8 @@ from cranfield.campaign.store.records import (
     check_folder,
     private_folder,
 )
-from cranfield.campaign.store.registry import Reading, Transaction
-from cranfield.campaign.store.schema import connected
+from cranfield.campaign.store.registry import RegistryReader, Transaction
+from cranfield.campaign.store.schema import open_registry
 from cranfield.result import Column, Columns, Result
 
 if TYPE_CHECKING:
@@ -86,24 +86,24 @@ class Verification(Result):
     @property
     def problems(self) -> tuple[Finding, ...]:
         """Problems: changed bytes and missing files."""
-        return self._of(PROBLEM)
+        return self._findings_of(PROBLEM)
 
     @property
     def left_over(self) -> tuple[Finding, ...]:
         """Unreferenced files left by an interrupted command; `repair` removes them."""
-        return self._of(LEFT_OVER)
+        return self._findings_of(LEFT_OVER)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
         """Findings that are harmless but worth knowing."""
-        return self._of(NOTE)
+        return self._findings_of(NOTE)
 
     @property
     def ok(self) -> bool:
         """True if there is no problem."""
         return not self.problems
 
-    def _of(self, kind: str) -> tuple[Finding, ...]:
+    def _findings_of(self, kind: str) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def __str__(self) -> str:
@@ -122,7 +122,7 @@ class Verification(Result):
         return pl.DataFrame(rows, schema=dict.fromkeys(self.columns, pl.String), orient="row")
 
 
-OWN = (RULES, REGISTRY, OBJECTS, SCORES, RELEASES)
+CAMPAIGN_PATHS = (RULES, REGISTRY, OBJECTS, SCORES, RELEASES)
 
 _FILE_PATTERN = re.compile(
     rf"{OBJECTS}/(\.[^/]*|([0-9a-f]{{2}})/(\2[0-9a-f]{{62}}|\.[^/]*))"
@@ -139,7 +139,7 @@ _Hashes = dict[str, tuple[str, str]]
 by the path of the file or release."""
 
 
-def _recorded_hashes(registry: Reading) -> _Hashes:
+def _recorded_hashes(registry: RegistryReader) -> _Hashes:
     hashes = {
         path: (sha256, "rules as they were last used")
         for path, sha256 in registry.rules_files().items()
@@ -168,11 +168,11 @@ def _other_files(folder: Path, hashes: _Hashes) -> Iterator[Finding]:
     while pending:
         path = pending.pop()
         name = path.relative_to(folder).as_posix()
-        is_own = name in OWN or name in parents or path.parent == folder / OBJECTS
+        is_own = name in CAMPAIGN_PATHS or name in parents or path.parent == folder / OBJECTS
         if is_own and path.is_dir() and not path.is_symlink():
             # Releases, and folders of others, are not entered.
             pending.extend(sorted(path.iterdir(), reverse=True))
-        elif name in hashes or name in OWN:
+        elif name in hashes or name in CAMPAIGN_PATHS:
             continue
         elif _FILE_PATTERN.fullmatch(name) or (path / "bagit.txt").exists():
             yield Finding(name, "no record names it", LEFT_OVER)
@@ -184,12 +184,12 @@ MAX_TRIES = 5
 """Maximum number of verifications while other processes change the campaign."""
 
 
-def verify(opened: OpenedCampaign, *, repair: bool = False) -> Verification:
+def verify(campaign: OpenedCampaign, *, repair: bool = False) -> Verification:
     """Verify a campaign's folder; unfinished changes of killed processes are rolled back.
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     repair
         Remove files that interrupted commands left behind. A file that the registry names is never
@@ -205,12 +205,12 @@ def verify(opened: OpenedCampaign, *, repair: bool = False) -> Verification:
     Hashes prove that bytes and their order are as recorded; they do not prove that the records are
     true, nor that the whole folder was not rewritten.
     """
-    check_folder(opened.folder)
-    verification = _verify(opened.folder)
+    check_folder(campaign.folder)
+    verification = _verify(campaign.folder)
     if not repair:
         return verification
-    repairs = _remove_left_over(opened, verification)
-    verification = _verify(opened.folder)
+    repairs = _remove_left_over(campaign, verification)
+    verification = _verify(campaign.folder)
     findings = (*verification.findings, *repairs)
     return Verification(findings, verification.files, verification.events)
 
@@ -227,7 +227,7 @@ def _verify(folder: Path) -> Verification:
             continue
         if verification.ok or not verification.events:
             break
-        with connected(folder) as connection:
+        with open_registry(folder) as connection:
             if events.last_event(connection)[0] == verification.events:
                 break
     return verification
@@ -239,7 +239,7 @@ def _verify_once(folder: Path) -> Verification:
     files, last = 1, 0
     recorded: _Hashes | None = None
     try:
-        with connected(folder) as connection:
+        with open_registry(folder) as connection:
             connection.execute("BEGIN")
             problems = events.contradictions(connection)[:20]
             findings = [Finding(REGISTRY, problem) for problem in problems]
@@ -312,17 +312,17 @@ def _compare_bag(folder: Path, path: str, manifest: str) -> tuple[int, list[Find
     return files, findings
 
 
-def _remove_left_over(opened: OpenedCampaign, verification: Verification) -> list[Finding]:
+def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> list[Finding]:
     names = {finding.file for finding in verification.left_over}
     if not names or any(finding.file == REGISTRY for finding in verification.problems):
         return []
     # A fresh campaign, whose rules were not read, so that a repair does not record changed rules.
-    registry = OpenedCampaign(opened.folder, actor=opened.actor, clock=opened.clock).registry
+    registry = OpenedCampaign(campaign.folder, actor=campaign.actor, clock=campaign.clock).registry
     removed = []
     with registry.change("repair", details={"removed": sorted(names)}) as tx:
         # Under the lock, no other process can record one of these files.
-        for finding in _other_files(opened.folder, _recorded_hashes(tx)):
-            path = opened.folder / finding.file
+        for finding in _other_files(campaign.folder, _recorded_hashes(tx)):
+            path = campaign.folder / finding.file
             if finding.kind != LEFT_OVER or finding.file not in names:
                 continue
             if path.is_dir() and not path.is_symlink():
@@ -362,15 +362,15 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
         for name in (OBJECTS, SCORES, RELEASES):
             private_folder(building / name)
         schema.create(building / REGISTRY)
-        opened = OpenedCampaign(building, actor=actor)
+        campaign = OpenedCampaign(building, actor=actor)
         # Read the rules, so that the first change records them.
-        _ = opened.rules
+        _ = campaign.rules
         # A secret in the log, from which releases draw the names of hidden teams.
-        with opened.registry.change("create", details={"secret": secrets.token_hex(16)}):
+        with campaign.registry.change("create", details={"secret": secrets.token_hex(16)}):
             pass
 
 
-def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
+def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
     """Write a campaign as a zip archive: its files, and the tables of its registry.
 
     The archive contains private data, such as contacts and unreleased runs, and only its owner can
@@ -378,7 +378,7 @@ def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     path
         The archive, whose name ends in `.zip`, outside of the campaign's folder. It contains the
@@ -393,12 +393,12 @@ def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
     target = Path(fspath(path))
     if target.suffix.lower() != ".zip":
         raise PolicyError(f"an export must end in .zip, got {target.name}")
-    check_folder(opened.folder)
-    if target.resolve().is_relative_to(opened.folder.resolve()):
+    check_folder(campaign.folder)
+    if target.resolve().is_relative_to(campaign.folder.resolve()):
         raise PolicyError("an export must be outside the campaign's folder")
-    with connected(opened.folder) as connection:
+    with open_registry(campaign.folder) as connection:
         connection.execute("BEGIN")
-        hashes = _recorded_hashes(Transaction(connection, opened.folder))
+        hashes = _recorded_hashes(Transaction(connection, campaign.folder))
         contents = {REGISTRY: connection.serialize()}
         for table in (*KEYS, "event"):
             rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
@@ -411,12 +411,12 @@ def export(opened: OpenedCampaign, path: str | PathLike[str]) -> Path:
     ):
         sums = [_add_file(archive, name, io.BytesIO(data)) for name, data in contents.items()]
         for path_in_folder, (_, description) in sorted(hashes.items()):
-            source = opened.folder / path_in_folder
+            source = campaign.folder / path_in_folder
             if description == _SCORES and not source.exists():
                 continue
             inner = sorted(file for file in source.rglob("*") if file.is_file())
             for file in inner if source.is_dir() else [source]:
-                name = file.relative_to(opened.folder).as_posix()
+                name = file.relative_to(campaign.folder).as_posix()
                 try:
                     with file.open("rb") as stored:
                         sums.append(_add_file(archive, name, stored))

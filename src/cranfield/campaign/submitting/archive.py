@@ -13,7 +13,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.kinds import Whole
 from cranfield.base.parallel import one_by_one
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import Rules, instant
 from cranfield.campaign.submitting.entering import (
     CheckedCopy,
@@ -24,10 +24,10 @@ from cranfield.campaign.submitting.entering import (
 from cranfield.campaign.submitting.submit import (
     SubmissionOutcome,
     UnchangedError,
-    enter,
-    enter_within,
+    record_run,
+    record_run_within,
 )
-from cranfield.campaign.submitting.teams import insert_teams, make_team, no_teams
+from cranfield.campaign.submitting.teams import insert_teams, make_team, unknown_teams_message
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import fitted, read_columns
 from cranfield.sources.schemas import Column, Schema, optional
@@ -200,8 +200,8 @@ def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
         return files[0], ""
     if not files:
         return None, f"no file has the name {quoted(tag)}"
-    two = " and ".join(quoted(Path(file).name) for file in files[:2])
-    return None, f"{two} both match {quoted(tag)}; choose one in a column 'file'"
+    names = " and ".join(quoted(Path(file).name) for file in files[:2])
+    return None, f"{names} both match {quoted(tag)}; choose one in a column 'file'"
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class RowOutcome:
 
 
 def submit_archive(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     table: ArchiveTable,
     *,
     add_teams: bool = False,
@@ -230,7 +230,7 @@ def submit_archive(
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     table
         The runs.
@@ -251,13 +251,15 @@ def submit_archive(
     PolicyError
         For unknown teams and tasks, and times in the future; no run is submitted then.
     """
-    tasks = [opened.rules.task(row.task) for row in table.rows]
-    old = {team.id for team in opened.registry.teams()}
-    new = [id for id in dict.fromkeys(row.declared.team for row in table.rows) if id not in old]
-    if new and not add_teams:
-        raise PolicyError(no_teams(new))
+    tasks = [campaign.rules.task(row.task) for row in table.rows]
+    known_ids = {team.id for team in campaign.registry.teams()}
+    new_ids = [
+        id for id in dict.fromkeys(row.declared.team for row in table.rows) if id not in known_ids
+    ]
+    if new_ids and not add_teams:
+        raise PolicyError(unknown_teams_message(new_ids))
     for row in table.rows:
-        received_at(row.declared, opened.clock())
+        received_at(row.declared, campaign.clock())
 
     with ExitStack() as copies:
 
@@ -266,7 +268,9 @@ def submit_archive(
             if row.file is None:
                 return row.reason
             try:
-                return copies.enter_context(checked_copy(opened, row.file, tasks[k], row.declared))
+                return copies.enter_context(
+                    checked_copy(campaign, row.file, tasks[k], row.declared)
+                )
             except InputError as error:
                 if error.source != Source(row.file).name:
                     # A file of the rules cannot be read.
@@ -275,33 +279,36 @@ def submit_archive(
 
         with closing(one_by_one(copy_run, range(len(table.rows)), jobs)) as runs:
             if all_or_none:
-                yield from _all_or_none(opened, table, new, list(runs))
+                yield from _all_or_none(campaign, table, new_ids, list(runs))
                 return
-            if new:
-                teams = [make_team(opened, id) for id in new]
-                with opened.registry.change("add teams", some_of(new, 10)) as tx:
+            if new_ids:
+                teams = [make_team(campaign, id) for id in new_ids]
+                with campaign.registry.change("add teams", some_of(new_ids, 10)) as tx:
                     insert_teams(tx, teams)
             for row, run in zip(table.rows, runs, strict=True):
                 if isinstance(run, str):
                     yield RowOutcome(row, None, run)
                 else:
-                    yield RowOutcome(row, enter(opened, run))
+                    yield RowOutcome(row, record_run(campaign, run))
                     run.file.unlink(missing_ok=True)
 
 
 def _all_or_none(
-    opened: OpenedCampaign, table: ArchiveTable, new: list[str], runs: list[CheckedCopy | str]
+    campaign: OpenedCampaign, table: ArchiveTable, new_ids: list[str], runs: list[CheckedCopy | str]
 ) -> list[RowOutcome]:
     """Submit all runs in one transaction, or none; a dry run decides which."""
     for dry in (True, False):
         outcomes = []
-        with suppress(UnchangedError), opened.registry.change("submit archive", table.source) as tx:
-            insert_teams(tx, [make_team(opened, id) for id in new])
+        with (
+            suppress(UnchangedError),
+            campaign.registry.change("submit archive", table.source) as tx,
+        ):
+            insert_teams(tx, [make_team(campaign, id) for id in new_ids])
             for row, run in zip(table.rows, runs, strict=True):
                 if isinstance(run, str):
                     outcomes.append(RowOutcome(row, None, run))
                 else:
-                    outcomes.append(RowOutcome(row, enter_within(tx, opened, run, dry=dry)))
+                    outcomes.append(RowOutcome(row, record_run_within(tx, campaign, run, dry=dry)))
             if dry or not all(outcome.accepted for outcome in outcomes):
                 raise UnchangedError
         if not all(outcome.accepted for outcome in outcomes):

@@ -17,16 +17,16 @@ from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.campaign.checks.checking import check_with_metadata
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, severity_of
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
-    lasting,
+    duration_text,
     safe_name,
     time_text,
     utc_text,
 )
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, Submission
-from cranfield.campaign.store.registry import Reading
+from cranfield.campaign.store.registry import RegistryReader
 from cranfield.collection.metadata.reading import BESIDE, LARGEST
 from cranfield.sources.chunks import Source
 
@@ -132,16 +132,16 @@ class CheckedCopy:
 
 @contextmanager
 def checked_copy(
-    opened: OpenedCampaign, run: str | PathLike[str], task: TaskRules, declared: Declaration
+    campaign: OpenedCampaign, run: str | PathLike[str], task: TaskRules, declared: Declaration
 ) -> Iterator[CheckedCopy]:
     """Copy a run into a temporary private folder, and check the copy."""
     source = Source(fspath(run))
     # If the process is killed, the folder stays; its name reveals its purpose.
-    with TemporaryDirectory(prefix=".campaign.", dir=opened.folder) as folder:
+    with TemporaryDirectory(prefix=".campaign.", dir=campaign.folder) as folder:
         copy = Path(folder) / "run"
         sha256, size = _copy(source, copy, task.max_bytes)
         # A slow check must not make a run late.
-        arrived = opened.clock()
+        arrived = campaign.clock()
         metadata = None
         if size > task.max_bytes:
             too_large = Fault("size", "error", f"the file has more than {task.max_bytes:,} bytes")
@@ -209,7 +209,7 @@ class Decision:
     is_repeat: bool = False
 
 
-def decide(registry: Reading, copy: CheckedCopy) -> Decision:
+def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
     """Accept or refuse a run by the rules and the registry; nothing is written."""
     task, declared, team, tag = copy.task, copy.declared, copy.declared.team, copy.tag
     received = received_at(declared, copy.arrived)
@@ -313,12 +313,11 @@ def _limit_faults(
     runs do not count for the team. A run in the last second is in time.
     """
     if task.opens is not None and received < task.opens:
-        remaining = lasting(task.opens - received)
+        remaining = duration_text(task.opens - received)
         yield _fault(task, "not-open", f"the task opens at {time_text(task.opens)}, in {remaining}")
     if new.late and task.closes is not None:
-        message = (
-            f"the task closed at {time_text(task.closes)}, {lasting(received - task.closes)} ago"
-        )
+        delay = duration_text(received - task.closes)
+        message = f"the task closed at {time_text(task.closes)}, {delay} ago"
         if task.late == "mark":
             message += "; the run is marked as late and not pooled"
         yield Fault("closed", "warning" if task.late == "mark" else "error", message)
@@ -332,7 +331,7 @@ def _limit_faults(
 
 
 def _tag_faults(
-    registry: Reading, copy: CheckedCopy, replaced: Submission | None
+    registry: RegistryReader, copy: CheckedCopy, replaced: Submission | None
 ) -> Iterator[Fault]:
     """Yield faults of a tag that is not a valid file name, or taken regardless of case."""
     tag, team = copy.tag, copy.declared.team
@@ -349,7 +348,7 @@ def _tag_faults(
 
 
 def _ranking_faults(
-    registry: Reading, task: TaskRules, new: Submission, replaced: Submission | None
+    registry: RegistryReader, task: TaskRules, new: Submission, replaced: Submission | None
 ) -> Iterator[Fault]:
     """Yield faults for runs with the same ranking; those of other teams are for organisers only."""
     runs = registry.submissions(task.name, ranking=new.ranking) if new.ranking else ()

@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import plain
 from cranfield.campaign.checks.report import PRIVATE, CheckReport
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.reading import rules_sha256
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, WITHDRAWN, Submission
@@ -23,7 +23,7 @@ from cranfield.campaign.submitting.entering import (
     decide,
     printable_text,
 )
-from cranfield.campaign.submitting.teams import known_team
+from cranfield.campaign.submitting.teams import require_team
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class UnchangedError(Exception):
 
 
 def submit(
-    opened: OpenedCampaign, run: str | PathLike[str], task: str | None, declared: Declaration
+    campaign: OpenedCampaign, run: str | PathLike[str], task: str | None, declaration: Declaration
 ) -> SubmissionOutcome:
     """Submit a run.
 
@@ -83,7 +83,7 @@ def submit(
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     run
         A file, compressed or not; `-` is standard input.
@@ -100,26 +100,26 @@ def submit(
     InputError
         For a file that cannot be read.
     """
-    rules = opened.rules.task(task)
-    known_team(opened.registry, declared.team)
-    with checked_copy(opened, run, rules, declared) as copy:
-        return enter(opened, copy)
+    rules = campaign.rules.task(task)
+    require_team(campaign.registry, declaration.team)
+    with checked_copy(campaign, run, rules, declaration) as copy:
+        return record_run(campaign, copy)
 
 
-def check_here(
-    opened: OpenedCampaign, run: str | PathLike[str], task: str | None = None, **declared: Any
+def check_submission(
+    campaign: OpenedCampaign, run: str | PathLike[str], task: str | None = None, **declared: Any
 ) -> CheckReport:
     """Check a run as :func:`submit` would, without submitting it.
 
     Rules on teams are checked only if a team is set.
     """
-    rules = opened.rules.task(task)
+    rules = campaign.rules.task(task)
     declaration = Declaration(**declared)
-    with checked_copy(opened, run, rules, declaration) as copy:
+    with checked_copy(campaign, run, rules, declaration) as copy:
         if not declaration.team:
             return copy.report
-        known_team(opened.registry, declaration.team)
-        return _public_report(copy, decide(opened.registry, copy))
+        require_team(campaign.registry, declaration.team)
+        return _public_report(copy, decide(campaign.registry, copy))
 
 
 def _public_report(copy: CheckedCopy, decision: Decision) -> CheckReport:
@@ -128,29 +128,29 @@ def _public_report(copy: CheckedCopy, decision: Decision) -> CheckReport:
     return replace(copy.report, faults=faults)
 
 
-def enter(opened: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
+def record_run(campaign: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
     """Accept or refuse a run and record it, in one transaction."""
     details: dict[str, str] = {}
-    with suppress(UnchangedError), opened.registry.change("submit", copy.tag, details) as tx:
-        outcome = enter_within(tx, opened, copy)
+    with suppress(UnchangedError), campaign.registry.change("submit", copy.tag, details) as tx:
+        outcome = record_run_within(tx, campaign, copy)
         if outcome.is_repeat:
             raise UnchangedError
         details["state"] = outcome.submission.state
     return outcome
 
 
-def enter_within(
-    tx: Transaction, opened: OpenedCampaign, copy: CheckedCopy, *, dry: bool = False
+def record_run_within(
+    tx: Transaction, campaign: OpenedCampaign, copy: CheckedCopy, *, dry: bool = False
 ) -> SubmissionOutcome:
     """Accept or refuse a run and record it, in a transaction; if `dry`, no bytes are stored."""
     decision = decide(tx, copy)
     report = _public_report(copy, decision)
     if decision.is_repeat:
         return SubmissionOutcome(decision.submission, report, is_repeat=True)
-    new = replace(decision.submission, rules=rules_sha256(opened.rules), kept=False)
-    if not dry and (new.state == ACCEPTED or opened.rules.keep_refused):
+    new = replace(decision.submission, rules=rules_sha256(campaign.rules), kept=False)
+    if not dry and (new.state == ACCEPTED or campaign.rules.keep_refused):
         # The bytes are stored before the run is recorded.
-        sha256, _ = records.put(opened.folder, copy.file)
+        sha256, _ = records.put(campaign.folder, copy.file)
         if sha256 != new.object:
             raise CranfieldError("the copy of the run changed while it was checked")
         new = replace(new, kept=True)
@@ -165,12 +165,12 @@ def enter_within(
     return SubmissionOutcome(new, report)
 
 
-def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
+def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     """Withdraw an accepted run: it is no longer scored or released, but stays in the log.
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     tag
         Tag of an accepted run.
@@ -183,7 +183,7 @@ def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
         If no accepted run has the tag; existing releases do not change.
     """
     reason = printable_text("reason", reason)
-    with opened.registry.change("withdraw", tag, {"reason": reason}) as tx:
+    with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
         for run in runs:
             if run.state == ACCEPTED:
@@ -196,14 +196,14 @@ def withdraw(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
         raise PolicyError(f"no accepted run has the tag {quoted(tag)}{hint}")
 
 
-def purge(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
+def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     """Remove the bytes of a run that was withdrawn, replaced or refused.
 
     Its record stays, with the hash. Bytes that other runs or judgments share are not removed.
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     tag
         Tag of the run; of several runs with the tag, the newest that still has its bytes.
@@ -216,7 +216,7 @@ def purge(opened: OpenedCampaign, tag: str, reason: str) -> Submission:
         If no such run has bytes; an accepted run has to be withdrawn first.
     """
     reason = printable_text("reason", reason)
-    with opened.registry.change("purge", tag, {"reason": reason}) as tx:
+    with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
         removable = [run for run in runs if run.kept and run.state != ACCEPTED]
         if not removable:

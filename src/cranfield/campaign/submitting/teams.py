@@ -9,17 +9,17 @@ from typing import Any
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import some_of
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import safe_name, utc_text
 from cranfield.campaign.store.records import Team
-from cranfield.campaign.store.registry import Reading, Transaction
+from cranfield.campaign.store.registry import RegistryReader, Transaction
 
 MAX_LENGTH = 200
 """Maximum number of characters of a name or a contact."""
 
 
 def add_team(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     id: str,
     name: str = "",
     *,
@@ -30,7 +30,7 @@ def add_team(
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     id
         The team's name in commands, tables and files; a safe file name, unique regardless of case.
@@ -46,8 +46,8 @@ def add_team(
     PolicyError
         For an invalid or existing id, and for an invalid date.
     """
-    team = make_team(opened, id, name, contact, anonymous_until)
-    with opened.registry.change("add team", team.id) as tx:
+    team = make_team(campaign, id, name, contact, anonymous_until)
+    with campaign.registry.change("add team", team.id) as tx:
         insert_teams(tx, [team])
     return team
 
@@ -63,7 +63,7 @@ def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
 
 
 def make_team(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     id: str,
     name: str = "",
     contact: str = "",
@@ -75,7 +75,7 @@ def make_team(
             f"the team's id must consist of letters, digits and _ . -, and begin with a letter, a"
             f" digit or _; got {quoted(id)}"
         )
-    created = utc_text(opened.clock())
+    created = utc_text(campaign.clock())
     fields = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
     return Team(id=id, created=created, **fields)
 
@@ -104,7 +104,7 @@ def _fields(id: str, **texts: str | None) -> dict[str, Any]:
 
 
 def change_team(
-    opened: OpenedCampaign,
+    campaign: OpenedCampaign,
     id: str,
     *,
     name: str | None = None,
@@ -115,7 +115,7 @@ def change_team(
 
     Parameters
     ----------
-    opened, id, name, contact, anonymous_until
+    campaign, id, name, contact, anonymous_until
         As for :func:`~cranfield.campaign.submitting.teams.add_team`.
 
     Raises
@@ -123,23 +123,23 @@ def change_team(
     PolicyError
         For an unknown team, an invalid date, and without any change.
     """
-    new = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until)
-    if not new:
+    changes = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until)
+    if not changes:
         raise PolicyError("a change requires a name, a contact or anonymous_until; got none")
     # The log has the names of changed fields only; contacts are in the table of teams alone.
-    with opened.registry.change("change team", id, {"changed": ", ".join(new)}) as tx:
-        return tx.update(replace(known_team(tx, id), **new))
+    with campaign.registry.change("change team", id, {"changed": ", ".join(changes)}) as tx:
+        return tx.update(replace(require_team(tx, id), **changes))
 
 
-def known_team(registry: Reading, id: str) -> Team:
+def require_team(registry: RegistryReader, id: str) -> Team:
     """Return a team; refuse an unknown one, with the command that adds it."""
     team = registry.team(id)
     if team is None:
-        raise PolicyError(no_teams([id]))
+        raise PolicyError(unknown_teams_message([id]))
     return team
 
 
-def no_teams(ids: Sequence[str]) -> str:
+def unknown_teams_message(ids: Sequence[str]) -> str:
     """Return the message for unknown teams, with the command that adds them."""
     teams = f"team {quoted(ids[0])}; add it"
     if len(ids) > 1:

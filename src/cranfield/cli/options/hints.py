@@ -13,6 +13,9 @@ HABITS = {
     **dict.fromkeys(("--metric", "--metrics"), ("--measure", "give measures with -m")),
     "--qrels": ("QRELS", "judgments are the first argument: QRELS RUN..."),
     **dict.fromkeys(("--run", "--runs"), ("RUN", "runs are arguments after the judgments")),
+    **dict.fromkeys(
+        ("--cutoff", "-k"), ("--measure", "the cutoff is part of a measure, such as -m nDCG@10")
+    ),
     "-c": ("--topics", "by default all judged topics are evaluated; see --topics"),
     "-M": ("--depth", "--depth N truncates rankings"),
     "-J": ("--unjudged", "--unjudged condensed removes unjudged documents"),

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.parallel import as_they_come, own_threads
+from cranfield.base.parallel import ordered_results, own_threads
 from cranfield.collection.files.layouts import (
     BLANKS,
     Q0,
@@ -190,7 +190,7 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
             return len(chunk), chunk
 
     first_line, fruitless, width, dropped = 1, 0, 0, 0
-    with closing(as_they_come(attempt, source.chunks(), own_threads())) as results:
+    with closing(ordered_results(attempt, source.chunks(), own_threads())) as results:
         for size, result in results:
             error = None
             if isinstance(result, bytes):
@@ -319,7 +319,9 @@ def _check_width(fields: list[str], layout: Layout) -> None:
     if width < expected or (width > expected and not layout.more_allowed):
         reason = f"expected {expected} columns"
         separation = ", separated by ';'" if layout.separator == ";" else ""
-        reason += f" ({' '.join(layout.columns)}{separation}) in a {layout.kind} line, got {width}"
+        # The second column of judgments is the iteration, whether or not it holds subtopics.
+        columns = " ".join("iteration" if c == "subtopic" else c for c in layout.columns)
+        reason += f" ({columns}{separation}) in a {layout.kind} line, got {width}"
         if _lacks_grade(fields, layout):
             reason += "; if other lines have it, ungraded='drop' treats this document as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:

@@ -26,9 +26,9 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.parallel import (
-    MOST_JOBS,
+    MAX_JOBS,
     at_most,
-    computed,
+    compute_tasks,
     has_joblib_backend,
     pool_of,
     processors,
@@ -345,7 +345,7 @@ def map_runs(
 ) -> Iterator[Result]:
     """Call a function with each run, by default in threads here; results come in order."""
     if jobs is not None:
-        check_whole("jobs", jobs, 1, MOST_JOBS)
+        check_whole("jobs", jobs, 1, MAX_JOBS)
     is_local = backend in {"serial", "threading"} if backend else not has_joblib_backend()
     if is_local:
         outcomes = _in_threads(runs, of_run, 1 if backend == "serial" else jobs)
@@ -413,7 +413,7 @@ def _by_workers(
     tasks = ((i, _Outcome.of(partial(runs.sent, i))) for i in range(len(runs)))
     arrived: dict[int, _Outcome[Result]] = {}
     first = 0
-    for i, outcome in computed(_judged, of_run, tasks, **where):
+    for i, outcome in compute_tasks(_judged, of_run, tasks, **where):
         arrived[i] = outcome
         while first in arrived:
             yield arrived.pop(first)

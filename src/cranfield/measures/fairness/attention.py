@@ -180,12 +180,12 @@ class InequityOfAttention(Exposing):
         else:
             judgments = judged.judgments
             worth = self.worth(judged)
-            whole = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
+            total_worth = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
             rows = judged.relevant(self.rel)
             rows = rows.where(worth[rows.judgment] > 0)
             attention = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))
-            merit = ratio(worth[rows.judgment], whole[rows.topic, 0])
-            has_documents, has_relevance = judged.retrieved > 0, whole > 0
+            merit = ratio(worth[rows.judgment], total_worth[rows.topic, 0])
+            has_documents, has_relevance = judged.retrieved > 0, total_worth > 0
         # All other documents or groups have either attention or relevance, but not both.
         missing_attention = np.where(has_documents, 1.0 - rows.total(attention), 0.0)
         missing_relevance = 1.0 - rows.total(merit)
@@ -206,7 +206,7 @@ class InequityOfAttention(Exposing):
     def worth(self, judged: JudgedRuns) -> Floats:
         grades = judged.judgments.grade
         counts = grades >= max(self.rel, judged.judgments.judged_from)
-        return np.where(counts, self.gains.of(grades), 0.0)
+        return np.where(counts, self.gains.for_grades(grades), 0.0)
 
 
 _TARGETS = ("relevant", "judged", "equal")
@@ -245,7 +245,7 @@ def _fixed_shares(target: Shares, groups: Groups, measure: str) -> Floats:
     for name, _ in target.pairs:
         if name not in groups.names:
             raise MeasureError(f"{measure}: unknown group {quoted(name)}")
-    return np.array(target.of(groups.names))
+    return np.array(target.proportions(groups.names))
 
 
 @measure(
@@ -284,8 +284,8 @@ class AttentionWeightedRankFairness(Exposing):
         pairs, exposed = self.by_group(judged)
         is_exposed = exposed > 0
         pairs, exposed = pairs.where(is_exposed), exposed[is_exposed]
-        whole = pairs.total(exposed)
-        attention = exposed / pairs.at(whole)
+        total_exposure = pairs.total(exposed)
+        attention = exposed / pairs.at(total_exposure)
         target_share = target[pairs.topic, pairs.grade]
         middle = (attention + target_share) / 2
         terms = attention * np.log(attention / middle)
@@ -295,7 +295,7 @@ class AttentionWeightedRankFairness(Exposing):
         missing = target.sum(axis=1)[:, None] - pairs.total(target_share)
         divergence = (pairs.total(terms) + missing * np.log(2.0)) / 2
         maximum = np.log(2.0) if self.base == "2" else 1.0
-        is_defined = (whole > 0) & (target.sum(axis=1) > 0)[:, None]
+        is_defined = (total_exposure > 0) & (target.sum(axis=1) > 0)[:, None]
         return np.where(is_defined, np.clip(1.0 - divergence / maximum, 0.0, 1.0), 0.0)
 
     def _shares(self, judged: JudgedRuns, groups: Groups) -> Floats:

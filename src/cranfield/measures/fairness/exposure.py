@@ -147,8 +147,8 @@ class ExpectedExposureLoss(ExpectedExposure):
     """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        disparity, relevance, whole = self.products(judged)
-        return np.maximum(disparity - 2 * relevance + whole, 0.0)
+        disparity, relevance, norm = self.products(judged)
+        return np.maximum(disparity - 2 * relevance + norm, 0.0)
 
 
 @measure(
@@ -244,7 +244,7 @@ class _Ratio(
     def _utility(self, grades: Ints) -> Floats:
         if self.gains is None:
             return (grades >= self.rel).astype(np.float64)
-        return np.where(grades >= self.rel, self.gains.of(grades), 0.0)
+        return np.where(grades >= self.rel, self.gains.for_grades(grades), 0.0)
 
     def values(self, judged: JudgedRuns) -> Floats:
         pairs, per_unit, units = self._values(judged, self._sides(judged.groups(str(self))))

@@ -39,7 +39,7 @@ from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import TARGET_DOC, target_check, target_shares
 from cranfield.measures.fairness.parity import row_keys
-from cranfield.measures.gains import GAINS_DOC, SCALE_END, Gain, gained, no_loss
+from cranfield.measures.gains import GAINS_DOC, SCALE_END, Gain, gain_rows, no_loss
 from cranfield.measures.ranked.precision import OfRelevance
 from cranfield.measures.users.stopping import stopping_at
 
@@ -69,7 +69,7 @@ class _GroupFairness(
 
     def stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Return the documents at which a user may stop, with the probability of each."""
-        rows = gained(judged, self.gains)
+        rows = gain_rows(judged, self.gains)
         return rows, stopping_at(judged, rows, self.gains, self.max_grade, str(self))
 
     def fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:

@@ -79,14 +79,14 @@ class PairwiseParity(OfRelevance):
             n_above, n_pairs = _count_pairs(inside, outside, shape)
             return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
-        relevant, others = (
+        relevant, irrelevant = (
             row_keys(rows.where((rows.grade >= self.rel) == is_relevant))
             for is_relevant in (True, False)
         )
         shares, is_defined = [], np.ones(shape, dtype=bool)
-        for side, other in ((inside, outside), (outside, inside)):
+        for side, opposite in ((inside, outside), (outside, inside)):
             n_above, n_pairs = _count_pairs(
-                _intersect(side, relevant), _intersect(other, others), shape
+                _intersect(side, relevant), _intersect(opposite, irrelevant), shape
             )
             shares.append(ratio(n_above, n_pairs))
             is_defined &= n_pairs > 0
@@ -247,7 +247,7 @@ def _bits(share: Floats, overall: Floats) -> Floats:
     return np.asarray(share * logs)
 
 
-LONGEST = 2000
+MAX_CUTOFF = 2000
 """Maximal number of ranks tested; exact probabilities of more take too long."""
 
 
@@ -258,7 +258,7 @@ LONGEST = 2000
     source="Zehlike and others (2017)",
     family="fairness",
     inputs=("groups",),
-    at_wanted="required",
+    at_usage="required",
     needs="groups of documents",
     scale=Scale.ORDINAL,
     scale_note="a verdict, 0 or 1",
@@ -284,18 +284,18 @@ class RankedGroupFairness(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         assert self.cutoff is not None
-        if self.cutoff > LONGEST:
+        if self.cutoff > MAX_CUTOFF:
             raise MeasureError(
-                f"{self}: cutoff must be at most {LONGEST}, as the test adjusts alpha over"
+                f"{self}: cutoff must be at most {MAX_CUTOFF}, as the test adjusts alpha over"
                 " all prefixes"
             )
         rows = protected_rows(judged, self.protected, str(self))
         # Minima rise with the length of the prefix, from 0 at rank 0.
         lowest = np.array([0, *minima(self.cutoff, self.p, self.alpha, self.adjusted)])
-        needed = lowest[judged.retrieved]
+        min_protected = lowest[judged.retrieved]
         number = rows.seen
-        in_time = (number <= rows.at(needed)) & (lowest[rows.rank - 1] < number)
-        return np.asarray((rows.total(in_time) == needed).astype(np.float64))
+        in_time = (number <= rows.at(min_protected)) & (lowest[rows.rank - 1] < number)
+        return np.asarray((rows.total(in_time) == min_protected).astype(np.float64))
 
 
 @lru_cache(maxsize=64)
@@ -306,22 +306,22 @@ def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...
     counts = np.arange(k + 1)[None, :]
     below = np.where(counts < tops, bdtr(np.minimum(counts, tops), tops, share), 1.0)
 
-    def needed(significance: float) -> Floats:
+    def minimum_of(significance: float) -> Floats:
         return np.asarray((below < significance).sum(axis=1))
 
     if not adjusted:
-        return tuple(map(int, needed(alpha)))
+        return tuple(map(int, minimum_of(alpha)))
     # The rejection probability is a step function that rises with the level.
     low, high = 0.0, alpha
-    if _rejection_probability(needed(high), share) <= alpha:
+    if _rejection_probability(minimum_of(high), share) <= alpha:
         low = high
     for _ in range(50):
         middle = (low + high) / 2
-        if _rejection_probability(needed(middle), share) <= alpha:
+        if _rejection_probability(minimum_of(middle), share) <= alpha:
             low = middle
         else:
             high = middle
-    return tuple(map(int, needed(low)))
+    return tuple(map(int, minimum_of(low)))
 
 
 def _rejection_probability(n_required: Floats, share: float) -> float:

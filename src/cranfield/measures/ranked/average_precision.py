@@ -13,7 +13,7 @@ from cranfield.base.spec import choice, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gained, ideal
+from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gain_rows, ideal_rows
 from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, sum_divisor
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
@@ -97,17 +97,19 @@ class _Interpolated(
     def _interpolate(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
         hits = judged.relevant(rel)
         hits_needed = _needed_hits(recall, judged.recall_base(rel), rounding)
-        skipped = np.broadcast_to(np.maximum(hits_needed - 1, 0), judged.shape).T.ravel()
-        reached = np.flatnonzero(skipped < hits.sizes)
+        n_skipped = np.broadcast_to(np.maximum(hits_needed - 1, 0), judged.shape).T.ravel()
+        cells_reached = np.flatnonzero(n_skipped < hits.sizes)
         best = np.zeros(hits.sizes.size)
-        if reached.size:
+        if cells_reached.size:
             # Each slice ends at the last relevant document of a cell, and begins at the one that
             # reaches the level. The slices between them are skipped.
-            first = hits.starts[reached] + skipped[reached]
-            ends = np.stack([first, hits.starts[reached] + hits.sizes[reached]], axis=1).ravel()
+            first = hits.starts[cells_reached] + n_skipped[cells_reached]
+            ends = np.stack(
+                [first, hits.starts[cells_reached] + hits.sizes[cells_reached]], axis=1
+            ).ravel()
             # The last slice needs no end, which would be out of bounds.
             ends = ends[:-1] if ends[-1] == hits.cell.size else ends
-            best[reached] = np.maximum.reduceat(hits.seen / hits.rank, ends)[::2]
+            best[cells_reached] = np.maximum.reduceat(hits.seen / hits.rank, ends)[::2]
         return best.reshape(judged.shape[::-1]).T
 
 
@@ -115,8 +117,8 @@ class _Interpolated(
     "IPrec",
     summary="Interpolated precision: the best precision at this level of recall or beyond.",
     formula=r"iP(R_j) = \max_{R \ge R_j} P(R)",
-    at="recall",
-    at_wanted="required",
+    at_parameter="recall",
+    at_usage="required",
     elsewhere={"trec_eval": "iprec_at_recall_x", "ir_measures": "IPrec@x"},
 )
 class InterpolatedPrecision(_Interpolated):
@@ -167,12 +169,14 @@ class InferredAveragePrecision(OfRelevance):
         pool = judged.documents
         relevant_rows = np.flatnonzero(pool.grade >= self.rel)
         hits = judged.relevant(self.rel)
-        relevant, above = hits.seen - 1, pool.seen[relevant_rows] - 1
+        relevant, n_above = hits.seen - 1, pool.seen[relevant_rows] - 1
         is_unsampled = pool.grade < 0
-        unsampled = pool.counted(is_unsampled)[relevant_rows] if is_unsampled.any() else 0
-        nonrelevant = above - relevant - unsampled
-        share = (relevant + INFAP_EPSILON) / (relevant + nonrelevant + 2 * INFAP_EPSILON)
-        expected = 1.0 / hits.rank + (relevant + nonrelevant + unsampled) / hits.rank * share
+        n_unsampled = pool.counted(is_unsampled)[relevant_rows] if is_unsampled.any() else 0
+        n_nonrelevant = n_above - relevant - n_unsampled
+        proportion = (relevant + INFAP_EPSILON) / (relevant + n_nonrelevant + 2 * INFAP_EPSILON)
+        expected = (
+            1.0 / hits.rank + (relevant + n_nonrelevant + n_unsampled) / hits.rank * proportion
+        )
         return ratio(
             hits.total(np.where(hits.rank == 1, 1.0, expected)), judged.recall_base(self.rel)
         )
@@ -240,12 +244,12 @@ class GradedAveragePrecision(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         total = np.zeros(judged.shape)
         maximum = np.zeros((judged.shape[0], 1))
-        below = 0
+        previous_grade = 0
         grades = np.unique(judged.judgments.grade)
         for grade in grades[grades >= 1].tolist():
             # Users between two grades that occur see the same documents as relevant.
-            weight = self.weight(grade) - self.weight(below)
-            below = grade
+            weight = self.weight(grade) - self.weight(previous_grade)
+            previous_grade = grade
             hits = judged.relevant(grade)
             base = sum_divisor(self, judged.recall_base(grade))
             total += weight * hits.total(hits.seen / hits.rank)
@@ -280,7 +284,7 @@ class KishidaAveragePrecision(Measure):
         return gain / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gained(judged, self.gains), ideal(judged, self.gains)
+        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         if self.cutoff is not None and self.denominator == "min":
             best = best.where(best.rank <= self.cutoff)
         total = rows.total(self.mean_so_far(rows.cumulated, rows.rank))

@@ -1,4 +1,4 @@
-"""Discounted cumulated gain, its normalised form, and relatives of it that trec_eval prints."""
+"""Discounted cumulated gain, its normalised form, and variants of it that trec_eval prints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from cranfield.base.spec import choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS, Discount, Gain, OfGains, gained, ideal, upto
+from cranfield.measures.gains import (
+    GAINS,
+    Discount,
+    Gain,
+    OfGains,
+    gain_rows,
+    ideal_rows,
+    running_total_at,
+)
 from cranfield.measures.ranked.precision import REL, OfRelevance
 
 
@@ -42,11 +50,11 @@ class Discounted(OfGains):
 
     def equal_weights(self) -> bool:
         """Return True if no rank is discounted."""
-        within = self.cutoff is not None and self.cutoff <= self.discount.base
-        return self.discount.form == "max(1,log(rank))" and within
+        is_undiscounted = self.cutoff is not None and self.cutoff <= self.discount.base
+        return self.discount.form == "max(1,log(rank))" and is_undiscounted
 
     def sum(self, rows: Rows) -> Floats:
-        return rows.total(rows.gains / rows.by_rank(self.discount.of))
+        return rows.total(rows.gains / rows.by_rank(self.discount.for_ranks))
 
 
 @measure(
@@ -75,7 +83,7 @@ class DCG(Discounted):
     """Discounted cumulated gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.sum(gained(judged, self.gains))
+        return self.sum(gain_rows(judged, self.gains))
 
 
 @measure(
@@ -115,10 +123,10 @@ class nDCG(Discounted):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        best = ideal(judged, self.gains)
+        best = ideal_rows(judged, self.gains)
         if self.cutoff is not None and self.ideal == "cut":
             best = best.where(best.rank <= self.cutoff)
-        return ratio(self.sum(gained(judged, self.gains)), self.sum(best))
+        return ratio(self.sum(gain_rows(judged, self.gains)), self.sum(best))
 
 
 def _discounted(rows: Rows) -> Floats:
@@ -136,20 +144,20 @@ def _discounted(rows: Rows) -> Floats:
     beyond_length="all judgments of the topic",
 )
 class nDCGAtRelevant(OfGains):
-    """Each of the m relevant documents not retrieved counts with nDCG at the end of the list."""
+    """Mean of nDCG over relevant ranks; m documents not retrieved count with the last nDCG."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gained(judged, self.gains), ideal(judged, self.gains)
+        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         if not best.cell.size:
             return np.zeros(judged.shape)
         ideal_so_far = best.running(_discounted(best))
-        ideal_totals, _ = upto(best, ideal_so_far, rows.topic, rows.rank)
-        positive = rows.gains > 0
+        ideal_totals, _ = running_total_at(best, ideal_so_far, rows.topic, rows.rank)
+        has_gain = rows.gains > 0
         worth = _discounted(rows)
-        at_hits = np.where(positive, ratio(rows.running(worth), ideal_totals), 0.0)
-        missed = best.count - rows.where(positive).count
+        at_hits = np.where(has_gain, ratio(rows.running(worth), ideal_totals), 0.0)
+        n_missed = best.count - rows.where(has_gain).count
         end = ratio(rows.total(worth), best.total(_discounted(best)))
-        return ratio(rows.total(at_hits) + missed * end, best.count)
+        return ratio(rows.total(at_hits) + n_missed * end, best.count)
 
 
 @measure(
@@ -164,27 +172,27 @@ class nDCGAtRelevant(OfGains):
     beyond_length="all judgments of the topic",
 )
 class nDCGAtLevels(Measure):
-    """The end of the list counts if it is at least two ranks beyond the last level."""
+    """Mean of nDCG at the ends of levels, and at the end of a list two or more ranks longer."""
 
     rel: int = parameter(1, REL, "0 for a topic without a document of this grade")
     gains: Gain = GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gained(judged, self.gains), ideal(judged, self.gains)
+        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         worth, ideal_worth = _discounted(rows), _discounted(best)
         total = np.zeros(judged.shape)
         terms = np.zeros(judged.shape)
         for level in np.unique(best.gains):
-            inside = best.gains >= level
-            end = best.where(inside).count
-            reached = best.where(best.gains == level).count > 0
+            is_in_level = best.gains >= level
+            end = best.where(is_in_level).count
+            has_level = best.where(best.gains == level).count > 0
             so_far = rows.total(np.where(rows.rank <= rows.at(end), worth, 0.0))
-            value = ratio(so_far, best.total(np.where(inside, ideal_worth, 0.0)))
-            total += np.where(reached, value, 0.0)
-            terms += reached
-        beyond = (judged.retrieved > best.count + 1) & (best.count > 0)
-        total += np.where(beyond, ratio(rows.total(worth), best.total(ideal_worth)), 0.0)
-        value = ratio(total, terms + beyond)
+            value = ratio(so_far, best.total(np.where(is_in_level, ideal_worth, 0.0)))
+            total += np.where(has_level, value, 0.0)
+            terms += has_level
+        is_longer = (judged.retrieved > best.count + 1) & (best.count > 0)
+        total += np.where(is_longer, ratio(rows.total(worth), best.total(ideal_worth)), 0.0)
+        value = ratio(total, terms + is_longer)
         return np.where(judged.recall_base(self.rel) > 0, value, 0.0)
 
 
@@ -198,16 +206,16 @@ class nDCGAtLevels(Measure):
     beyond_length="all judgments of the topic",
 )
 class NormalisedGain(OfGains):
-    """ig(r) is the ideal cumulated gain, counting 1 at least for each rank."""
+    """Gain with a discount by ig(r), the ideal cumulated gain with at least 1 for each rank."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gained(judged, self.gains), ideal(judged, self.gains)
+        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         cost = best.running(np.maximum(best.gains, 1.0))
-        spent, within = upto(best, cost, rows.topic, rows.rank)
-        spent = spent + (rows.rank - within)
+        ideal_cost, ideal_rank = running_total_at(best, cost, rows.topic, rows.rank)
+        ideal_cost = ideal_cost + (rows.rank - ideal_rank)
         with np.errstate(invalid="ignore", divide="ignore"):
-            lost = np.log2(2.0 + spent - rows.cumulated)
-        return ratio(rows.total(ratio(rows.gains, lost)), best.total(best.gains))
+            discount = np.log2(2.0 + ideal_cost - rows.cumulated)
+        return ratio(rows.total(ratio(rows.gains, discount)), best.total(best.gains))
 
 
 @measure(
@@ -222,7 +230,7 @@ class NormalisedGain(OfGains):
     elsewhere={"trec_eval": "binG"},
 )
 class BinaryGain(OfRelevance):
-    """n_r documents that are not relevant stand above rank r."""
+    """Binary gain with a discount by n_r, the number of non-relevant documents above rank r."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)

@@ -20,7 +20,14 @@ from cranfield.base.spec import POSITIVE_SHARE, choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import MAX_GRADE, POSITIVE_GAINS, Gain, gained, highest_of, ideal
+from cranfield.measures.gains import (
+    MAX_GRADE,
+    POSITIVE_GAINS,
+    Gain,
+    gain_rows,
+    highest_of,
+    ideal_rows,
+)
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
 from cranfield.measures.ranked.precision import OfRelevance
 
@@ -138,9 +145,9 @@ class GradedPreference(Measure):
         return super().uses_highest_grade and self.form == "N"
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = gained(judged.condensed(), self.gains)
+        hits = gain_rows(judged.condensed(), self.gains)
         worth, misplaced = hits.gains, _misplaced_gain(hits)
-        best = ideal(judged, self.gains)
+        best = ideal_rows(judged, self.gains)
         if self.form == "N":
             highest = highest_of(judged, self.max_grade, str(self))
             max_gain = self.gains.max_gain(highest)
@@ -266,7 +273,7 @@ class ExtendedInferredAP(OfRelevance):
     summary="Precision at k inferred from a stratified sample of the pool.",
     formula=r"\frac1k \sum_s d_s(k) \frac{|rel_s(k)| + \epsilon}{n_s(k) + \epsilon / p_0}",
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
-    at_wanted="required",
+    at_usage="required",
     needs=_STRATA,
     elsewhere={"sample_eval.pl": "iPk"},
     **_ABOUT,
@@ -312,7 +319,7 @@ class InferredNDCG(Measure):
             pool.cell * n_strata + strata.code[pool.judgment], return_inverse=True
         )
         sampled = pool.grade >= 0
-        worth = np.where(sampled, self.gains.of(pool.grade), 0.0) / np.log2(pool.rank + 1)
+        worth = np.where(sampled, self.gains.for_grades(pool.grade), 0.0) / np.log2(pool.rank + 1)
         gain = np.bincount(group, weights=worth, minlength=groups.size)
         n_sampled = np.bincount(group[sampled], minlength=groups.size)
         of_group = ratio(np.bincount(group) * gain, n_sampled)
@@ -323,7 +330,7 @@ class InferredNDCG(Measure):
     def _ideal(self, judged: JudgedRuns, strata: _Strata) -> Floats:
         """Compute the DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
         judgments = judged.judgments
-        gains = np.where(strata.sampled, self.gains.of(judgments.grade), 0.0)
+        gains = np.where(strata.sampled, self.gains.for_grades(judgments.grade), 0.0)
         levels = np.unique(gains[gains > 0])[::-1]
         counts = [
             np.bincount(

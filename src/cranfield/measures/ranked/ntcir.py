@@ -27,10 +27,10 @@ from cranfield.measures.gains import (
     Gain,
     gains_evenly_spaced,
     grades_up_to,
-    ideal,
+    ideal_rows,
     no_loss,
     relevant,
-    upto,
+    running_total_at,
 )
 from cranfield.measures.ranked.precision import OfRelevance, sum_divisor
 from cranfield.measures.users.stopping import stopping_at
@@ -61,12 +61,12 @@ class _Blended(
         return relevant(judged, self.rel, self.gains)
 
     def _ideal(self, judged: JudgedRuns) -> Rows:
-        return ideal(judged, self.gains, self.rel)
+        return ideal_rows(judged, self.gains, self.rel)
 
     def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
         def compute() -> Floats:
             best = self._ideal(judged)
-            ideal_gain, _ = upto(best, best.cumulated, hits.topic, hits.rank)
+            ideal_gain, _ = running_total_at(best, best.cumulated, hits.topic, hits.rank)
             out: Floats = self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain)
             return out
 
@@ -107,7 +107,7 @@ class QMeasure(_Blended):
     summary="Blended ratio at the recall base: R-precision for graded relevance.",
     formula=r"BR(RB) = \frac{C(RB) + \beta \, cg(RB)}{RB + \beta \, cg^*(RB)}",
     source="Sakai (2004); Sakai (2005)",
-    at_wanted="none",
+    at_usage="none",
     scale_note="interval on one topic where 1 + beta * gain is in equal steps, as for binary"
     " relevance",
     beyond_length="how many relevant documents the topic has",
@@ -120,7 +120,7 @@ class RMeasure(_Blended):
         if highest > HIGHEST:
             return False
         grades = grades_up_to(highest)
-        gains: Any = self.gains.as_fractions().of(grades)
+        gains: Any = self.gains.as_fractions().for_grades(grades)
         worth: Any = (grades >= self.rel) * (1 + fraction_of(self.beta) * gains)
         return gains_evenly_spaced(worth, None)
 
@@ -162,8 +162,8 @@ class PMeasure(_Blended):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        here = hits.rank == self._first_best(hits)
-        return hits.total(np.where(here, self._ratios(judged, hits), 0.0))
+        is_first_best = hits.rank == self._first_best(hits)
+        return hits.total(np.where(is_first_best, self._ratios(judged, hits), 0.0))
 
 
 @measure(
@@ -237,9 +237,9 @@ class NormalisedCumulativeUtility(_Blended):
             weights = self.stops or self.gains
             judgments = judged.judgments
             relevant = judgments.grade >= max(self.rel, judgments.judged_from)
-            worth = np.where(relevant, weights.of(judgments.grade), 0.0)
-            whole = np.bincount(judgments.topic, weights=worth, minlength=judgments.topics)
-            return ratio(hits.total(weights.of(hits.grade) * useful), whole[:, None])
+            worth = np.where(relevant, weights.for_grades(judgments.grade), 0.0)
+            total_worth = np.bincount(judgments.topic, weights=worth, minlength=judgments.topics)
+            return ratio(hits.total(weights.for_grades(hits.grade) * useful), total_worth[:, None])
         base = judged.recall_base(self.rel)
         # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
         powers = -np.expm1(base * np.log(self.gamma)) / (1 - self.gamma) if self.gamma < 1 else base

@@ -13,7 +13,15 @@ from cranfield.base.spec import integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import MAX_GRADE, Gain, OfGains, gain_check, gained, highest_of, ideal
+from cranfield.measures.gains import (
+    MAX_GRADE,
+    Gain,
+    OfGains,
+    gain_check,
+    gain_rows,
+    highest_of,
+    ideal_rows,
+)
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
@@ -47,7 +55,7 @@ class OfCounts(OfRelevance):
 class _AtCutoff(
     OfCounts,
     family="precision and recall",
-    at_wanted="required",
+    at_usage="required",
     scale=Scale.INTERVAL,
     monotone=True,
     counts=True,
@@ -102,7 +110,7 @@ class _SumOfGains(
     family="precision and recall",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
     scale_note=_GRADED_NOTE,
-    at_wanted="required",
+    at_usage="required",
     monotone=True,
     counts=True,
 ):
@@ -126,7 +134,7 @@ class GeneralisedPrecision(_SumOfGains):
     def values(self, judged: JudgedRuns) -> Floats:
         highest = highest_of(judged, self.max_grade, str(self))
         max_total = np.array(self.gains.max_gain(highest) * float(self.cutoff or 1))
-        rows = gained(judged, self.gains)
+        rows = gain_rows(judged, self.gains)
         return ratio(rows.total(rows.gains), max_total)
 
 
@@ -141,8 +149,8 @@ class GeneralisedRecall(_SumOfGains):
     """Generalised recall; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        best = ideal(judged, self.gains)
-        rows = gained(judged, self.gains)
+        best = ideal_rows(judged, self.gains)
+        rows = gain_rows(judged, self.gains)
         return ratio(rows.total(rows.gains), best.total(best.gains))
 
 
@@ -160,9 +168,9 @@ class NormalisedCumulatedGain(_SumOfGains):
     """Normalised cumulated gain; 0 for a topic without gain. It is nDCG without a discount."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        best = ideal(judged, self.gains)
+        best = ideal_rows(judged, self.gains)
         best = best.where(best.rank <= (self.cutoff or 1))
-        rows = gained(judged, self.gains)
+        rows = gain_rows(judged, self.gains)
         return ratio(rows.total(rows.gains), best.total(best.gains))
 
 
@@ -188,7 +196,7 @@ class RelativePrecision(_AtCutoff):
     summary="Whether there is a relevant document in the top k.",
     formula=r"\max_{r \le k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure success",
-    at_wanted="required",
+    at_usage="required",
     scale=Scale.INTERVAL,
     scale_note="it has only two values, so that all its steps are equal",
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
@@ -210,7 +218,7 @@ class Success(OfRelevance):
     summary="Whether all relevant documents are in the top k.",
     formula=r"[RB > 0 \land R@k = 1]",
     source="van Rijsbergen (1979), recall",
-    at_wanted="required",
+    at_usage="required",
     scale=Scale.INTERVAL,
     scale_note="it has only two values, so that all its steps are equal",
     monotone=True,
@@ -234,7 +242,7 @@ class Complete(OfRelevance):
     r" \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
     source="Buckley and Voorhees (2005)",
     parameter_sources={"multiple": "trec_eval"},
-    at_wanted="none",
+    at_usage="none",
     scale=Scale.INTERVAL,
     scale_note="interval for binary relevance on one topic; over topics of different recall bases"
     " it is not",
@@ -244,7 +252,7 @@ class Complete(OfRelevance):
     expectation="documents",
 )
 class RPrecision(OfRelevance):
-    """R-precision; with `multiple` trec_eval's Rprec_mult, rounded as it does."""
+    """R-precision; with `multiple`, trec_eval's Rprec_mult with its rounding."""
 
     multiple: float | None = parameter(
         None,
@@ -297,7 +305,7 @@ class ReciprocalRank(OfRelevance):
     summary="Rank of the first relevant document, k + 1 if none is in the top k; lower is better.",
     formula=r"\min(\{r \le k : g_r \ge \mathit{rel}\} \cup \{k + 1\})",
     source="Cooper (1968): the search length for one document, plus 1",
-    at_wanted="required",
+    at_usage="required",
     range=(1.0, float("inf")),
     lower_is_better=True,
     scale=Scale.INTERVAL,
@@ -314,9 +322,9 @@ class FirstRank(OfRelevance):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        missed = (self.cutoff or 1) + 1.0
+        rank_if_missed = (self.cutoff or 1) + 1.0
         ranks: Floats = ratio(np.array(1.0), hits.largest(1 / hits.rank))
-        ranks[hits.count == 0] = missed
+        ranks[hits.count == 0] = rank_if_missed
         return ranks
 
 

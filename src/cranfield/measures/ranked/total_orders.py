@@ -12,7 +12,7 @@ from cranfield.base.spec import flag, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import places
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import LINEAR, MAX_GRADE, gained, highest_of
+from cranfield.measures.gains import LINEAR, MAX_GRADE, gain_rows, highest_of
 
 _EXACT = 2**53
 """Whole numbers up to here are exact as floating-point numbers."""
@@ -22,7 +22,7 @@ class _TotalOrder(
     Measure,
     source="Ferrante, Ferro and Pontarollo (2019), definitions 2 and 3",
     family="total orders",
-    at_wanted="required",
+    at_usage="required",
     range=(0.0, float("inf")),
     needs="judgments, graded or binary",
     monotone=True,
@@ -98,7 +98,7 @@ class SetBasedTotalOrder(_TotalOrder):
         return comb(length + highest, length) - 1
 
     def run_ranks(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
-        rows = gained(judged, LINEAR)
+        rows = gain_rows(judged, LINEAR)
         grades: Ints = rows.gains.astype(np.int64)
         order = np.lexsort((-grades, rows.cell))
         n_below = length - places(rows.cell[order])
@@ -140,6 +140,6 @@ class RankBasedTotalOrder(_TotalOrder):
         return int((highest + 1) ** length - 1)
 
     def run_ranks(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
-        rows = gained(judged, LINEAR)
+        rows = gain_rows(judged, LINEAR)
         weights = np.array([float((highest + 1) ** (length - r)) for r in range(1, length + 1)])
         return rows.total(rows.gains * rows.by_rank(lambda rank: weights[rank.astype(int) - 1]))

@@ -381,8 +381,8 @@ def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) ->
 
 def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the vital strings of matched nuggets by the length (Sakai 2013, equation 45)."""
-    whole = judged.nuggets.total(judged.nuggets.vital_length)
-    warn_undefined(measure, judged, whole, "all vital strings are empty")
+    total_length = judged.nuggets.total(judged.nuggets.vital_length)
+    warn_undefined(measure, judged, total_length, "all vital strings are empty")
     vital = judged.total(judged.full * judged.of_matches(judged.nuggets.vital_length))
     return ratio(vital, np.where(judged.answered, judged.length, 0.0))
 

@@ -34,8 +34,8 @@ from cranfield.texts.summaries import JudgedSummaries, Sentences
 
 _FAMILY = "ROUGE"
 _NEEDS = "reference texts"
-_OF = choice("recall", "precision", "F")
-_OF_DOC = "kind of score: 'recall', 'precision' or 'F'"
+_SCORE_KIND = choice("recall", "precision", "F")
+_SCORE_KIND_DOC = "kind of score: 'recall', 'precision' or 'F'"
 _F = r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}"
 
 
@@ -43,7 +43,7 @@ class _Rouge(OfTexts, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
     """Base class of the ROUGE measures."""
 
     reads = JudgedSummaries
-    of: str = parameter("F", _OF, _OF_DOC)
+    of: str = parameter("F", _SCORE_KIND, _SCORE_KIND_DOC)
     beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision in F")
     references: str = parameter(
         "best", choice("best", "average"), "how to combine several references: 'best' or 'average'"
@@ -51,11 +51,11 @@ class _Rouge(OfTexts, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
 
     def values(self, judged: JudgedSummaries) -> Floats:
         scores = judged.each(self._score, self.references == "average")
-        ones = np.ones(len(judged.topics))
+        unit_weights = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):
             units = (self.overlap(text, text)[2] for text in judged.references[topic])
-            ones[topic] = sum(units)
-        warn_undefined(self, judged, ones, "the references are too short")
+            unit_weights[topic] = sum(units)
+        warn_undefined(self, judged, unit_weights, "the references are too short")
         return scores
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
@@ -87,7 +87,7 @@ class RougeN(_Rouge):
     """ROUGE-N."""
 
     n: int = parameter(1, integer(1, 1000), "words of an n-gram")
-    of: str = parameter("recall", _OF, _OF_DOC)
+    of: str = parameter("recall", _SCORE_KIND, _SCORE_KIND_DOC)
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
         return ngram_overlap(_words(text), _words(reference), self.n)
@@ -246,11 +246,11 @@ def bits(words: Words) -> dict[int, int]:
 
 def _rows(text: Words, places: dict[int, int], length: int) -> list[int]:
     """Return a row of the table per word of the text: a bit is 0 where the length grows."""
-    row = full = (1 << length) - 1
+    row = full_row = (1 << length) - 1
     rows = []
     for word in text:
         if matches := row & places.get(word, 0):
-            row = ((row + matches) | (row - matches)) & full
+            row = ((row + matches) | (row - matches)) & full_row
         rows.append(row)
     return rows
 

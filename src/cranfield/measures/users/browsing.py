@@ -284,7 +284,7 @@ class BrowsingUtility(Utility):
 
     def clicked(self, page: GradedPage) -> Floats:
         assert self.examined_after is not None
-        click = page.of(self.clicks)
+        click = page.probabilities(self.clicks)
         out = np.zeros(click.shape)
         # Probability that each rank has the last click so far; index 0 is for no click.
         last_click = np.zeros((len(self.examined_after.rows) + 1, click.shape[0]))

@@ -112,7 +112,7 @@ class GradedPage:
     def code(self) -> Indices:
         return np.asarray(self.layout.grades, dtype=np.intp)
 
-    def of(self, chances: Chances | None) -> Floats:
+    def probabilities(self, chances: Chances | None) -> Floats:
         """Return the probability at each rank; unjudged documents count as grade 0 by default."""
         if chances is None:
             return np.zeros(self.code.shape)
@@ -165,7 +165,7 @@ class Clicks(Measure, family=FAMILY, needs=NEEDS):
             replace(rows, grade=np.searchsorted(grades, rows.grade) + 1),
             self.worth(judged, rows),
             max(int(judged.retrieved.max(initial=0)), 1),
-            other=0.0,
+            fill_value=0.0,
             relevant=judged.recall_base(),
             lengths=None,
             grade=0.0,
@@ -194,8 +194,10 @@ class Chain(Clicks):
 
     def clicked(self, page: GradedPage) -> Floats:
         rank = page.layout.rank
-        views = view_probabilities(self.continuation(page.of, rank) + np.zeros(page.code.shape))
-        return np.asarray(views * self.share(rank) * page.of(self.clicks))
+        views = view_probabilities(
+            self.continuation(page.probabilities, rank) + np.zeros(page.code.shape)
+        )
+        return np.asarray(views * self.share(rank) * page.probabilities(self.clicks))
 
 
 class Effort(Clicks):
@@ -224,7 +226,7 @@ class Effort(Clicks):
         counts = page.code > 0
         if chances is not None and chances.unjudged is not None:
             counts |= page.layout.listed
-        values = self.satisfying(page.of, page.layout.rank) / page.layout.rank
+        values = self.satisfying(page.probabilities, page.layout.rank) / page.layout.rank
         return np.asarray(counts * values)
 
 

@@ -24,7 +24,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.spec import POSITIVE_SHARE, integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
-from cranfield.measures.base import MOST_RANKS, measure
+from cranfield.measures.base import MAX_SUMMED_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel
@@ -175,13 +175,13 @@ class UMeasure(UserModel):
 
     def _of(self, grades: Any) -> Floats:
         by_word = isinstance(self.gains.kind, str)
-        return np.asarray((self.gains.of if by_word else self.gains.from_mapping)(grades))
+        return np.asarray((self.gains.for_grades if by_word else self.gains.from_mapping)(grades))
 
     def _share(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:
             return 1.0
         top = highest_of(judged, self.max_grade, str(self))
-        return 1.0 / (float(self.gains.of(np.array([top]))[0]) + 1.0)
+        return 1.0 / (float(self.gains.for_grades(np.array([top]))[0]) + 1.0)
 
     def costs(self, page: Page) -> Floats:
         """Return the characters of each rank; beyond the list, those of a snippet."""
@@ -216,7 +216,7 @@ _DEPTH = parameter(
     "last rank that a user reads; by default none, and weights continue beyond the list",
 )
 _CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
-_LEFT = r", \quad T_i = T - \sum_{j \le i} g_j"
+_REMAINING = r", \quad T_i = T - \sum_{j \le i} g_j"
 _VIEWED = r"\quad V(r) = \prod_{i<r} C(i)"
 _INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
 _SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}"
@@ -232,7 +232,10 @@ def insq_views(gain: Any, rank: Any) -> Any:
     summary=(
         "Gain per document of a user who wants T, and stops sooner the more gain is collected."
     ),
-    formula=rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
+    formula=(
+        rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}"
+        rf"{_REMAINING}"
+    ),
     source="Moffat and others (2015); Moffat and others (2017)",
     scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
@@ -303,7 +306,7 @@ class INSQ(StaticModel):
     ),
     formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
     source="Moffat and others (2013)",
-    at_wanted="required",
+    at_usage="required",
     scale_note="not interval; it is DCG by a constant",
     elsewhere={"cwl_eval": "EU of NDCG-k@..."},
     linear=True,
@@ -319,16 +322,16 @@ class ScaledDCG(StaticModel):
         return self.cutoff
 
     def views(self, rank: Any) -> Any:
-        return 1.0 / self.discount.of(rank)
+        return 1.0 / self.discount.for_ranks(rank)
 
     def depth_to(self, ranks: int | None) -> float:
-        if ranks is None or ranks <= MOST_RANKS:
+        if ranks is None or ranks <= MAX_SUMMED_RANKS:
             return super().depth_to(ranks)
         # The Euler-Maclaurin formula, whose next term is below the last bits.
-        logs = np.log(np.array([MOST_RANKS, ranks]) + 1.0)
+        logs = np.log(np.array([MAX_SUMMED_RANKS, ranks]) + 1.0)
         ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
         tail = _integral(*logs) + float(ends[1] - ends[0])
-        return super().depth_to(MOST_RANKS) + float(np.log(2.0)) * tail
+        return super().depth_to(MAX_SUMMED_RANKS) + float(np.log(2.0)) * tail
 
 
 def _integral(low: float, high: float) -> float:

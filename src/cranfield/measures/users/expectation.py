@@ -36,8 +36,8 @@ class Expectation(
             " 1000."
         ),
     )
-    inside = "RBP"
-    passes = True
+    inner_example = "RBP"
+    scores_cut_rankings = True
     description: ClassVar[str]
     """Summary, with the inner measure in place of {}."""
     field_name: ClassVar[str] = "utility"
@@ -70,8 +70,8 @@ class Expectation(
         return replace(
             self.about,
             summary=self.description.format(self.inner),
-            at=inner.at,
-            at_wanted=inner.at_wanted,
+            at_parameter=inner.at_parameter,
+            at_usage=inner.at_usage,
             needs=inner.needs,
             inputs=inner.inputs,
             scale=inner.scale,
@@ -127,27 +127,26 @@ class EU(Expectation):
     ============  =====================================  =========================================
     model         here                                   cwl_eval 1.0.12
     ============  =====================================  =========================================
-    all           V(r) g(r) in ETU, V(r) c(r) in ETC:    L(n) leaves out who goes on from n, so
+    all           V(r) g(r) in ETU, V(r) c(r) in ETC:    L(n) excludes users who continue, so
                   all stop at the last rank              that ETU is less than EU by depth
-    RBP           no last rank (Moffat and Zobel 2008)   weights of 1000 ranks, brought to sum 1:
+    RBP           no last rank (Moffat and Zobel 2008)   weights of 1000 ranks, normalised:
                                                          `EU(RBP, depth=1000)`
     INST, INSQ    no last rank                           1000 ranks: `depth=1000`
-    AP            AP is over RB, EU(AP) over what is     EU over what is retrieved
-                  retrieved (see there)
+    AP            AP divides by RB, EU(AP) by the        EU divides by the number of relevant
+                  number of relevant retrieved docs      retrieved documents
     TBG           a sum (Smucker and Clarke 2012); EU    a rate, of the raw gains; EU(TBG)
                   is the rate                            is .4928 times that
     U             a sum at the end of each text          a rate, at the start of each text; no
                   (Sakai 2013, equation 19)              weight for rank n
-    BPMDynamic    T and K go up and down by what is      K never changes: `hc=0`
-                  found
+    BPMDynamic    T and K change with the gains found    K never changes: `hc=0`
     ============  =====================================  =========================================
 
     Examples
     --------
     >>> import cranfield as cf
     >>> qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"b": 3, "c": 2}}
-    >>> asked = ["EU(P@2)", "EU(RBP(p=0.5))", "EU(RBP(p=0.5), depth=2)", "EU(AP)", "AP"]
-    >>> cf.evaluate(run, qrels, asked).by_system().row(0)[1:]
+    >>> measures = ["EU(P@2)", "EU(RBP(p=0.5))", "EU(RBP(p=0.5), depth=2)", "EU(AP)", "AP"]
+    >>> cf.evaluate(run, qrels, measures).by_system().row(0)[1:]
     (0.5, 0.5, 0.666..., 1.0, 0.5)
     """
 
@@ -183,7 +182,7 @@ class ETU(Expectation):
 class EC(_Cost):
     """The sum of W(r) c(r) (Azzopardi and others 2019).
 
-    Where costs depend on length, the depth is 1000 if no other is set.
+    Where costs depend on length, the default depth is 1000.
 
     Examples
     --------
@@ -243,7 +242,7 @@ class Depth(Expectation):
     beyond_grades="which documents are judged",
 )
 class Residual(Expectation):
-    """EU with the highest gain of all unjudged ranks, minus EU with no gain of them.
+    """EU with the highest gain of all unjudged ranks, minus EU with their gain 0.
 
     Unjudged ranks include those beyond the list or the cutoff (Moffat and Zobel 2008, section 5;
     Moffat and others 2017). Users with more gain may stop sooner, depending on the model.
@@ -251,14 +250,14 @@ class Residual(Expectation):
     Examples
     --------
     >>> import cranfield as cf
-    >>> asked = ["Residual(P@4)", "Residual(RBP(p=0.5))"]
-    >>> cf.evaluate({"q": {"a": 3, "x": 2}}, {"q": {"a": 1}}, asked).by_system().row(0)[1:]
+    >>> measures = ["Residual(P@4)", "Residual(RBP(p=0.5))"]
+    >>> cf.evaluate({"q": {"a": 3, "x": 2}}, {"q": {"a": 1}}, measures).by_system().row(0)[1:]
     (0.75, 0.5)
     """
 
     description = "Increase of EU of {} if all unjudged documents have the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rise = self._expected(judged, best=True).utility - self._expected(judged).utility
+        increase = self._expected(judged, best=True).utility - self._expected(judged).utility
         # Rounding may give a small difference where every rank is judged.
-        return np.where(np.abs(rise) < 1e-14, 0.0, rise)
+        return np.where(np.abs(increase) < 1e-14, 0.0, increase)

@@ -39,12 +39,15 @@ class Moves:
 
     @property
     def text(self) -> str:
-        def of(row: tuple[float, ...]) -> str:
+        def row_text(row: tuple[float, ...]) -> str:
             return ", ".join(
-                f"{to}: {number_text(often)}" for to, often in enumerate(row, 1) if often
+                f"{target}: {number_text(frequency)}"
+                for target, frequency in enumerate(row, 1)
+                if frequency
             )
 
-        return "{" + ", ".join(f"{at}: {{{of(row)}}}" for at, row in enumerate(self.rows, 1)) + "}"
+        texts = [f"{rank}: {{{row_text(row)}}}" for rank, row in enumerate(self.rows, 1)]
+        return "{" + ", ".join(texts) + "}"
 
     def stationary(self, states: Indices, loops: bool) -> Floats:
         """Return the stationary distribution of a user who moves among some ranks only.
@@ -52,7 +55,9 @@ class Moves:
         Parameters
         ----------
         states
-            Places of as many ranks, from 0; shape (chains, states).
+            Indices of the ranks of each chain, from 0; shape (chains, states).
+        loops
+            Whether the user may stay at a rank.
 
         Returns
         -------
@@ -62,10 +67,10 @@ class Moves:
         weight = np.array(self.rows)
         if not loops or states.shape[1] == 1:
             np.fill_diagonal(weight, float(states.shape[1] == 1))
-        chance = weight[states[:, :, np.newaxis], states[:, np.newaxis, :]]
-        chance /= chance.sum(axis=2, keepdims=True)
-        equations = np.swapaxes(chance, 1, 2) - np.eye(states.shape[1])
-        equations[:, -1] = 1.0  # One of them follows from the others; the sum is 1.
+        probability = weight[states[:, :, np.newaxis], states[:, np.newaxis, :]]
+        probability /= probability.sum(axis=2, keepdims=True)
+        equations = np.swapaxes(probability, 1, 2) - np.eye(states.shape[1])
+        equations[:, -1] = 1.0  # One equation is redundant: replaced by the sum, which is 1.
         right_side = np.zeros((*states.shape, 1))
         right_side[:, -1] = 1.0
         return np.asarray(np.linalg.solve(equations, right_side)[:, :, 0])
@@ -122,8 +127,8 @@ class MarkovPrecision(OfRelevance):
     If all moves are equally probable (`distance='none'`), so are all relevant ranks. With `recall`,
     which multiplies by the proportion of relevant documents that are retrieved, the score is AP.
 
-    With `moves` as a mapping users know those ranks and go no further down: relevant documents
-    below do not count, and `distance` is ignored. With `dwell` time is continuous: the
+    If `moves` is a mapping, users stay within its ranks: relevant documents below do not count, and
+    `distance` is ignored. With `dwell` time is continuous: the
     distribution of users is proportional to :math:`\pi_i \mu_i`, where :math:`\mu_i` is the mean
     time at a rank, or at a document of a grade.
 
@@ -132,8 +137,8 @@ class MarkovPrecision(OfRelevance):
     >>> import cranfield as cf
     >>> run = {"q": {"a": 3, "x": 2, "b": 1}}
     >>> qrels = {"q": {"a": 1, "b": 1, "c": 1}}
-    >>> asked = ["MP", "MP(distance='none', recall=True)", "AP"]
-    >>> cf.evaluate(run, qrels, asked).by_system().row(0)[1:]
+    >>> measures = ["MP", "MP(distance='none', recall=True)", "AP"]
+    >>> cf.evaluate(run, qrels, measures).by_system().row(0)[1:]
     (0.833..., 0.555..., 0.555...)
     """
 

@@ -29,7 +29,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, check_ranks
 from cranfield.measures.gains import (
     LINEAR,
-    MOST_GRADES,
+    MAX_COMPARED_GRADE,
     SCALE_END,
     Gain,
     gain_check,
@@ -78,7 +78,7 @@ class UnitGains(Measure):
         if isinstance(self.gains.kind, tuple):
             return self.gains.from_mapping(grades)
         is_graded = self.gains.kind in {"graded", "levels"}
-        return self._scale().of(grades) / top if is_graded else grades >= self.rel
+        return self._scale().for_grades(grades) / top if is_graded else grades >= self.rel
 
     def exact_gains(self, highest: int) -> NDArray[Any] | None:
         """Return the gains of grades 0 to `highest` as fractions, up to a common factor.
@@ -86,7 +86,7 @@ class UnitGains(Measure):
         None if they depend on the topic, or on more than the grades.
         """
         by_topic = self.gains.kind == "graded" and isinstance(self.max_grade, str)
-        if by_topic or self.gains.kind == "levels" or highest > MOST_GRADES:
+        if by_topic or self.gains.kind == "levels" or highest > MAX_COMPARED_GRADE:
             return None
         exact = copy(self)
         vars(exact)["gains"] = self.gains.as_fractions()
@@ -283,7 +283,7 @@ class UserModel(UnitGains, family="user models"):
             rows,
             self.worth(judged, rows),
             depth,
-            other=self.max_gain(judged) if best else 0.0,
+            fill_value=self.max_gain(judged) if best else 0.0,
             relevant=judged.recall_base(self.rel),
             lengths=judged.lengths(str(self)) if needs_lengths else None,
             grade=grade if self.reads_grades else None,

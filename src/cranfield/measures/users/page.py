@@ -174,17 +174,17 @@ def pages(
     gains: Floats,
     depth: int,
     *,
-    other: float,
+    fill_value: float,
     relevant: Ints,
     lengths: Rows | None,
     grade: float | None = None,
 ) -> Iterator[Page]:
     """Yield blocks of rankings as tables of ranks down to a depth, in order of cell.
 
-    `gains` are those of judged documents, `other` is that of all other ranks: of documents without
-    a judgment, and beyond the list. `relevant` counts the relevant documents of each topic, shape
-    (topics, 1); `lengths` has rows of documents with a known length, if lengths matter, and `grade`
-    is the grade of all other ranks, if grades do.
+    `gains` are those of judged documents, `fill_value` is the gain at all other ranks: of documents
+    without a judgment, and beyond the list. `relevant` counts the relevant documents of each topic,
+    shape (topics, 1); `lengths` has rows of documents with a known length, if lengths matter, and
+    `grade` is the grade of all other ranks, if grades do.
     """
     cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)
@@ -193,7 +193,7 @@ def pages(
     for start in range(0, cells, step):
         stop = min(start + step, cells)
         shape = (stop - start, depth)
-        worth = _fill_table(rows, gains, start, shape, other)
+        worth = _fill_table(rows, gains, start, shape, fill_value)
         length_table = None
         if lengths is not None:
             length_table = _fill_table(lengths, lengths.gains, start, shape, np.nan)
@@ -204,9 +204,9 @@ def pages(
 
 
 def _fill_table(
-    rows: Rows, values: Floats, start: int, shape: tuple[int, int], other: float
+    rows: Rows, values: Floats, start: int, shape: tuple[int, int], fill_value: float
 ) -> Floats:
-    out = np.full(shape, other)
+    out = np.full(shape, fill_value)
     first, last = np.searchsorted(rows.cell, [start, start + shape[0]])
     inside = slice(int(first), int(last))
     is_shown = rows.rank[inside] <= shape[1]

@@ -54,7 +54,7 @@ from cranfield.measures.users.stopping import ExpectedReciprocalRank, SatisfiedM
 class PrecisionUser(StaticModel):
     """User of P@k, who reads all of the top k and nothing else."""
 
-    info = Info("P", at_wanted="required")
+    info = Info("P", at_usage="required")
 
     @property
     def last(self) -> int | None:
@@ -122,11 +122,11 @@ class _ScaledGains(UserModel):
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         highest = self._highest(judged)
-        return np.asarray(self.gains.of(rows.grade) / (highest if highest > 0 else 1.0))
+        return np.asarray(self.gains.for_grades(rows.grade) / (highest if highest > 0 else 1.0))
 
     def _highest(self, judged: JudgedRuns) -> float:
         top = highest_of(judged, self.max_grade, str(self))
-        return float(self.gains.of(np.arange(top + 1)).max())
+        return float(self.gains.for_grades(np.arange(top + 1)).max())
 
 
 class ERRUser(SatisfiedModel, _ScaledGains):
@@ -135,7 +135,7 @@ class ERRUser(SatisfiedModel, _ScaledGains):
     info = Info("ERR")
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        return np.asarray(satisfying(self.gains.of(rows.grade), self._highest(judged)))
+        return np.asarray(satisfying(self.gains.for_grades(rows.grade), self._highest(judged)))
 
     def max_gain(self, judged: JudgedRuns) -> float:
         highest = self._highest(judged)
@@ -145,7 +145,7 @@ class ERRUser(SatisfiedModel, _ScaledGains):
 class DiscountedUser(StaticModel, _ScaledGains):
     """User of DCG@k and nDCG@k, who reads the top k with the weights of the discount."""
 
-    info = Info("DCG", at_wanted="required")
+    info = Info("DCG", at_usage="required")
     discount: Discount = parameter(Discount(), Discount.parse, "divisor of the gain at a rank")
 
     @property
@@ -153,7 +153,7 @@ class DiscountedUser(StaticModel, _ScaledGains):
         return self.cutoff
 
     def views(self, rank: Any) -> Any:
-        return self.discount.of(np.ones(1)) / self.discount.of(rank)
+        return self.discount.for_ranks(np.ones(1)) / self.discount.for_ranks(rank)
 
 
 class QUser(_ScaledGains):

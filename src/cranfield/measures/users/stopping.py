@@ -30,9 +30,9 @@ from cranfield.measures.gains import (
     POSITIVE_GAINS,
     SCALE_END,
     Gain,
-    gained,
+    gain_rows,
     gains_evenly_spaced,
-    ideal,
+    ideal_rows,
     no_loss,
     top_gain,
 )
@@ -169,7 +169,7 @@ class _ERR(Measure, family="user models", needs="graded or binary judgments", mo
         return stop / rank
 
     def _err(self, judged: JudgedRuns) -> Floats:
-        rows = gained(judged, self.gains)
+        rows = gain_rows(judged, self.gains)
         stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
         return rows.total(self.worth(stop, rows.rank))
 
@@ -212,7 +212,7 @@ class NormalisedExpectedReciprocalRank(_ERR):
     """ERR, normalised."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        best = ideal(judged, self.gains)
+        best = ideal_rows(judged, self.gains)
         if self.cutoff is not None:
             best = best.where(best.rank <= self.cutoff)
         top = top_gain(judged, self.gains, self.max_grade, best, str(self))
@@ -247,7 +247,7 @@ class IntentwiseRankBiasedUtility(Measure):
         return self.p**rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = gained(judged, self.gains)
+        rows = gain_rows(judged, self.gains)
         stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
         return rows.total(stop * rows.by_rank(self.utility))
 
@@ -303,7 +303,7 @@ class SatisfiedModel(UserModel):
 class _AtCutoff(
     SatisfiedModel,
     scale_note=_NOTE,
-    at_wanted="required",
+    at_usage="required",
 ):
     @property
     def last(self) -> int | None:

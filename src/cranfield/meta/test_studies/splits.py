@@ -8,17 +8,17 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import PolicyError, check_choice, check_several, numbers
+from cranfield.base.arrays import Indices
+from cranfield.base.errors import check_choice
 from cranfield.base.kinds import check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.collection_studies.rankings import Teams
 from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
+from cranfield.meta.test_studies.agreement import COUNTS, agreement, publication_bias
 from cranfield.meta.test_studies.fast_tests import (
     StudyInputs,
-    Verdict,
     explain_tests,
     is_bound,
     read_inputs,
@@ -28,8 +28,30 @@ from cranfield.meta.work import Work, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns, readable
 from cranfield.tabular import Table, number
 
-COUNTS = ("AA", "AD", "MA", "MD")
-"""Active agreements and disagreements, mixed agreements and disagreements."""
+KEYS = ("group", "size", "sets", "first", "second")
+"""Key columns."""
+
+NUMBERS = {
+    "significant first": "number of significant pairs on the first set",
+    "significant second": "number of significant pairs on the second set",
+    "both": "number of pairs that are significant on both sets",
+    "AA": "active agreements: significant on both, in the same direction",
+    "AD": "active disagreements: significant on both, in opposite directions",
+    "MA": "mixed agreements: significant on one, in the same order on the other",
+    "MD": "mixed disagreements: significant on one, not in the same order",
+    "neither": "number of pairs that are significant on neither",
+    "jaccard": "Jaccard similarity of the two sets of significant pairs",
+    "overlap": "overlap coefficient of the two sets of significant pairs",
+    "tau": "Kendall's tau of the two orders of systems",
+    "bias": "publication bias",
+}
+"""Numbers of :func:`agreement`, and their meaning."""
+
+DEFINED = ("jaccard", "overlap", "bias")
+"""Numbers that are not defined in every repeat."""
+
+BY_SIZE = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
+"""Columns of tables by test and size, and their decimals."""
 
 URBANO = {
     "AA": "success",
@@ -39,161 +61,6 @@ URBANO = {
     "neither": "non-significance",
 }
 """Names of the same counts by Urbano, Marrero and Martin (2013)."""
-
-
-def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, Floats]:
-    r"""Count agreements of tests, each of the first with each of the second.
-
-    Parameters
-    ----------
-    first, second
-        Verdicts on the same pairs of systems: of several tests on one set of topics, and of tests
-        on the same set or on another.
-
-    Returns
-    -------
-    dict of arrays
-        Each of shape (first, second):
-
-        - `significant first`, `significant second`: numbers of significant pairs of each;
-        - `both`: pairs that are significant by both, in any direction;
-        - `AA`, active agreements: significant by both, in the same direction;
-        - `AD`, active disagreements: significant by both, in opposite directions;
-        - `MA`, mixed agreements: significant by one, and in the same order by the other;
-        - `MD`, mixed disagreements: significant by one, and not in the same order by the other;
-        - `neither`: pairs that are significant by neither;
-        - `jaccard`, `overlap`: of the two sets of pairs, NaN where the divisor is 0;
-        - `bias`: see :func:`publication_bias`;
-        - `tau`: Kendall's tau-b of the two orders of systems.
-
-    Raises
-    ------
-    PolicyError
-        For arguments that are not verdicts, an empty list, and verdicts on different pairs.
-
-    Notes
-    -----
-    .. math:: J = \frac{|S_1 \cap S_2|}{|S_1 \cup S_2|}, \quad
-        O = \frac{|S_1 \cap S_2|}{\min(|S_1|, |S_2|)}
-
-    Ferro and Sanderson (2022), section 3.3. Two systems with equal means have no order, and so do
-    not have the same one: AA + AD + MA + MD + neither are all pairs.
-
-    Examples
-    --------
-    >>> first = Verdict(np.array([1, 1, -1], np.int8), np.array([True, True, False]))
-    >>> second = Verdict(np.array([1, -1, -1], np.int8), np.array([True, False, False]))
-    >>> counts = agreement([first], [second])
-    >>> [int(counts[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
-    [1, 0, 0, 1, 1]
-    """
-    check_several("first", first)
-    check_several("second", second)
-    verdicts = [_check_verdicts(first), _check_verdicts(second)]
-    pairs = {verdict.order.size for group in verdicts for verdict in group}
-    if len(pairs) > 1:
-        raise PolicyError(
-            f"verdicts must be on the same pairs, got {min(pairs)} and {max(pairs)} pairs"
-        )
-    # Counts are sums of products of 0, 1 and -1, which floats hold exactly.
-    order1, order2 = (np.array([v.order for v in group], dtype=np.float64) for group in verdicts)
-    significant1, significant2 = (
-        np.array([v.significant for v in group], dtype=np.float64) for group in verdicts
-    )
-    ordered1, ordered2 = np.abs(order1), np.abs(order2)
-    sizes1, sizes2 = significant1.sum(axis=1)[:, None], significant2.sum(axis=1)[None, :]
-    in_both = significant1 @ significant2.T
-
-    def count_same(mask1: Any, mask2: Any) -> Floats:
-        """Count pairs within both sets that have the same order."""
-        products = (mask1 * order1) @ (mask2 * order2).T
-        return np.asarray(((mask1 * ordered1) @ (mask2 * ordered2).T + products) / 2)
-
-    n_agree = count_same(significant1, significant2)
-    n_mixed = count_same(significant1, 1.0) + count_same(1.0, significant2) - 2 * n_agree
-    n_either = sizes1 + sizes2 - in_both
-    counts = {
-        "AA": n_agree,
-        "AD": in_both - n_agree,
-        "MA": n_mixed,
-        "MD": sizes1 + sizes2 - 2 * in_both - n_mixed,
-    }
-    with np.errstate(invalid="ignore", divide="ignore"):
-        jaccard = in_both / n_either
-        overlap = in_both / np.minimum(sizes1, sizes2)
-        n_ordered = ordered1.sum(axis=1)[:, None] * ordered2.sum(axis=1)[None, :]
-        tau = (order1 @ order2.T) / np.sqrt(n_ordered)
-    return {
-        "significant first": np.broadcast_to(sizes1, in_both.shape),
-        "significant second": np.broadcast_to(sizes2, in_both.shape),
-        "both": in_both,
-        **counts,
-        "neither": order1.shape[1] - n_either,
-        "jaccard": jaccard,
-        "overlap": overlap,
-        "tau": tau,
-        "bias": publication_bias(**counts),
-    }
-
-
-def _check_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    if not (as_list := list(verdicts)):
-        raise PolicyError("expected at least one verdict of a test, got none")
-    return as_list
-
-
-def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
-    r"""Return the proportion of significant results that other topics would not have confirmed.
-
-    .. math:: \mathit{Bias} = 1 - \frac{AA}{AA + AD + \frac{MA}{2} + \frac{MD}{2}}
-
-    Ferro and Sanderson (2022), section 5.2.
-
-    Parameters
-    ----------
-    AA, AD, MA, MD
-        Counts, or mean counts, of any shape.
-
-    Returns
-    -------
-    float or array
-        From 0 to 1; NaN where nothing was significant.
-
-    Raises
-    ------
-    PolicyError
-        For counts that are not numbers, or whose shapes cannot be broadcast.
-
-    Examples
-    --------
-    Table 6 of the source, MD3:
-
-    >>> round(100 * publication_bias(4556.6, 5.8, 591.9, 114.2), 1)
-    7.3
-    """
-    counts = [numbers(count, name) for count, name in zip((AA, AD, MA, MD), COUNTS, strict=True)]
-    try:
-        active, opposed, mixed_same, mixed_other = np.broadcast_arrays(*counts)
-    except ValueError:
-        shapes = ", ".join(str(count.shape) for count in counts)
-        raise PolicyError(f"shapes of counts cannot be broadcast: {shapes}") from None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        bias = 1 - active / (active + opposed + mixed_same / 2 + mixed_other / 2)
-    return bias if bias.ndim else float(bias)
-
-
-KEYS = ("group", "size", "sets", "first", "second")
-"""Key columns."""
-
-SIGNIFICANT = ("significant first", "significant second", "both")
-NUMBERS = (*SIGNIFICANT, *COUNTS, "neither", "jaccard", "overlap", "tau", "bias")
-"""Columns with numbers."""
-
-DEFINED = ("jaccard", "overlap", "bias")
-"""Numbers that are not defined in every repeat."""
-
-BY_SIZE = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
-"""Columns of tables by test and size, and their decimals."""
 
 
 COMPARED_MODELS = {"%MD1": "anova-1", "%MD2": "anova-2"}
@@ -207,17 +74,17 @@ Ferro and Sanderson (2022) omit differences "with a small divisor": those that t
 """
 
 
-def _declare(name: str, about: str) -> Columns:
-    """Declare the columns of the mean of a number over repeats, and of its spread."""
-    mean = "bias mean" if name == "bias" else name
-    columns = {
-        mean: Column(f"Mean {about}."),
-        f"{name} sd": Column("Its standard deviation over repeats."),
-        f"{name} low": Column("Its 5% quantile over repeats."),
-        f"{name} high": Column("Its 95% quantile over repeats."),
-    }
-    defined = Column("Number of repeats in which it is defined.")
-    return {**columns, f"defined {name}": defined} if name in DEFINED else columns
+def _declare_numbers() -> Columns:
+    """Declare the columns of the means of numbers over repeats, and of their spread."""
+    columns = {}
+    for name, about in NUMBERS.items():
+        columns["bias mean" if name == "bias" else name] = Column(f"Mean {about}.")
+        columns[f"{name} sd"] = Column("Its standard deviation over repeats.")
+        columns[f"{name} low"] = Column("Its 5% quantile over repeats.")
+        columns[f"{name} high"] = Column("Its 95% quantile over repeats.")
+        if name in DEFINED:
+            columns[f"defined {name}"] = Column("Number of repeats in which it is defined.")
+    return columns
 
 
 class SplitStudy(Study):
@@ -246,29 +113,14 @@ class SplitStudy(Study):
             "group": Column("Group of systems.", key=True),
             "size": Column("Number of topics of each set.", key=True),
             "sets": Column(
-                (
-                    "The two sets of topics: `1-2`, two disjoint sets; `1-1` and `2-2`, the"
-                    " same set twice."
-                ),
+                "The two sets of topics: `1-2`, two disjoint sets; `1-1` and `2-2`, the same set"
+                " twice.",
                 key=True,
             ),
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
-            **_declare("significant first", "number of significant pairs on the first set"),
-            **_declare("significant second", "number of significant pairs on the second set"),
-            **_declare("both", "number of pairs that are significant on both sets"),
-            **_declare("AA", "active agreements: significant on both, in the same direction"),
-            **_declare("AD", "active disagreements: significant on both, in opposite directions"),
-            **_declare(
-                "MA", "mixed agreements: significant on one, in the same order on the other"
-            ),
-            **_declare("MD", "mixed disagreements: significant on one, not in the same order"),
-            **_declare("neither", "number of pairs that are significant on neither"),
-            **_declare("jaccard", "Jaccard similarity of the two sets of significant pairs"),
-            **_declare("overlap", "overlap coefficient of the two sets of significant pairs"),
-            **_declare("tau", "Kendall's tau of the two orders of systems"),
-            **_declare("bias", "publication bias"),
+            **_declare_numbers(),
             "bias": Column("Publication bias of the mean counts, as the source has it."),
         },
         "cross": {
@@ -327,24 +179,18 @@ class SplitStudy(Study):
         """
         rows = self.summary().filter(pl.col("sets") == "1-2")
         pairs = pl.sum_horizontal(*COUNTS, "neither", ignore_nulls=False)
-        table = rows.select(
-            *("group", "size", "first", "second", *COUNTS, "neither", "jaccard", "overlap", "bias")
-        )
+        differences = {}
         for column, test in COMPARED_MODELS.items():
-            if test not in self.tests:
-                continue
-            divisors = rows.filter((pl.col("first") == test) & (pl.col("second") == test)).select(
-                "group", "size", pl.col("AA").alias("divisor"), pairs.alias("pairs")
-            )
-            divisor = pl.col("divisor")
-            difference = 100 * (pl.col("AA") - divisor) / divisor
-            is_large = divisor >= MIN_PROPORTION * pl.col("pairs")
-            table = (
-                table.join(divisors, on=["group", "size"], how="left", maintain_order="left")
-                .with_columns(pl.when(is_large).then(difference).alias(column))
-                .drop("divisor", "pairs")
-            )
-        return table
+            if test in self.tests:
+                is_divisor = (pl.col("first") == test) & (pl.col("second") == test)
+                divisor, n_pairs = (
+                    number.filter(is_divisor).first().over("group", "size")
+                    for number in (pl.col("AA"), pairs)
+                )
+                difference = 100 * (pl.col("AA") - divisor) / divisor
+                differences[column] = pl.when(divisor >= MIN_PROPORTION * n_pairs).then(difference)
+        names = [name for name in self.columns["cross"] if name in rows.columns]
+        return rows.select(*names, **differences)
 
     def outcomes(
         self,
@@ -367,7 +213,7 @@ class SplitStudy(Study):
             `1-2`, `1-1` or `2-2`; the group of systems, by default the first.
         """
         rows = self._select(sets, group)
-        column = SIGNIFICANT[0] if column == "significant" else column
+        column = "significant first" if column == "significant" else column
         check_choice("number", column, rows.columns)
         if second is not None:
             check_choice("test", second, self.tests)
@@ -450,16 +296,12 @@ class SplitStudy(Study):
             for column, decimals in BY_SIZE.items():
                 title = f"{column}: {self.columns['agreement'][column].about[:-1]}; {subject}"
                 tables.append(_table_by_size(diagonal, ["test"], column, title, decimals))
-            # Overlap of the significant pairs of two tests on the same topics.
             test_labels = [test for test in self.tests if not is_bound(test)]
+            # Grouped by the second test, in the order of tests.
             overlaps = group_rows.filter(
                 pl.all_horizontal(pl.col("first", "second").is_in(test_labels)),
                 pl.col("sets") == "1-1",
-            )
-            # Grouped by the second test, in the order of tests.
-            overlaps = overlaps.sort(
-                pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True
-            )
+            ).sort(pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True)
             if overlaps.height:
                 title = f"Overlap of the significant pairs of two tests on the same set; {subject}"
                 tables.append(_table_by_size(overlaps, ["first", "second"], "overlap", title, 2))
@@ -481,17 +323,12 @@ class SplitStudy(Study):
         title = f"Test on the first set against test on the second, sets of {largest}; {subject}"
         declared = self.columns["cross"]
         tables = [readable(rows.filter(pl.col("size") == largest), title, declared)]
-        differences = [column for column in COMPARED_MODELS if column in rows.columns]
-        is_listed = [
-            (pl.col("test") != COMPARED_MODELS[column]) & (pl.col("than") == column)
-            for column in differences
-        ]
-        if differences:
+        if differences := [column for column in COMPARED_MODELS if column in rows.columns]:
             compared = (
                 rows.filter(pl.col("first") == pl.col("second"))
                 .rename({"first": "test"})
                 .unpivot(differences, index=["test", "size"], variable_name="than")
-                .filter(pl.any_horizontal(is_listed))
+                .filter(pl.col("test") != pl.col("than").replace_strict(COMPARED_MODELS))
             )
             title = f"AA: difference from MD1 and MD2 in percent; {subject}"
             tables.append(_table_by_size(compared, ["test", "than"], "value", title, 1))
@@ -632,17 +469,16 @@ def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: i
     tables = []
     for first_set, second_set, (i, j) in ((0, 1, grid), (0, 0, upper), (1, 1, upper)):
         counts = agreement(verdicts[first_set], verdicts[second_set])
-        keys = {
+        table = {
             "group": group,
             "size": size,
             "repeat": repeat,
             "sets": f"{first_set + 1}-{second_set + 1}",
-        }
-        table = {
             "first": labels.gather(i),
             "second": labels.gather(j),
             **{name: counts[name][i, j] for name in NUMBERS},
             "failed": failed[first_set][i] + failed[second_set][j],
         }
-        tables.append(pl.DataFrame([keys]).join(pl.DataFrame(table), how="cross"))
+        types = dict.fromkeys(("size", "repeat"), pl.Int64)
+        tables.append(pl.DataFrame(table, schema_overrides=types))
     return pl.concat(tables)

@@ -205,7 +205,7 @@ def cell_index(rank: int | Indices, last: Indices) -> Indices:
 def patterns_of(log: QueryLog, items: Items) -> Patterns:
     """Return the patterns of the pages of a log.
 
-    Clicks on no result are ignored, and several clicks on a result count once.
+    Clicks at ranks without a result are ignored, and several clicks on a result count once.
     """
     codes = items.codes(log)
     log.require("clicks", purpose="a click model")
@@ -224,9 +224,11 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
         )
     pages = pages.sort(length, descending=True, maintain_order=True)
     distinct = pages.group_by("observed", maintain_order=True).agg("page")
-    numbers = distinct["page"].list.len().to_numpy()
+    frequencies = distinct["page"].list.len().to_numpy()
     pattern = np.full(log.pages.height, -1)
-    pattern[distinct["page"].explode().to_numpy()] = np.repeat(np.arange(numbers.size), numbers)
+    pattern[distinct["page"].explode().to_numpy()] = np.repeat(
+        np.arange(frequencies.size), frequencies
+    )
     ranks = distinct.select(pl.int_ranges(pl.col("observed").list.len())).to_series().explode()
     order = np.argsort(ranks.to_numpy(), kind="stable")
     observations = distinct["observed"].explode().to_numpy()[order]
@@ -234,7 +236,7 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
         starts=np.concatenate([[0], np.cumsum(np.bincount(ranks.to_numpy()))]),
         codes=observations >> 1,
         clicks=(observations & 1).astype(bool),
-        weights=numbers.astype(np.float64),
+        weights=frequencies.astype(np.float64),
         page=pattern,
         items=items,
     )
@@ -401,9 +403,13 @@ class Model(Spec):
 
     def sizes(self, items: int, ranks: int) -> dict[str, int]:
         """Return the number of values of each parameter."""
-        number = {"item": items, "rank": ranks, "rank and last click": ranks * (ranks + 1) // 2}
-        number |= {"case": len(self.cases), "": 1}
-        return {name: number[by] for name, by in self.by.items()}
+        size_by_index = {
+            "item": items,
+            "rank": ranks,
+            "rank and last click": ranks * (ranks + 1) // 2,
+        }
+        size_by_index |= {"case": len(self.cases), "": 1}
+        return {name: size_by_index[by] for name, by in self.by.items()}
 
 
 class EMModel(Model):

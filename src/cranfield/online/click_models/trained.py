@@ -26,7 +26,7 @@ from cranfield.base.text import counted
 from cranfield.measures.aliases import NO_MEASURES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
-from cranfield.measures.grammar import LONGEST
+from cranfield.measures.grammar import MAX_LENGTH
 from cranfield.measures.users.clicks import Chain, Continuing, user_of
 from cranfield.online.click_models.model import (
     Items,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 KINDS = ("utility", "effort")
 
-TIED = ("none", "grade")
+TIED_BY = ("none", "grade")
 """Variable of document parameters: the query and the document, or the grade."""
 
 _ATTRACTS = {"clicks": "attractiveness"}
@@ -340,7 +340,7 @@ class ClickModel(Result):
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
         trained_measure: Measure = REGISTRY[measure](**options)
         trained_measure.require_complete()
-        if len(str(trained_measure)) > LONGEST:
+        if len(str(trained_measure)) > MAX_LENGTH:
             raise MeasureError(f"the text of {measure} to rank {ranks} is too long; set a cutoff")
         return trained_measure
 
@@ -546,7 +546,7 @@ def train_models(
     log: QueryLog,
     models: Iterable[str | Model],
     *,
-    tied: Annotated[str | None, OneOf(TIED)] = None,
+    tied: Annotated[str | None, OneOf(TIED_BY)] = None,
     qrels: Any = None,
 ) -> tuple[ClickModel, ...]:
     """Estimate the parameters of several click models on the same pages.
@@ -570,7 +570,7 @@ def train_models(
     """
     check_several("models", models)
     parsed = [parse_model(text) for text in models]
-    check_choice("tied", "none" if tied is None else tied, TIED)
+    check_choice("tied", "none" if tied is None else tied, TIED_BY)
     tied = "grade" if tied == "grade" else None
     if qrels is not None:
         if tied is None:

@@ -20,7 +20,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
-from cranfield.online.experiments.design import by_md5, checked_weights, chi_square
+from cranfield.online.experiments.design import checked_weights, chi_square, hash_md5
 from cranfield.online.experiments.estimates import Effects
 from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
 from cranfield.online.experiments.units import Units, measures_of, read_units, units_of_sums
@@ -160,11 +160,11 @@ def simulate_aa_tests(
     products = residuals[:, first] * residuals[:, second]
     pvalues = np.empty((len(units.places) + 1, n_tests))
     for block in row_slices(n_tests, number, BLOCK_CELLS):
-        probabilities = [by_md5(f"{salt}-{k}", ids) for k in range(block.start, block.stop)]
+        probabilities = [hash_md5(f"{salt}-{k}", ids) for k in range(block.start, block.stop)]
         is_treated = np.stack(probabilities) >= proportions[0]
         moments = moments_of_two(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.places.values()):
-            pvalues[k, block] = Effects.of(arm_means(moments, metric, theta), 0, 1).pvalue()
+            pvalues[k, block] = Effects.from_arms(arm_means(moments, metric, theta), 0, 1).pvalue()
         pvalues[-1, block] = chi_square(moments.count, proportions)[1]
     names = (*units.places, SRM)
     return AATests(units.source, units.kind, number, names, pvalues, alpha, salt)

@@ -25,9 +25,9 @@ from cranfield.online.experiments.comparisons import (
 )
 from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.online.experiments.estimates import (
-    FEW,
     INFERENCE,
     LIFTS,
+    MIN_UNITS,
     WEIGHTS,
     Critical,
     Effects,
@@ -45,7 +45,7 @@ from cranfield.online.experiments.metrics import (
 from cranfield.online.experiments.report import ALARM, ExperimentReport, sample_ratio
 from cranfield.online.experiments.units import (
     MISSING,
-    MIXED,
+    MIXED_POLICIES,
     Units,
     read_units,
     set_directions,
@@ -103,7 +103,7 @@ def _effects_by_segment(
         for name, metric in units.places.items():
             means = arm_means(by_level, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
-                effects = Effects.of(means, 0, k)
+                effects = Effects.from_arms(means, 0, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
                 values = np.where(is_tested, effects.inference(critical, options.lift), np.nan)
                 keys = {"segment": segment, "level": pl.Series(levels, dtype=pl.String)}
@@ -145,7 +145,7 @@ def analyse_experiment(
     control: str | int | None = None,
     weights: Mapping[str, float] | Mapping[int, float] | Sequence[str] | None = None,
     srm: Annotated[str, OneOf(SRM)] = "stop",
-    mixed: Annotated[str, OneOf(MIXED)] = "drop",
+    mixed: Annotated[str, OneOf(MIXED_POLICIES)] = "drop",
     missing: Annotated[str, OneOf(MISSING)] = "error",
     before: Any = None,
     theta: Annotated[str, OneOf(THETAS)] = "pooled",
@@ -435,7 +435,7 @@ def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
 
 
 def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
-    small_variants = {name: count for name, count in units.counts.items() if count < FEW}
+    small_variants = {name: count for name, count in units.counts.items() if count < MIN_UNITS}
     if not small_variants:
         return []
     variant_list = ", ".join(f"{count} in {name}" for name, count in small_variants.items())
@@ -524,8 +524,8 @@ def _notes_on_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Opt
     notes = []
     if segments["p"].has_nulls() or segments["p"].is_nan().any():
         notes.append(
-            f"levels with fewer than {FEW} units in a variant, or without variance in one, are not"
-            " tested"
+            f"levels with fewer than {MIN_UNITS} units in a variant, or without variance in one,"
+            " are not tested"
         )
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         notes.append("p-values and intervals by segment are those of Welch's test")

@@ -73,7 +73,7 @@ class Distortion:
     difference_skewness: float  # A, of the difference of the means
 
     @classmethod
-    def of(cls, gamma: float, n: float, m: float) -> Distortion:
+    def from_sizes(cls, gamma: float, n: float, m: float) -> Distortion:
         """Return the distortion for n units of the variant and m of the control."""
         return cls(gamma, gamma * (1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
@@ -146,8 +146,8 @@ class PermutationTest:
 
     def _ratios(self, effects: Effects, quantile: float) -> Bounds:
         squared = np.array(min(abs(quantile), 1e50) ** 2)
-        v, w = effects.control_squared, effects.other_squared
-        return fieller_interval(effects.control, effects.other, v, w, np.zeros(()), squared)
+        v, w = effects.control_squared, effects.treatment_squared
+        return fieller_interval(effects.control, effects.treatment, v, w, np.zeros(()), squared)
 
 
 def permutation_test(
@@ -173,7 +173,7 @@ def permutation_test(
         all_units = Moments(all_units.count, all_units.mean[numbers], scatter)
     by_arm = permutation_moments(columns[:, numbers], is_treated, resamples, stream(seed, key))
     local_columns = MetricColumns(*(k if k < 0 else numbers.index(k) for k in astuple(metric)))
-    effects = Effects.of(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
+    effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
     statistics = np.nan_to_num(
         ratio(effects.difference, effects.error), nan=0.0, posinf=np.inf, neginf=-np.inf
     )
@@ -270,12 +270,12 @@ def compare_variants(
         looks, last_pvalues = _compare_looks(units, arms, options, options.sequential)
     rows, sizes = [], [*units.counts.values()]
     for name, treatment in pairs:
-        effect, level = Effects.of(arms[name], 0, treatment), levels[name]
+        effect, level = Effects.from_arms(arms[name], 0, treatment), levels[name]
         is_compared = (units.arm == 0) | (units.arm == treatment)
         columns, is_treated = units.columns[is_compared], units.arm[is_compared] == treatment
         gradient = arms[name].gradient[[0, treatment]].mean(axis=0)
         gamma = units.skewness(gradient, treatment)
-        distortion = Distortion.of(gamma, sizes[treatment], sizes[0])
+        distortion = Distortion.from_sizes(gamma, sizes[treatment], sizes[0])
         test = _test_of(effect, distortion, options, is_metric=name in units.places)
         permutations: PermutationTest | None = None
         values: Sequence[Any] = bootstrapped.get((name, treatment), ())
@@ -306,7 +306,7 @@ def compare_variants(
             "metric": name,
             "variant": units.variants[treatment],
             "control mean": float(effect.control),
-            "mean": float(effect.other),
+            "mean": float(effect.treatment),
             "difference": float(effect.difference),
             "error": float(effect.error),
             "lift": float(effect.lift),
@@ -382,7 +382,7 @@ def _compare_looks(
         is_overall = name not in units.places
         means = arm if is_overall else arm_means(cumulative, units.places[name], options.theta)
         for variant in range(1, variants):
-            effects = Effects.of(means, 0, variant)
+            effects = Effects.from_arms(means, 0, variant)
             difference, error = np.atleast_1d(effects.difference, effects.error)
             total = np.atleast_1d(effects.count)
             low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)

@@ -40,7 +40,7 @@ SEPARATOR = "\x1f"
 FNV_START, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
 
 
-def by_md5(salt: str, units: pl.Series) -> Floats:
+def hash_md5(salt: str, units: pl.Series) -> Floats:
     """Hash by MD5 of salt, a unit separator (0x1f) and unit: the first 8 bytes / 2^64."""
     prefix = f"{salt}{SEPARATOR}".encode()
     digests = b"".join([md5(prefix + unit.encode()).digest() for unit in units])
@@ -48,21 +48,21 @@ def by_md5(salt: str, units: pl.Series) -> Floats:
     return np.asarray(numbers.astype(np.float64) / 2.0**64)
 
 
-def by_growthbook_1(salt: str, units: pl.Series) -> Floats:
+def hash_growthbook_1(salt: str, units: pl.Series) -> Floats:
     """Hash as version 1 of GrowthBook's SDKs: unit and salt, in thousandths."""
     return np.asarray((fnv1a(units + salt) % 1000) / 1000)
 
 
-def by_growthbook_2(salt: str, units: pl.Series) -> Floats:
+def hash_growthbook_2(salt: str, units: pl.Series) -> Floats:
     """Hash as version 2 of GrowthBook's SDKs: salt and unit, twice, in 1/10,000."""
     first_hash = pl.Series(fnv1a(salt + units)).cast(pl.String)
     return np.asarray((fnv1a(first_hash) % 10_000) / 10_000)
 
 
 HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {
-    "md5": by_md5,
-    "growthbook-1": by_growthbook_1,
-    "growthbook-2": by_growthbook_2,
+    "md5": hash_md5,
+    "growthbook-1": hash_growthbook_1,
+    "growthbook-2": hash_growthbook_2,
 }
 """Hashes by name."""
 
@@ -74,10 +74,10 @@ def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     starts = np.cumsum(lengths) - lengths
     # The longest first, so that texts with a character at a position are adjacent.
     order = np.argsort(-lengths, kind="stable")
-    starts, negated = starts[order], -lengths[order]
+    starts, negated_lengths = starts[order], -lengths[order]
     hashes = np.full(lengths.size, FNV_START)
     for position in range(int(lengths.max(initial=0))):
-        n = int(np.searchsorted(negated, -position))
+        n = int(np.searchsorted(negated_lengths, -position))
         hashes[:n] = (hashes[:n] ^ characters[starts[:n] + position]) * FNV_PRIME
     result = np.empty_like(hashes)
     result[order] = hashes
@@ -209,9 +209,9 @@ class Experiment:
         else:
             if self.hash == "md5":
                 salt = f"{self.name}/traffic"
-                traffic = by_md5(salt if self.layer is None else self.layer, ids)
+                traffic = hash_md5(salt if self.layer is None else self.layer, ids)
             else:
-                traffic = by_growthbook_1(f"__{self.layer}", ids)
+                traffic = hash_growthbook_1(f"__{self.layer}", ids)
             is_inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
         arm = np.where(is_inside, arm, len(proportions))
         return pl.Series([*self.variants, None], dtype=pl.String).gather(arm).alias("variant")
@@ -303,19 +303,19 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     check_several("experiments", experiments)
     ids = unit_ids(units)
     rows: list[tuple[str, float, int, float]] = []
-    assigned = []
+    assigned_variants = []
     for experiment in experiments:
         bins = (experiment.hash_values(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
         uniform = np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)
         arms = experiment.assign(ids)
-        assigned.append(arms)
+        assigned_variants.append(arms)
         sizes = np.array([(arms == name).sum() for name in experiment.variants])
         weights = sizes, _proportions(experiment)
         for name, (counts, proportions) in {"uniform": uniform, "weights": weights}.items():
             statistic, pvalue = map(float, chi_square(counts, proportions / proportions.sum()))
             rows.append((f"{experiment.name}: {name}", statistic, proportions.size - 1, pvalue))
     for (first, arms), (second, other_arms) in combinations(
-        zip(experiments, assigned, strict=True), 2
+        zip(experiments, assigned_variants, strict=True), 2
     ):
         table = np.array(
             [
@@ -331,16 +331,16 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     return pl.DataFrame(rows, schema=["check", "statistic", "df", "p"], orient="row")
 
 
-def chi_square(counts: ArrayLike, shares: Floats) -> tuple[Floats, Floats]:
+def chi_square(counts: ArrayLike, proportions: Floats) -> tuple[Floats, Floats]:
     """Return chi-square and its p-value for counts of shape (..., variants)."""
-    number = np.asarray(counts, dtype=np.float64)
-    expected = number.sum(axis=-1, keepdims=True) * shares
+    observed = np.asarray(counts, dtype=np.float64)
+    expected = observed.sum(axis=-1, keepdims=True) * proportions
     with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = np.asarray(((number - expected) ** 2 / expected).sum(axis=-1))
-    return statistic, np.asarray(chdtrc(shares.size - 1, statistic))
+        statistic = np.asarray(((observed - expected) ** 2 / expected).sum(axis=-1))
+    return statistic, np.asarray(chdtrc(proportions.size - 1, statistic))
 
 
-LARGEST = 10**12
+MAX_EXPERIMENT_UNITS = 10**12
 """Maximum number of units of an experiment."""
 
 
@@ -478,15 +478,17 @@ def experiment_size(
     def power_of(number: float, lift: float) -> float:
         with np.errstate(over="ignore"):
             weight = treatment_proportion * (1 - treatment_proportion)
-            half = number * weight * (lift * mean / residual_deviation) ** 2 / 2
-        return float(t_power(np.array(half), np.array(number - 2.0), alpha, alternative))
+            half_noncentrality = number * weight * (lift * mean / residual_deviation) ** 2 / 2
+        return float(
+            t_power(np.array(half_noncentrality), np.array(number - 2.0), alpha, alternative)
+        )
 
     if units is None:
         target, effect = power or 0.0, lift or 0.0
         check_positive(lift=abs(effect))
         units = _smallest_size(lambda number: power_of(number, effect) >= target)
-    elif not 4 <= units <= LARGEST:
-        raise PolicyError(f"units must be from 4 to {LARGEST:,} units, got {units:,}")
+    elif not 4 <= units <= MAX_EXPERIMENT_UNITS:
+        raise PolicyError(f"units must be from 4 to {MAX_EXPERIMENT_UNITS:,} units, got {units:,}")
     elif lift is None:
         target, number = power or 0.0, units
         if target <= power_of(units, 0.0):
@@ -510,8 +512,8 @@ def _smallest_size(is_enough: Callable[[int], bool]) -> int:
     high = 4
     while not is_enough(high):
         high *= 2
-        if high > LARGEST:
-            raise PolicyError(f"the required number of units exceeds {LARGEST:,}")
+        if high > MAX_EXPERIMENT_UNITS:
+            raise PolicyError(f"the required number of units exceeds {MAX_EXPERIMENT_UNITS:,}")
     low = max(4, high // 2)
     while low < high:
         middle = (low + high) // 2

@@ -36,7 +36,7 @@ Critical = Callable[[Floats], Floats]
 
 Bounds = tuple[Floats, Floats]
 
-FEW = 10
+MIN_UNITS = 10
 """Number of units in a variant below which Welch's test is unreliable."""
 
 
@@ -45,63 +45,65 @@ class Effects:
     """Means of two variants, and inference on their difference; arrays of one shape."""
 
     control: Floats  # Mean of the control
-    other: Floats  # Mean of the other variant
+    treatment: Floats  # Mean of the other variant
     control_squared: Floats  # Squared standard errors of both means
-    other_squared: Floats
+    treatment_squared: Floats
     control_count: Floats  # Numbers of units of both
-    other_count: Floats
+    treatment_count: Floats
 
     @classmethod
-    def of(cls, arms: ArmMeans, control: int, other: int) -> Effects:
+    def from_arms(cls, arms: ArmMeans, control: int, treatment: int) -> Effects:
         """Return the effects for two variants of the last axis."""
         return cls(
-            *(arms.value[..., k] for k in (control, other)),
-            *(arms.squared[..., k] for k in (control, other)),
-            *(arms.count[..., k] for k in (control, other)),
+            *(arms.value[..., k] for k in (control, treatment)),
+            *(arms.squared[..., k] for k in (control, treatment)),
+            *(arms.count[..., k] for k in (control, treatment)),
         )
 
     @property
     def difference(self) -> Floats:
         """The other mean minus that of the control."""
-        return self.other - self.control
+        return self.treatment - self.control
 
     @property
     def lift(self) -> Floats:
         """The difference relative to the control's mean; NaN if this mean is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.control == 0, np.nan, self.other / self.control - 1)
+            return np.where(self.control == 0, np.nan, self.treatment / self.control - 1)
 
     @property
     def count(self) -> Floats:
         """Number of units of both variants."""
-        return self.control_count + self.other_count
+        return self.control_count + self.treatment_count
 
     @property
     def has_few_units(self) -> Bools:
         """Whether a variant has too few units for Welch's test."""
-        return np.asarray(np.minimum(self.control_count, self.other_count) < FEW)
+        return np.asarray(np.minimum(self.control_count, self.treatment_count) < MIN_UNITS)
 
     @property
     def is_constant(self) -> Bools:
         """Whether the values of a variant are all equal."""
-        return np.asarray((self.control_squared == 0) | (self.other_squared == 0))
+        return np.asarray((self.control_squared == 0) | (self.treatment_squared == 0))
 
     @property
     def error(self) -> Floats:
         """Standard error of the difference."""
-        return np.sqrt(self.control_squared + self.other_squared)
+        return np.sqrt(self.control_squared + self.treatment_squared)
 
     @property
     def df(self) -> Floats:
         """Degrees of freedom of Welch's test."""
-        return self._df(self.control_squared, self.other_squared)
+        return self._df(self.control_squared, self.treatment_squared)
 
-    def _df(self, control: Floats, other: Floats) -> Floats:
+    def _df(self, control: Floats, treatment: Floats) -> Floats:
         # Proportions are used since squares of variances may underflow.
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = control / (control + other)
-            n, m = self.control_count - 1, self.other_count - 1
-            return np.nan_to_num(1 / (share**2 / n + (1 - share) ** 2 / m), nan=1.0, posinf=1.0)
+            proportion = control / (control + treatment)
+            n, m = self.control_count - 1, self.treatment_count - 1
+            return np.nan_to_num(
+                1 / (proportion**2 / n + (1 - proportion) ** 2 / m), nan=1.0, posinf=1.0
+            )
 
     @property
     def statistic(self) -> Floats:
@@ -115,7 +117,7 @@ class Effects:
         permutation test: no other assignment of the units has so large a difference.
         """
         pvalue = difference_pvalues(self.statistic, self.error, self.df, alternative)
-        n, m = self.control_count, self.other_count
+        n, m = self.control_count, self.treatment_count
         assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
         tail = np.where(orient(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
         is_constant = (self.error == 0) & (self.difference != 0)
@@ -125,8 +127,8 @@ class Effects:
     def interval(self, critical: Critical) -> Bounds:
         """Return the interval of the difference; NaN if nothing varies within either variant."""
         with np.errstate(invalid="ignore"):
-            half = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
-        return self.difference - half, self.difference + half
+            half_width = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
+        return self.difference - half_width, self.difference + half_width
 
     def lift_interval(self, critical: Critical, method: str = "log") -> Bounds:
         r"""Return the confidence interval of the lift.
@@ -137,18 +139,20 @@ class Effects:
         be 0. NaN if the method has no interval, or no values vary within either variant.
         """
         check_choice("lift", method, LIFTS)
-        control, other = self.control, self.other
-        v, w = self.control_squared, self.other_squared
+        control, treatment = self.control, self.treatment
+        v, w = self.control_squared, self.treatment_squared
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            quotient = other / control
+            quotient = treatment / control
             if method == "fieller":
                 squared = critical(self._df(v * quotient**2, w)) ** 2
-                low, high = fieller_interval(control, other, v, w, np.zeros_like(control), squared)
+                low, high = fieller_interval(
+                    control, treatment, v, w, np.zeros_like(control), squared
+                )
             elif method == "linear":
                 half = critical(self.df) * np.sqrt(w / control**2 + v / control**2 * quotient**2)
                 low, high = quotient - half, quotient + half
             else:
-                a, b = v / control**2, w / other**2
+                a, b = v / control**2, w / treatment**2
                 factor = np.exp(critical(self._df(a, b)) * np.sqrt(a + b))
                 low = np.where(quotient > 0, quotient / factor, np.nan)
                 high = np.where(quotient > 0, quotient * factor, np.nan)
@@ -302,10 +306,10 @@ def always_valid(
         z = np.where(s > 0, d / s, 0.0)
         # Without variance there is neither evidence nor an interval.
         has_variance = (s > 0) & np.isfinite(s)
-        half = np.where(has_variance, half_width(ratio, alpha) * s, np.inf)
+        half_widths = np.where(has_variance, half_width(ratio, alpha) * s, np.inf)
         log = np.where(has_variance, log_likelihood_ratio(z, ratio), 0.0)
     p = np.minimum.accumulate(np.minimum(1.0, np.exp(-log)), axis=-1)
-    return d - half, d + half, p
+    return d - half_widths, d + half_widths, p
 
 
 WEIGHTS = ("poisson", "multinomial")

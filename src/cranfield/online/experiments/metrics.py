@@ -95,7 +95,7 @@ def skewness(values: Floats) -> float:
 THETAS = ("pooled", "within")
 """Units that determine the coefficient of a covariate: all, or within their variant."""
 
-ONES = 0
+ONES_COLUMN = 0
 """Index of the column of ones, the denominator of a mean."""
 
 
@@ -183,9 +183,9 @@ class MetricColumns:
     """Column numbers of a metric; -1 without a covariate."""
 
     numerator: int
-    denominator: int = ONES
+    denominator: int = ONES_COLUMN
     covariate: int = -1
-    covariate_denominator: int = ONES
+    covariate_denominator: int = ONES_COLUMN
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +221,7 @@ def arm_means(
     factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
         all_units = groups.pooled() if all_units is None else all_units
-        before, slope = _ratio(groups, metric.covariate, metric.covariate_denominator)
+        covariate_value, slope = _ratio(groups, metric.covariate, metric.covariate_denominator)
         centre, pooled_slope = _ratio(all_units, metric.covariate, metric.covariate_denominator)
         if theta == "pooled":
             _, pooled_gradient = _ratio(all_units, metric.numerator, metric.denominator)
@@ -233,7 +233,7 @@ def arm_means(
         # A covariate without variance carries no information.
         factor = np.divide(cov, var, out=np.zeros_like(cov), where=var > 0)[..., None]
         pivot = centre[..., None]
-        value = value - factor * (before - pivot)
+        value = value - factor * (covariate_value - pivot)
         gradient = gradient - factor[..., None] * slope
 
     def evaluate(mean: Floats) -> Floats:

@@ -22,7 +22,7 @@ from cranfield.significance.registry import CORRECTIONS
 ALARM = 0.0005
 """P-value below which there is a sample ratio mismatch (Fabijan et al., 2019)."""
 
-FEW = 1000
+MAX_EXACT_UNITS = 1000
 """Number of units below which the test is exact."""
 
 MAX_UNITS = 2**52
@@ -74,7 +74,8 @@ class SampleRatio(TableResult):
         counts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
         proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "sample ratio as expected"
-        return [f"{verdict}: {counts} for {proportions}; {self.method} p {self.pvalue:.6g}"]
+        pvalue = f"{self.pvalue:.6g}" if self.pvalue else "<1e-300"
+        return [f"{verdict}: {counts} for {proportions}; {self.method} p {pvalue}"]
 
 
 def sample_ratio(
@@ -136,7 +137,7 @@ def sample_ratio(
         raise CranfieldError("expected at least one unit, got none")
     shares = np.fromiter(weights.values(), dtype=np.float64)
     shares /= shares.sum()
-    is_exact = method == "exact" or (method == "auto" and total < FEW)
+    is_exact = method == "exact" or (method == "auto" and total < MAX_EXACT_UNITS)
     statistic, pvalue = map(float, chi_square(number, shares))
     if is_exact:
         pvalues = [

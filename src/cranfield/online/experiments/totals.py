@@ -16,7 +16,7 @@ from cranfield.base.text import some_of
 from cranfield.online.experiments.analysis import SRM, analyse_experiment, analyse_units
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import checked_weights
-from cranfield.online.experiments.estimates import FEW, LIFTS
+from cranfield.online.experiments.estimates import LIFTS, MIN_UNITS
 from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, ordered_variants
@@ -28,7 +28,7 @@ MAX_ROWS = 1_000_000
 Total = tuple[float, float] | tuple[float, float, float]
 """Successes and units of a variant; or sum, sum of squares and units."""
 
-_UNKNOWN = (
+_UNKNOWN_SKEWNESS = (
     "totals do not show the skewness of the values: Welch's test assumes that the means are"
     " nearly normal"
 )
@@ -138,9 +138,9 @@ def analyse_totals(
     labels = pl.Series(list(checked), dtype=pl.String)
     control = None if control is None else str(control)
     variants = ordered_variants(labels, control, tuple(shares) if shares else None, "totals")
-    if small := [name for name in variants if is_mean and checked[name][-1] < FEW]:
+    if small := [name for name in variants if is_mean and checked[name][-1] < MIN_UNITS]:
         raise PolicyError(
-            f"expected at least {FEW} units in each variant, got {checked[small[0]][-1]:g} in"
+            f"expected at least {MIN_UNITS} units in each variant, got {checked[small[0]][-1]:g} in"
             f" {quoted(small[0])}; fewer units require a permutation test of their values"
         )
     moments = _total_moments([checked[variant] for variant in variants])
@@ -152,7 +152,7 @@ def analyse_totals(
         np.empty(0, dtype=np.intp),
         np.empty((0, 2)),
         {name: MetricColumns(1)},
-        notes=(_UNKNOWN,) if is_mean else (),
+        notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
         by_variant=moments,
     )
     options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)

@@ -20,7 +20,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted, some_of
 from cranfield.online.experiments.metrics import (
-    ONES,
+    ONES_COLUMN,
     Metric,
     MetricColumns,
     Moments,
@@ -34,7 +34,7 @@ from cranfield.sources.columns import Columns, Table, columns_of_mapping, read_c
 from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
-MIXED = ("drop", "error")
+MIXED_POLICIES = ("drop", "error")
 """How to treat units in two variants."""
 
 MISSING = ("error", "drop", "zero")
@@ -62,7 +62,7 @@ _LABEL = replace(
     problem="not text, an integer or a truth value",
     missing=absent,
 )
-DATED = r"^\d{4}-\d{2}-\d{2}"
+DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"
 """Start of times that are text, so that sorting them sorts by time."""
 
 _TIME_KIND = Kind(
@@ -106,7 +106,7 @@ class Units:
 
     def is_proportion(self, metric: MetricColumns) -> bool:
         """Return whether a metric is the mean of values 0 and 1."""
-        is_mean = metric.denominator == ONES and metric.covariate < 0
+        is_mean = metric.denominator == ONES_COLUMN and metric.covariate < 0
         column = self.columns[:, metric.numerator]
         return is_mean and bool(((column == 0) | (column == 1)).all())
 
@@ -347,7 +347,7 @@ def _sortable_times(times: pl.Series, source: str) -> pl.Series:
     number = times.cast(pl.Float64, strict=False)
     if number.null_count() == times.null_count():
         return number
-    if not (is_dated := times.str.contains(DATED)).all():
+    if not (is_dated := times.str.contains(DATE_PATTERN)).all():
         raise InputError(
             "expected a number or a time that starts with a date such as 2026-03-01, got"
             f" {quoted(times.filter(~is_dated)[0])}",
@@ -470,7 +470,9 @@ def _columns_of(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Flo
     places = {}
     for name, metric in metrics.items():
         numerator, denominator, covariate, covariate_below = metric.parts()
-        covariate_places = add_columns(covariate, covariate_below) if covariate else (-1, ONES)
+        covariate_places = (
+            add_columns(covariate, covariate_below) if covariate else (-1, ONES_COLUMN)
+        )
         places[name] = MetricColumns(*add_columns(numerator, denominator), *covariate_places)
     return np.column_stack(list(columns.values())), places
 
@@ -568,7 +570,7 @@ def units_of_sums(
     def add_columns(totals: Floats, numbers: Floats) -> tuple[int, int]:
         columns.append(totals)
         if (numbers == 1).all():
-            return len(columns) - 1, ONES
+            return len(columns) - 1, ONES_COLUMN
         columns.append(numbers)
         return len(columns) - 2, len(columns) - 1
 
@@ -577,7 +579,7 @@ def units_of_sums(
         k = sums.names.index(measure)
         totals, numbers = sums.totals[has_variant, k], sums.numbers[has_variant, k]
         indices = add_columns(totals, numbers)
-        covariate = (-1, ONES)
+        covariate = (-1, ONES_COLUMN)
         if before is not None and past is not None:
             j = before.names.index(measure)
             parts = (before.totals[past, j], before.numbers[past, j])

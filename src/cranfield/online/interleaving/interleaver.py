@@ -528,11 +528,11 @@ def interleave_runs(
     parsed = checked_method(method, length, len(run_list))
     orders = {run.name: rank_documents(run, ties) for run in run_list}
     topics = dict.fromkeys(topic for order in orders.values() for topic in order)
-    shared = [topic for topic in topics if all(topic in order for order in orders.values())]
-    if not shared:
+    shared_topics = [topic for topic in topics if all(topic in order for order in orders.values())]
+    if not shared_topics:
         raise PolicyError("the runs have no topic in common")
     by_topic = {}
-    for topic in shared:
+    for topic in shared_topics:
         rankings = rankings_of({name: order[topic] for name, order in orders.items()})
         by_topic[topic] = Interleaver(parsed, rankings, length, topic)
     missing = tuple(topic for topic in topics if topic not in by_topic)

@@ -28,7 +28,7 @@ from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, ma
 from cranfield.online.log.query_log import QueryLog
 from cranfield.significance.corrections.pvalue_corrections import LAWS
 
-SATISFIED = 30.0
+MIN_SATISFIED_DWELL = 30.0
 """Minimum dwell, in seconds, of a satisfied click."""
 
 UNITS = ("user", "session", "query", "impression")
@@ -76,7 +76,7 @@ def weigh_clicks(
         rows = rows.unique("page", keep=clicks, maintain_order=True)  # type: ignore[arg-type]
     elif clicks == "sat":
         log.require("clicks", "dwell", purpose="satisfied clicks")
-        weight = (pl.col("dwell") >= SATISFIED).fill_null(False).cast(pl.Float64)
+        weight = (pl.col("dwell") >= MIN_SATISFIED_DWELL).fill_null(False).cast(pl.Float64)
         if n_unknown := rows["dwell"].null_count():
             notes.append(f"{counted(n_unknown, 'click')} of unknown dwell treated as not satisfied")
     elif clicks != "all":

@@ -170,12 +170,12 @@ Update = Callable[[Floats, int, int], Floats]
 
 
 def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
-    """Expected number of clicks on the documents of each ranker, shape (lists, rankers)."""
+    """Compute the expected clicks on the documents of each ranker, shape (lists, rankers)."""
 
     def update(sums: Floats, rank: int, ranker: int) -> Floats:
-        updated = sums.copy()
-        updated[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
-        return updated
+        new_sums = sums.copy()
+        new_sums[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
+        return new_sums
 
     return _sum_over_paths(probabilities, filled, replace, probabilities.shape[2], update)
 
@@ -183,10 +183,10 @@ def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace
 def click_differences(
     probabilities: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
 ) -> Floats:
-    """Distribution of the clicks of one ranker minus those of another, shape (lists, 2 n + 1).
+    """Compute the distribution of the clicks of one ranker minus those of another.
 
-    From -n to n, the largest number of clicks of a list. With replacement it is that of a sum of
-    independent terms: a Poisson binomial distribution, for two rankers.
+    Shape (lists, 2 n + 1), from -n to n, the largest number of clicks of a list. With replacement
+    it is that of a sum of independent terms: a Poisson binomial distribution, for two rankers.
     """
     limit = int(clicks.sum(axis=1).max(initial=0))
     signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
@@ -194,11 +194,11 @@ def click_differences(
     def update(sums: Floats, rank: int, ranker: int) -> Floats:
         if not signs[ranker]:
             return sums
-        updated = sums.copy()
+        new_sums = sums.copy()
         clicked = clicks[:, rank]
         # No path has more clicks than the list, so no value is rolled over the end.
-        updated[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
-        return updated
+        new_sums[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
+        return new_sums
 
     return _sum_over_paths(probabilities, filled, replace, 2 * limit + 1, update, limit)
 
@@ -237,12 +237,12 @@ def _sum_over_paths(
             is_free[is_new_round] = is_able[is_new_round]
             shares = weights * is_free / np.maximum(is_free.sum(axis=1, keepdims=True), 1)
             for ranker in range(rankers):
-                updated = update(sums, rank, ranker)
+                updated_sums = update(sums, rank, ranker)
                 bit = 0 if replace else 1 << ranker
                 for turns, rows in ((old_turns | bit, ~is_new_round), (bit, is_new_round)):
                     weight = shares[:, ranker] * rows
                     if weight.any():
-                        new_paths[turns] = new_paths.get(turns, 0) + updated * weight[:, None]
+                        new_paths[turns] = new_paths.get(turns, 0) + updated_sums * weight[:, None]
             if has_ended.any():
                 new_paths[old_turns] = new_paths.get(old_turns, 0) + sums * has_ended[:, None]
         total = sum(sums[:, 0] for sums in new_paths.values())
@@ -281,7 +281,7 @@ class Probabilistic(InterleavingMethod):
         return self.scoring == "assigned"
 
     def weights(self, rankings: Rankings) -> Floats:
-        """Weight of each document in the softmax of each ranker, shape (rankers, documents)."""
+        """Return the softmax weight of each document by ranker, shape (rankers, documents)."""
         powers = rankings.ranks.astype(np.float64) ** -self.tau
         return np.where(rankings.is_missing, 0.0, powers)
 
@@ -305,7 +305,7 @@ class Probabilistic(InterleavingMethod):
         return Steps(rankings, length, options)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Probability that each ranker draws each document of a list at its rank.
+        """Return the probability that each ranker draws each document of a list at its rank.
 
         Shape (lists, ranks, rankers); NaN if a ranker has no document available.
         """
@@ -313,8 +313,8 @@ class Probabilistic(InterleavingMethod):
         shown_weights = weights[lists]
         is_unlisted = np.ones((len(lists), len(weights)), dtype=bool)
         is_unlisted[np.arange(len(lists))[:, None], lists] = False
-        later = shown_weights[:, ::-1].cumsum(axis=1)[:, ::-1]
-        available = _sum_weights(is_unlisted, weights.T)[:, None] + later
+        remaining_weights = shown_weights[:, ::-1].cumsum(axis=1)[:, ::-1]
+        available = _sum_weights(is_unlisted, weights.T)[:, None] + remaining_weights
         return divide(shown_weights, available, np.nan)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
@@ -330,8 +330,8 @@ class Probabilistic(InterleavingMethod):
             return super().outcomes(rankings, lists, clicks, teams, pair)
         probabilities = self.probabilities(rankings, lists)
         law = click_differences(probabilities, clicks, lists >= 0, self.replace, pair)
-        zero = law.shape[1] // 2
-        return np.asarray(law[:, zero + 1 :].sum(axis=1) - law[:, :zero].sum(axis=1))
+        zero_index = law.shape[1] // 2
+        return np.asarray(law[:, zero_index + 1 :].sum(axis=1) - law[:, :zero_index].sum(axis=1))
 
 
 def _sum_weights(mask: Bools, weights: Floats) -> Floats:
@@ -405,7 +405,7 @@ class PairwisePreference(InterleavingMethod):
 
 
 def pair_weights(rankings: Rankings, length: int) -> Floats:
-    """Weight of a pair by the best rank of its better and of its worse document.
+    """Return the weight of a pair by the best rank of its better and of its worse document.
 
     Shape (length + 1, length + 1): 1 / w, w the product over ranks x from the better to before the
     worse of 1 - 1 / (documents in the top x of any ranker, minus the x - 1 that are shown).
@@ -488,12 +488,12 @@ class _OptimisedMethod(InterleavingMethod):
     seed: int = parameter(0, integer(0), "seed of these draws")
 
     def credit_of(self, rankings: Rankings) -> Floats:
-        """Credit for a click on each document, shape (rankers, documents)."""
+        """Return the credit for a click on each document, shape (rankers, documents)."""
         ranks = rankings.ranks.astype(np.float64)
         return -ranks if self.credit == "linear" else 1 / ranks
 
     def cost(self, credits: Floats) -> Floats:
-        """Cost of each list, from credits of shape (rankers, lists, ranks)."""
+        """Compute the cost of each list, from credits of shape (rankers, lists, ranks)."""
         raise NotImplementedError
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:
@@ -607,5 +607,5 @@ class OptimisedMultileaving(_OptimisedMethod):
     credit: str = parameter("inverse", choice("linear", "inverse"), "as of Optimised")
 
     def cost(self, credits: Floats) -> Floats:
-        weighted = credits @ (1 / np.arange(1.0, credits.shape[2] + 1))
-        return np.asarray(((weighted - weighted.mean(axis=0)) ** 2).sum(axis=0))
+        weighted_credits = credits @ (1 / np.arange(1.0, credits.shape[2] + 1))
+        return np.asarray(((weighted_credits - weighted_credits.mean(axis=0)) ** 2).sum(axis=0))

@@ -260,9 +260,11 @@ def preference_of(
     check_several("names", names)
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
         check_whole(name, value, 0, MAX_IMPRESSIONS)
-    number = np.array([ties, losses, wins], dtype=np.int64)
+    unit_counts = np.array([ties, losses, wins], dtype=np.int64)
     kinds = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
-    return _preference(kinds, number, None, names, "impression", (), (expected, confidence, 0, 0))
+    return _preference(
+        kinds, unit_counts, None, names, "impression", (), (expected, confidence, 0, 0)
+    )
 
 
 def preference_by_credits(
@@ -317,10 +319,10 @@ def preference_by_credits(
         raise PolicyError(
             "expected credits of two rankers; use preference_matrix_by_credits for more"
         )
-    code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
+    code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
     first, second = values.T
-    return preference_between(first, second, code, names, kind, (), options)
+    return preference_between(first, second, code, names, unit_name, (), options)
 
 
 def checked_credits(credits: Any) -> Floats:
@@ -375,13 +377,13 @@ def preference_between(
     counts = [np.bincount(code[sign == value], minlength=unit_ids.size) for value in (1, -1, 0)]
     outcomes = np.stack(counts, axis=1).astype(np.int64)
     credit = np.bincount(code, difference, unit_ids.size) / outcomes.sum(axis=1)
-    kinds, number = np.unique(outcomes, axis=0, return_counts=True)
-    return _preference(kinds, number, credit, names, unit, notes, options)
+    kinds, unit_counts = np.unique(outcomes, axis=0, return_counts=True)
+    return _preference(kinds, unit_counts, credit, names, unit, notes, options)
 
 
 def _preference(
     kinds: Ints,
-    number: Ints,
+    unit_counts: Ints,
     credit: Floats | None,
     names: Sequence[str],
     unit: str,
@@ -398,22 +400,24 @@ def _preference(
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
         raise PolicyError(f"names must be two rankers, got {quoted(names)}")
-    kinds, number = kinds[number > 0], number[number > 0]
-    if not number.size:
+    kinds, unit_counts = kinds[unit_counts > 0], unit_counts[unit_counts > 0]
+    if not unit_counts.size:
         raise CranfieldError(
             "expected at least one impression, got none: no impression to compare rankers by"
         )
-    wins, losses, ties = map(int, number @ kinds)
+    wins, losses, ties = map(int, unit_counts @ kinds)
     sign = np.sign(kinds[:, 0] - kinds[:, 1])
-    ahead, behind, level = (int(number[sign == value].sum()) for value in (1, -1, 0))
-    n = ahead + behind
+    n_unit_wins, n_unit_losses, n_unit_ties = (
+        int(unit_counts[sign == value].sum()) for value in (1, -1, 0)
+    )
+    n = n_unit_wins + n_unit_losses
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.divide(ahead - n * expected, np.sqrt(n * expected * (1 - expected)))
+        z = np.divide(n_unit_wins - n * expected, np.sqrt(n * expected * (1 - expected)))
     # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
-    counts = np.array(ahead), np.array(behind)
+    counts = np.array(n_unit_wins), np.array(n_unit_losses)
     tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
     pvalue = min(1.0, 2 * float(min(tails)))
-    low, high = map(float, clopper_pearson(np.array(ahead), np.array(n), confidence))
+    low, high = map(float, clopper_pearson(np.array(n_unit_wins), np.array(n), confidence))
     notes = list(notes)
     if (kinds.sum(axis=1) > 1).any():
         check_whole("resamples", resamples, 1, MAX_RESAMPLES)
@@ -425,7 +429,7 @@ def _preference(
                 f"an expected proportion other than 0.5 refers to impressions, so no sign test by"
                 f" {unit} is computed; the bootstrap p-value of the outcome tests it"
             )
-        samples = _resample_units(kinds, number, resamples, seed)
+        samples = _resample_units(kinds, unit_counts, resamples, seed)
         outcomes = outcome_of(samples)
         outcome = _bootstrap(outcomes, expected, confidence)
         delta = _bootstrap(delta_of(samples), 0.0, confidence)
@@ -441,7 +445,7 @@ def _preference(
             )
     else:
         resamples = seed = 0
-        fraction = n / (n + level) if n else np.nan
+        fraction = n / (n + n_unit_ties) if n else np.nan
         outcome = low, high, pvalue
         delta = fraction * (low - 0.5), fraction * (high - 0.5), pvalue
     if expected != 0.5:
@@ -451,11 +455,22 @@ def _preference(
     if np.isnan(credit_pvalue) and not np.isnan(mean):
         notes.append(
             "difference of credit equal in all units: no interval can be computed"
-            if number.sum() > 1
+            if unit_counts.sum() > 1
             else f"one {unit}: the difference of credit has no interval"
         )
     return Preference(
-        *(pair, unit, wins, losses, ties, ahead, behind, level, float(expected), pvalue),
+        *(
+            pair,
+            unit,
+            wins,
+            losses,
+            ties,
+            n_unit_wins,
+            n_unit_losses,
+            n_unit_ties,
+            float(expected),
+            pvalue,
+        ),
         z=float(z) if n else 0.0,
         unit_interval=(low, high),
         outcome_interval=outcome[:2],
@@ -472,14 +487,16 @@ def _preference(
     )
 
 
-def _resample_units(kinds: Ints, number: Ints, resamples: int, seed: int) -> Ints:
+def _resample_units(kinds: Ints, unit_counts: Ints, resamples: int, seed: int) -> Ints:
     """Resample units; return wins, losses and ties by sample, shape (resamples, 3)."""
-    units = int(number.sum())
+    units = int(unit_counts.sum())
     samples = np.empty((resamples, 3), dtype=np.int64)
     for block, rows in enumerate(row_slices(resamples, len(kinds), BLOCK_DRAWS)):
         # The number of drawn units of each kind is multinomial.
         size = rows.stop - rows.start
-        samples[rows] = stream(seed, block).multinomial(units, number / units, size=size) @ kinds
+        samples[rows] = (
+            stream(seed, block).multinomial(units, unit_counts / units, size=size) @ kinds
+        )
     return samples
 
 

@@ -163,9 +163,9 @@ def _shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
     is_preferred_in_group = is_preferred[np.ix_(group, group)]
     graph, best = csr_array(is_preferred_in_group), list(range(len(group) + 1))
     for start in range(len(group)):
-        reached, predecessors = breadth_first_order(graph, start)
+        reached_rankers, predecessors = breadth_first_order(graph, start)
         # The first reached ranker that is preferred to the start closes the shortest cycle.
-        last = next(int(k) for k in reached if is_preferred_in_group[k, start])
+        last = next(int(k) for k in reached_rankers if is_preferred_in_group[k, start])
         path = [last]
         while path[-1] != start:
             path.append(int(predecessors[path[-1]]))
@@ -218,10 +218,10 @@ def preference_matrix_by_credits(
     check_whole("resamples", resamples, 1)
     check_whole("the seed", seed, 0)
     values = checked_credits(credits)
-    code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
+    code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names
     options = 0.5, confidence, resamples, seed
-    return matrix_from(values, code, rankers, kind, (), correction, options)
+    return matrix_from(values, code, rankers, unit_name, (), correction, options)
 
 
 def matrix_from(

@@ -26,21 +26,15 @@ from cranfield.sources.schemas import FRAMES, Schema, optional
 from cranfield.sources.values import LABEL, anything
 
 _LABEL = replace(LABEL, missing=anything)
+_PAIR = tuple(schemas.Column(name, LABEL) for name in ("topic", "first", "second"))
 PREFERENCES = Schema(
     "table of preferences",
-    (
-        schemas.Column("topic", _LABEL),
-        schemas.Column("first", _LABEL),
-        schemas.Column("second", _LABEL),
-        schemas.Column("preferred", _LABEL),
-        optional("assessor", _LABEL, "worker"),
-    ),
+    (*_PAIR, schemas.Column("preferred", _LABEL), optional("assessor", _LABEL, "worker")),
     called="preferences",
     formats=FRAMES | {"jsonl"},
     otherwise="csv",
     tuples=("topic", "first", "second", "preferred", "assessor"),
 )
-
 _VOTES = replace(
     PREFERENCES,
     columns=(*PREFERENCES.columns[:4], optional("order", _LABEL, "place of a system")),
@@ -53,7 +47,6 @@ WORDS = {
     **dict.fromkeys(("tie", "tied", "same", "equal", "0", "tie (bothbad)"), 0),
 }
 """Words for preferences besides the names of systems, in any case."""
-
 
 _MAX_STEPS = 200
 """Maximum number of Newton steps."""
@@ -70,21 +63,22 @@ def signs_of(table: Table, column: str) -> list[int | None]:
 
     `order`, the system that the judge saw first, may be missing, and cannot be a tie.
     """
-    signs: list[int | None] = []
-    choices = "first or second" if column == "order" else "first, second or tie"
-    for number, (first, second, label) in enumerate(
-        table.frame.select("first", "second", column).fill_null("").iter_rows()
-    ):
+    is_order = column == "order"
+    words: dict[str, int | None] = {k: sign for k, sign in WORDS.items() if sign or not is_order}
+    if is_order:
+        words[""] = None
+    signs = []
+    rows = table.frame.select("first", "second", pl.col(column).fill_null("")).iter_rows()
+    for number, (first, second, label) in enumerate(rows):
         if first == second:
             raise table.wrong(number, f"system {quoted(first)} is compared with itself")
         # A system may have one of the words as its name.
-        sign = {second: -1, first: 1}.get(label, WORDS.get(label.lower()))
-        is_missing = column == "order" and not label
-        if not is_missing and (sign is None or (column == "order" and sign == 0)):
-            names = f"{quoted(first)}, {quoted(second)}"
-            message = f"{column} must be {names}, {choices}, got {quoted(label)}"
-            raise table.wrong(number, message)
-        signs.append(None if is_missing else sign)
+        systems = {second: -1, first: 1}
+        if label not in systems and label.lower() not in words:
+            choices = "first or second" if is_order else "first, second or tie"
+            expected = f"{quoted(first)}, {quoted(second)}, {choices}"
+            raise table.wrong(number, f"{column} must be {expected}, got {quoted(label)}")
+        signs.append(systems.get(label, words.get(label.lower())))
     return signs
 
 
@@ -106,13 +100,11 @@ def bradley_terry(wins: Floats) -> Floats:
     [0.5493, -0.5493]
     """
     size = wins.shape[-1]
-    tables = wins.reshape(-1, size, size)
-    components = [
-        connected_components(csr_array(table), connection="strong")[0] for table in tables
-    ]
+    tables = wins.reshape(-1, size, size).astype(np.float64)
     strengths = np.full((len(tables), size), np.nan)
-    is_finite = np.array(components) == 1
-    tables = tables[is_finite].astype(np.float64)
+    graphs = map(csr_array, tables)
+    is_finite = [connected_components(graph, connection="strong")[0] == 1 for graph in graphs]
+    tables = tables[is_finite]
     number = tables + tables.swapaxes(1, 2)
     theta = np.zeros((len(tables), size))
     for _ in range(_MAX_STEPS):
@@ -130,30 +122,23 @@ def bradley_terry(wins: Floats) -> Floats:
     return strengths.reshape(wins.shape[:-1])
 
 
-def _intervals(
+def _bounds(
     wins: Floats, confidence: float, resamples: int, seed: int
-) -> tuple[dict[str, Floats], list[str]]:
-    """Return strengths with percentile intervals of resampled topics, and notes."""
+) -> tuple[Floats, Floats, list[str]]:
+    """Return percentile intervals of strengths by a bootstrap of topics, and notes."""
     topics, size = wins.shape[:2]
-    values = dict(zip(("strength", "low", "high"), np.full((3, size), np.nan), strict=True))
-    values["strength"] = bradley_terry(wins.sum(axis=0))
-    if np.isnan(values["strength"]).any():
-        return values, ["no finite strengths: a group of systems has no win against the others"]
     draws = stream(seed).multinomial(topics, np.full(topics, 1 / topics), size=resamples)
     flat = wins.reshape(topics, -1)
-    samples = np.concatenate(
-        [
-            bradley_terry((draws[rows] @ flat).reshape(-1, size, size))
-            for rows in row_slices(resamples, size * size, _BLOCK)
-        ]
-    )
+    blocks = (draws[rows] @ flat for rows in row_slices(resamples, size * size, _BLOCK))
+    samples = np.concatenate([bradley_terry(block.reshape(-1, size, size)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
-    excluded = counted(int((~is_finite).sum()), "resample") + " without finite strengths"
-    if topics < 2 or (~is_finite).mean() > (1 - confidence) / 2:
-        return values, [f"no intervals of strengths: {excluded}, {counted(topics, 'topic')}"]
+    n_excluded = int((~is_finite).sum())
+    excluded = f"{counted(n_excluded, 'resample')} without finite strengths"
+    if topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
+        note = f"no intervals of strengths: {excluded}, {counted(topics, 'topic')}"
+        return *np.full((2, size), np.nan), [note]
     bounds = [percentiles(column, confidence) for column in samples[is_finite].T]
-    values["low"], values["high"] = np.array(bounds).T
-    return values, [] if is_finite.all() else [f"{excluded} excluded"]
+    return *np.array(bounds).T, [f"{excluded} excluded"] if n_excluded else []
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -279,13 +264,11 @@ def side_by_side(
     table = read_table(preferences, _VOTES)
     sign = np.array(signs_of(table, "preferred"), dtype=np.float64)
     order = np.array(signs_of(table, "order"), dtype=np.float64)
-    systems = sorted({*table.frame["first"], *table.frame["second"]})
-    place = {name: k for k, name in enumerate(systems)}
-    first, second = (
-        np.array([place[name] for name in table.frame[column]]) for column in ("first", "second")
-    )
-    topic = table.frame["topic"].rank("dense").to_numpy().astype(np.intp) - 1
-    topics, size = int(topic.max()) + 1, len(systems)
+    names, codes = np.unique(table.frame.select("first", "second").to_numpy(), return_inverse=True)
+    systems, pairs = tuple(names.tolist()), codes.reshape(-1, 2)
+    first, second = pairs.T
+    topic_names, topic = np.unique(table.frame["topic"].to_numpy(), return_inverse=True)
+    topics, size = len(topic_names), len(systems)
     wins = np.zeros((topics, size, size))
     np.add.at(wins, (topic, first, second), (1 + sign) / 2)
     np.add.at(wins, (topic, second, first), (1 - sign) / 2)
@@ -294,30 +277,32 @@ def side_by_side(
     def prefer(ahead: Floats, names: tuple[str, str]) -> Preference:
         return preference_between(ahead, np.zeros(ahead.size), topic, names, "topic", (), options)
 
-    pairs = []
-    for k, other in combinations(range(size), 2):
-        ahead = np.where((first == k) & (second == other), sign, np.nan)
-        ahead = np.where((first == other) & (second == k), -sign, ahead)
-        if not np.isnan(ahead).all():
-            pairs.append(prefer(ahead, (systems[k], systems[other])))
-    pvalues = adjust_pvalues(np.array([pair.pvalue for pair in pairs]), correction)
-    strengths, notes = _intervals(wins, confidence, resamples, seed)
-    counts = {
-        name: np.bincount(np.concatenate(codes), minlength=size)
-        for name, codes in (
-            ("wins", (first[sign > 0], second[sign < 0])),
-            ("losses", (first[sign < 0], second[sign > 0])),
-            ("ties", (first[sign == 0], second[sign == 0])),
-        )
-    }
-    rows = pl.DataFrame({"system": systems, **counts, **strengths}).fill_nan(None)
+    preferences_of_pairs = []
+    for a, b in combinations(range(size), 2):
+        direction = ((first == a) & (second == b)) * 1.0 - ((first == b) & (second == a))
+        if direction.any():
+            ahead = np.where(direction, direction * sign, np.nan)
+            preferences_of_pairs.append(prefer(ahead, (systems[a], systems[b])))
+    pvalues = adjust_pvalues([pair.pvalue for pair in preferences_of_pairs], correction)
+    matrix = PreferenceMatrix(systems, tuple(preferences_of_pairs), pvalues, correction)
+    strength = bradley_terry(wins.sum(axis=0))
+    low = high = np.full(size, np.nan)
+    notes = ["no finite strengths: a group of systems has no win against the others"]
+    if not np.isnan(strength).any():
+        low, high, notes = _bounds(wins, confidence, resamples, seed)
     position = None
     if not np.isnan(order).all():
         position = prefer(order * sign, ("shown first", "shown second"))
     else:
         notes.append("position bias unknown: no column order has the system that was shown first")
-    matrix = PreferenceMatrix(tuple(systems), tuple(pairs), pvalues, correction)
     notes += [line.removeprefix("note: ") for line in matrix.note_lines()]
+    signs = np.stack([sign, -sign], axis=1)
+    counts = {
+        name: np.bincount(pairs[signs == value], minlength=size)
+        for name, value in (("wins", 1), ("losses", -1), ("ties", 0))
+    }
+    strengths = {"strength": strength, "low": low, "high": high}
+    rows = pl.DataFrame({"system": systems, **counts, **strengths}).fill_nan(None)
     return SideBySide(
         rows.sort("strength", "wins", descending=True, nulls_last=True, maintain_order=True),
         matrix,

@@ -290,7 +290,7 @@ _ATTRIBUTES = (
     optional("grade", GRADE),
 )
 _QUERY = Column("query", ID)
-COUNTED = optional("clicks", TIMES)
+COUNT_COLUMN = optional("clicks", TIMES)
 _DWELL_COLUMNS = (optional("dwell", SECONDS, called="dwell"), optional("censored", FLAG))
 
 PAGES = _schema("table of pages", Column("id", ID, "page", called="page"), _QUERY, *_PAGE_COLUMNS)
@@ -302,7 +302,7 @@ CLICKS = _schema(
     optional("doc", NAME),
     optional("time", TIME, "time of click"),
     optional("end", TIME, called="time"),
-    COUNTED,
+    COUNT_COLUMN,
     *_DWELL_COLUMNS,
     decisive=("status", "count", "weight", "event"),
 )
@@ -312,7 +312,7 @@ FLAT = _schema(
     _QUERY,
     optional("doc", NAME),
     _RANK,
-    COUNTED,
+    COUNT_COLUMN,
     *_PAGE_COLUMNS,
     *_ATTRIBUTES,
     optional("click_time", TIME, "clicked at"),

@@ -283,11 +283,11 @@ def _read_raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
     file = Source(fspath(source))
     raw = file.read()
     if is_blank(raw) and not empty:
-        raise InputError(_EMPTY, source=file.name)
+        raise InputError(_EMPTY_LOG, source=file.name)
     return raw, file.name
 
 
-_EMPTY = "is empty: a log has at least one page"
+_EMPTY_LOG = "is empty: a log has at least one page"
 
 
 def find_tables(folder: Path) -> tuple[str, str | None, str | None]:
@@ -344,7 +344,7 @@ def _detect_format(source: Any, has_more: bool) -> str:
     for form, pattern in _PATTERNS:
         if pattern.match(head):
             return form
-    reason = "is not a log of a known format; set format=..." if head.strip() else _EMPTY
+    reason = "is not a log of a known format; set format=..." if head.strip() else _EMPTY_LOG
     raise InputError(reason, source=file.name)
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import counted
-from cranfield.online.log.cells import COUNTED, SCHEMAS, Cell
+from cranfield.online.log.cells import COUNT_COLUMN, SCHEMAS, Cell
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, check_parquet_file, refusing, wrong_row
@@ -107,7 +107,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         else:
             check_types(lazy, name, fields, source)
             check_values(lazy, fields, source)
-            # Keys of pages that are integers stay so; other fields become text.
+            # Integer keys of pages stay integers; other fields become text.
             types = lazy.collect_schema()
             keys = {key for key in ("id", "page") if key in fields and types[key].is_integer()}
             texts = [key for key in fields if key not in {*_TYPES, *keys}]
@@ -197,7 +197,7 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
 def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None:
     """Refuse a lazy table with a column of counts, weights or numbers of clicks."""
     names = table.collect_schema().names()
-    for k in COUNTED.named_in(names) if name == "clicks" else ():
+    for k in COUNT_COLUMN.named_in(names) if name == "clicks" else ():
         reason = f"expected a row for each click, got a column {quoted(names[k])}"
         raise InputError(reason, source=source)
 

@@ -42,12 +42,12 @@ _RESPONSE = re.compile(rb'\s*\{\s*"took"\s*:')
 
 
 def is_blank(raw: bytes) -> bool:
-    """Return whether a file has no text except a byte order mark."""
+    """Return True if a file has no text except a byte order mark."""
     return not raw.removeprefix(BOM_UTF8).strip()
 
 
 def is_bulk(raw: bytes) -> bool:
-    """Return whether a file is a bulk file of OpenSearch, with an action above each document."""
+    """Return True if a file is a bulk file of OpenSearch, with an action above each document."""
     return _ACTION.match(raw.removeprefix(BOM_UTF8)) is not None
 
 

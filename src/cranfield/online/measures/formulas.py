@@ -16,7 +16,7 @@ import polars as pl
 from cranfield.base.spec import choice, integer, number, optional, parameter
 from cranfield.base.spec import name as text
 from cranfield.online.measures.online_measure import OnlineMeasure, Sums, online_measure
-from cranfield.online.measures.page_table import SECOND, UNIT
+from cranfield.online.measures.page_table import MICROSECONDS, UNIT
 
 BOOK = "Ferro and Maistro (2024), section 6.5"
 LOGS = "Ferro and Maistro (2024), section 6.1"
@@ -40,7 +40,7 @@ OVER_PAGES = parameter(
 FIRST = parameter("time", choice("time", "rank"), "the first click in time, or that at the top")
 SAT_SECONDS = parameter(30.0, number(0), "minimum dwell of a satisfied click")
 DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatisfied")
-UNKNOWN = parameter(
+UNKNOWN_DWELL = parameter(
     "drop",
     choice("drop", "sat", "not"),
     "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
@@ -83,7 +83,7 @@ def _indicator(condition: pl.Expr) -> pl.Expr:
 def _seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
     """Return the seconds between two times; null if the end is before the start."""
     between = (end - start).dt.total_microseconds()
-    return pl.when(between >= 0).then(between / SECOND)
+    return pl.when(between >= 0).then(between / MICROSECONDS)
 
 
 # Clicks of a page.
@@ -221,7 +221,11 @@ def _wait(end: pl.Expr, clicks: pl.Expr) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", BOOK, "lower", unit="seconds", lasts=True
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)",
+    BOOK,
+    "lower",
+    unit="seconds",
+    may_be_censored=True,
 )
 def TimeToClick(click: str = parameter("first", choice("first", "last"), "which click")) -> Sums:
     """Seconds from the page to its first or last click; censored where there is none."""
@@ -229,9 +233,13 @@ def TimeToClick(click: str = parameter("first", choice("first", "last"), "which 
 
 
 @online_measure(
-    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", unit="seconds", lasts=True
+    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)",
+    FOX,
+    "lower",
+    unit="seconds",
+    may_be_censored=True,
 )
-def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Seconds from the page to its first satisfied click; censored where there is none."""
     sat, unsure = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
     if unknown == "not":
@@ -245,13 +253,18 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c", BOOK, "higher", unit="seconds", of="click", lasts=True
+    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c",
+    BOOK,
+    "higher",
+    unit="seconds",
+    object_kind="click",
+    may_be_censored=True,
 )
 def Dwell() -> Sums:
     """Seconds on a clicked result."""
     uncensored, censored = pl.col("dwells"), pl.col("dwells_censored")
     missing = CLICKS - uncensored - censored
-    return Sums(pl.col("dwell") / SECOND, uncensored, censored=censored, missing=missing)
+    return Sums(pl.col("dwell") / MICROSECONDS, uncensored, censored=censored, missing=missing)
 
 
 # Satisfied and dissatisfied clicks.
@@ -278,25 +291,25 @@ def _per_click(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c \ge s\}|", FOX, "higher", unit="clicks")
-def SATClicks(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+def SATClicks(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Number of satisfied clicks on a page, by their dwell."""
     return _per_page(_satisfied(seconds, unknown), seconds, unknown)
 
 
-@online_measure(r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, "higher", of="click")
-def SATRate(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+@online_measure(r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, "higher", object_kind="click")
+def SATRate(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Proportion of the clicks that are satisfied, by their dwell."""
     return _per_click(_satisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c < s\}|", KIM, "lower", unit="clicks")
-def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Number of dissatisfied clicks on a page, by their dwell."""
     return _per_page(_dissatisfied(seconds, unknown), seconds, unknown)
 
 
-@online_measure(r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, "lower", of="click")
-def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+@online_measure(r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, "lower", object_kind="click")
+def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Proportion of the clicks that are dissatisfied, by their dwell."""
     return _per_click(_dissatisfied(seconds, unknown), seconds, unknown)
 
@@ -360,7 +373,7 @@ def Reformulation(
     """Proportion of the pages after which the session goes on with another query soon."""
     query, following = pl.col("query"), pl.col("next_query")
     between = (pl.col("next_time") - TIME).dt.total_microseconds()
-    is_reformulated = (following != query) & (between <= window * SECOND) & (between >= 0)
+    is_reformulated = (following != query) & (between <= window * MICROSECONDS) & (between >= 0)
     if shares == "term":
         terms, next_terms = (
             words.str.to_lowercase().str.extract_all(r"\w+") for words in (query, following)
@@ -402,7 +415,7 @@ def SessionClicks() -> Sums:
 @online_measure(
     r"\frac{1}{|S|} \sum_s [\exists c \in C_s : d_c \ge s]", FOX, "higher", level="session"
 )
-def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Proportion of the sessions with a satisfied click."""
     success = _satisfied(seconds, unknown).sum() > 0
     if unknown == "drop":
@@ -418,9 +431,9 @@ def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums
     range=FROM_1,
     unit="queries",
     level="session",
-    lasts=True,
+    may_be_censored=True,
 )
-def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Number of queries of a session up to its first satisfied click; censored without one."""
     sat = _satisfied(seconds, unknown) > 0
     unsure = (_unsure(seconds) > 0) & pl.lit(unknown == "drop")
@@ -478,24 +491,24 @@ class AbsenceTime(OnlineMeasure):
     """
 
     name = "AbsenceTime"
-    level, of = "user", "absence"
+    level, object_kind = "user", "absence"
     formula = r"\frac{1}{|A|} \sum_{s \in A} (t_{s+1,1} - t_{s,\mathit{last}})"
     source = "Dupret and Lalmas (2013)"
-    unit, better, lasts = "seconds", "lower", True
+    unit, better, may_be_censored = "seconds", "lower", True
 
     def columns(self, *, until: bool = False) -> set[str]:
         return {"user", "session", "time", "last_click"}
 
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
         ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
-        others = [key for key in keys if key != "user"]
-        single = {key: (pl.col(key).n_unique() == 1).over("user") for key in others}
+        other_keys = [key for key in keys if key != "user"]
+        single = {key: (pl.col(key).n_unique() == 1).over("user") for key in other_keys}
         of_user = {key: pl.when(is_single).then(pl.col(key)) for key, is_single in single.items()}
         sessions = (
             pages.drop_nulls(["user", "session"])
             .with_columns(**of_user)
             .group_by("user", "session", maintain_order=True)
-            .agg(pl.col(others).first(), start=TIME.min(), end=ends)
+            .agg(pl.col(other_keys).first(), start=TIME.min(), end=ends)
             .sort("start", maintain_order=True)
             .with_columns(next=pl.col("start").shift(-1).over("user"))
         )
@@ -505,4 +518,4 @@ class AbsenceTime(OnlineMeasure):
             censored=_indicator(pl.col("next").is_null()),
             until=_seconds(pl.col("end"), end_of_log),
         )
-        return sessions.select("user", *others, **sums.expressions())
+        return sessions.select("user", *other_keys, **sums.expressions())

@@ -206,7 +206,7 @@ class OnlineMeasurements(TableResult):
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
         for measure, number, censored in zip(self.measures, *totals, strict=True):
             if censored:
-                values = counted(int(number), measure.values_of)
+                values = counted(int(number), measure.value_kind)
                 proportion = f"{censored / (number + censored):.1%} ({censored:,}) are censored"
                 notes.append(f"{measure}: the mean of {values}; {proportion}")
         if self.n_without_unit:
@@ -326,7 +326,7 @@ def _measure_units(
         **(units[np.repeat(np.arange(size), len(measures))] if keys else units).to_dict(),
         "measure": pl.Series([*map(str, measures)] * size, dtype=pl.String),
         "value": pl.Series(means_of(*sums[:2]).ravel()).fill_nan(None),
-        "of": pl.Series([measure.values_of for measure in measures] * size, dtype=pl.String),
+        "of": pl.Series([measure.value_kind for measure in measures] * size, dtype=pl.String),
         **sum_columns,
     }
     return OnlineMeasurements(

@@ -66,13 +66,15 @@ class OnlineMeasure(Spec):
     unit: ClassVar[str] = ""  # Unit of the values, such as seconds; empty for a proportion
     better: ClassVar[str] = ""  # `higher` or `lower`; empty if neither is
     level: ClassVar[str] = "page"  # Kind of rows: `page`, `session` or `user`
-    of: ClassVar[str] = ""  # Kind of objects with values, if not rows: `click` or `absence`
-    lasts: ClassVar[bool] = False  # Whether values are times, or other numbers that may be censored
+    # Kind of objects with values, if not rows: `click` or `absence`
+    object_kind: ClassVar[str] = ""
+    # Whether values are times, or other numbers that may be censored
+    may_be_censored: ClassVar[bool] = False
 
     @property
-    def values_of(self) -> str:
+    def value_kind(self) -> str:
         """Kind of objects with values, in the singular."""
-        return self.of or self.level
+        return self.object_kind or self.level
 
     def sums(self) -> Sums:
         """Return the expressions over pages, or over the pages of each session or user."""
@@ -103,7 +105,7 @@ class OnlineMeasure(Spec):
         total, number = (
             pl.when(has_value).then(summand).otherwise(0) for summand in ("total", number)
         )
-        of_clicks = self.of == "click"
+        of_clicks = self.object_kind == "click"
         values = (number if of_clicks else has_value).cast(pl.Int64)
         missing = pl.col("missing").fill_null(0)
         return self.summands(pages, keys).select(
@@ -173,7 +175,7 @@ MEASURES: Registry[type[OnlineMeasure]] = Registry(
     base=OnlineMeasure,
 )
 
-_AT = re.compile(r"(.*)@\s*(\S+?)\s*", re.DOTALL)
+_AT_CUTOFF = re.compile(r"(.*)@\s*(\S+?)\s*", re.DOTALL)
 
 
 def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
@@ -193,7 +195,7 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
         ...
     cranfield.MeasureError: unknown online measure 'CTRR'; did you mean CTR or UCTR or QCTR?
     """
-    if not isinstance(text, str) or not (match := _AT.fullmatch(text)):
+    if not isinstance(text, str) or not (match := _AT_CUTOFF.fullmatch(text)):
         return MEASURES.parse(text)
     if not match[2].isdecimal() or len(match[2]) > 9:
         raise MeasureError(f"{quoted(text)}: the cutoff after @ must be an integer")
@@ -211,7 +213,7 @@ def catalogue() -> pl.DataFrame:
     return MEASURES.table(
         "measure",
         {
-            "of": lambda kind: kind().values_of,
+            "of": lambda kind: kind().value_kind,
             "parameters": parameters_of,
             "what it tells": summary_of,
             "formula": attrgetter("formula"),

@@ -19,7 +19,11 @@ from cranfield.base.errors import InputError, quoted
 from cranfield.online.log.query_log import MISSING_TABLES, QueryLog
 from cranfield.online.log.scanning import check_types, check_values, refuse_lazy_counts
 
-REQUIRED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
+REQUIRED_COLUMNS = {
+    "pages": ("page", "query"),
+    "results": ("page", "rank"),
+    "clicks": ("page", "rank"),
+}
 """Required columns by table, in order."""
 
 MAX_DWELL = 1e9
@@ -102,7 +106,7 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
         raise InputError(f"expected a log or a mapping to its tables, got {type(log).__name__}")
     source = "tables"
     for name in log:
-        if name not in REQUIRED:
+        if name not in REQUIRED_COLUMNS:
             expected = "expected one of: pages, results, clicks"
             raise InputError(f"unknown table {quoted(name)} of a log; {expected}", source=source)
     names = _names_with_values(log)
@@ -119,7 +123,7 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
 
 
 def _names_with_values(frames: Mapping[str, Any]) -> list[str]:
-    return [name for name in REQUIRED if frames.get(name) is not None]
+    return [name for name in REQUIRED_COLUMNS if frames.get(name) is not None]
 
 
 def _check_table(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
@@ -130,7 +134,7 @@ def _check_table(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
         reason = f"{name}: expected a table, got {type(data).__name__}"
         raise InputError(reason, source=source) from None
     names = table.collect_schema().names()
-    for column in REQUIRED[name]:
+    for column in REQUIRED_COLUMNS[name]:
         if column not in names:
             raise InputError(f"{name} have no column {column}", source=source)
     refuse_lazy_counts(table, name, source)
@@ -160,7 +164,7 @@ def _complete_clicks(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTa
 UNIT = 2.0**50
 """Fractions are summed as integers in units of 1 / UNIT."""
 
-SECOND = 1e6
+MICROSECONDS = 1e6
 """Microseconds per second."""
 
 
@@ -196,7 +200,7 @@ def count_of(column: str) -> Count | None:
     is_upto, is_at = _indicator(rank <= number), _indicator(rank == number)
     inverse = _rounded(UNIT / rank)
     first = nw.when(order == order.min().over("page")).then(rank)
-    duration = nw.when(~censored).then(_rounded(dwell * SECOND)).otherwise(0)
+    duration = nw.when(~censored).then(_rounded(dwell * MICROSECONDS)).otherwise(0)
     is_sat = number <= dwell
     # The dwell is unknown, or censored below the number.
     is_unsure = dwell.is_null() | (censored & (number > dwell))

@@ -218,7 +218,7 @@ def survival(
         check_choice("by", by, ("variant",))
     keys = () if by is None else (by,)
     tables, [parsed], pages = prepare(log, measure, keys, until=True)
-    if not parsed.lasts:
+    if not parsed.may_be_censored:
         raise MeasureError(f"survival requires a measure of time, got {parsed}")
     durations = _durations(parsed, tables, pages, keys)
     rows = durations.drop_nulls(keys)
@@ -276,7 +276,7 @@ def _durations(
     measure: OnlineMeasure, tables: LogTables, pages: pl.DataFrame, keys: Sequence[str]
 ) -> pl.DataFrame:
     """Return the duration of each value, and whether its end was observed: keys, `time`, `seen`."""
-    if measure.of == "click":
+    if measure.object_kind == "click":
         clicks = collect_table(tables.tables["clicks"].select("page", "dwell", "censored"))
         clicks = clicks.with_columns(pl.col("page").cast(pages["page"].dtype))
         joined = pages.select("page", *keys).join(clicks, on="page", how="inner")

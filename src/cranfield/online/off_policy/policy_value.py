@@ -23,7 +23,7 @@ from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.off_policy.value import (
-    FAR,
+    MAX_DEVIATION,
     PolicyValue,
     WeightSummary,
     check_interval,
@@ -244,9 +244,9 @@ def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
     """Divide the probabilities of a policy by those of the log."""
     probability = logged.column("target_probability", purpose)
     weights = probability / logged.column("propensity", purpose)
-    ones = np.ones(weights.size)
+    unit_weights = np.ones(weights.size)
     if depends == "position":
-        return Weights(weights, ones, weights)
+        return Weights(weights, unit_weights, weights)
     weight = pl.col("weight")
     frame = logged.rows.select("list", weight=pl.Series(weights)).with_columns(
         total=weight.product().over("list"), running=weight.cum_prod().over("list")
@@ -255,7 +255,7 @@ def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
     columns = ("total", "running", "previous")
     total, running, previous = (frame[name].to_numpy() for name in columns)
     if depends == "list":
-        return Weights(total, ones, total[logged.is_first])
+        return Weights(total, unit_weights, total[logged.is_first])
     return Weights(running, previous, running)
 
 
@@ -430,7 +430,7 @@ def policy_value(
     warnings = [*actions.notes, *means.notes(units, unit)]
     summary = None
     if weights is not None:
-        summary = WeightSummary.of(weights.draws, clip)
+        summary = WeightSummary.from_weights(weights.draws, clip)
         warnings += summary.warnings()
     if actions.unseen > 0:
         warnings.append(
@@ -483,10 +483,10 @@ def _mean_warnings(weights: Floats, code: Indices, units: int) -> list[str]:
     pairs = np.tile(weights[:, None], 2)
     means = two_means(pairs, np.ones((weights.size, 2)), code, units)
     mean, error = means.estimate[0], means.standard_error[0]
-    if not abs(mean - 1) > max(FAR * error, 1e-9):
+    if not abs(mean - 1) > max(MAX_DEVIATION * error, 1e-9):
         return []
     return [
-        f"the mean weight is {mean:.4f}, and more than {FAR:g} standard errors"
+        f"the mean weight is {mean:.4f}, and more than {MAX_DEVIATION:g} standard errors"
         " off 1: propensities or target probabilities are wrong, or actions of the policy were"
         " never shown"
     ]

@@ -68,17 +68,19 @@ def harvest(results: pl.DataFrame) -> Harvest:
         pl.col("clicked").mean()
     )
     other_cells = cells.select("query", "doc", other="rank")
-    pairs = cells.join(other_cells, on=["query", "doc"], maintain_order="left_right")
-    pairs = pairs.filter(pl.col("rank") != pl.col("other"))
-    sums = pairs.group_by("query", "rank", "other").agg(pl.col("clicked").sum(), number=pl.len())
+    doc_pairs = cells.join(other_cells, on=["query", "doc"], maintain_order="left_right")
+    doc_pairs = doc_pairs.filter(pl.col("rank") != pl.col("other"))
+    sums = doc_pairs.group_by("query", "rank", "other").agg(
+        pl.col("clicked").sum(), number=pl.len()
+    )
     sums = sums.sort("query", "rank", "other").with_columns(pl.col("query").rank("dense") - 1)
     clicked = sums["clicked"].to_numpy()
     query, rank, other_rank = sums.select("query", "rank", "other").to_numpy().T.astype(np.intp)
     not_clicked = sums["number"].to_numpy() - clicked
-    return Harvest(query, rank, other_rank, clicked, not_clicked, pairs.height // 2)
+    return Harvest(query, rank, other_rank, clicked, not_clicked, doc_pairs.height // 2)
 
 
-def all_pairs(harvested: Harvest, depth: int) -> tuple[Floats, Floats]:
+def all_pairs(pair_sums: Harvest, depth: int) -> tuple[Floats, Floats]:
     r"""Estimate examination by rank, relative to rank 1, and errors of the logarithms.
 
     Clicks at rank k of documents shown at k and k' have probability :math:`x_k r_{kk'}` with r the
@@ -87,41 +89,41 @@ def all_pairs(harvested: Harvest, depth: int) -> tuple[Floats, Floats]:
     for ranks that no pairs link with rank 1, 0 for ranks without a click in any pair.
     """
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
-    clicks = np.bincount(harvested.rank, weights=harvested.clicked, minlength=depth + 1)
-    has_pairs = np.bincount(harvested.rank, minlength=depth + 1) > 0
+    clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicked, minlength=depth + 1)
+    has_pairs = np.bincount(pair_sums.rank, minlength=depth + 1) > 0
     value[has_pairs[1:] & (clicks[1:] == 0)] = 0.0
-    is_linked = _linked_ranks(harvested, clicks > 0, depth)
+    is_linked = _linked_ranks(pair_sums, clicks > 0, depth)
     value[0], error[0] = 1.0, 0.0
-    mask = is_linked[harvested.rank] & is_linked[harvested.other]
+    mask = is_linked[pair_sums.rank] & is_linked[pair_sums.other]
     if not mask.any():
         return value, error
     ranks = np.flatnonzero(is_linked)
     ranks = ranks[ranks > 1]
     low, high = (
-        np.minimum(harvested.rank, harvested.other),
-        np.maximum(harvested.rank, harvested.other),
+        np.minimum(pair_sums.rank, pair_sums.other),
+        np.maximum(pair_sums.rank, pair_sums.other),
     )
     pair = low * (depth + 1) + high
-    totals = np.bincount(pair, weights=harvested.clicked * mask, minlength=(depth + 1) ** 2)
+    totals = np.bincount(pair, weights=pair_sums.clicked * mask, minlength=(depth + 1) ** 2)
     # A pair of ranks without any click carries no information: r = 0 explains it.
     mask &= totals[pair] > 0
     pairs, column = np.unique(pair[mask], return_inverse=True)
-    cell, row = np.unique(pair[mask] * (depth + 1) + harvested.rank[mask], return_inverse=True)
+    cell, row = np.unique(pair[mask] * (depth + 1) + pair_sums.rank[mask], return_inverse=True)
     design = np.zeros((cell.size, ranks.size + pairs.size))
     column_of_rank = np.full(depth + 1, -1)
     column_of_rank[ranks] = np.arange(ranks.size)
-    rank_column = column_of_rank[harvested.rank[mask]]
+    rank_column = column_of_rank[pair_sums.rank[mask]]
     design[row[rank_column >= 0], rank_column[rank_column >= 0]] = 1
     design[row, ranks.size + column] = 1
-    counts = harvested.clicked[mask], harvested.not_clicked[mask]
+    counts = pair_sums.clicked[mask], pair_sums.not_clicked[mask]
     c, n = (np.bincount(row, weights=count).astype(np.float64) for count in counts)
     beta = _newton(design, c, n, ranks.size)
     n = np.maximum(n, FLOORS[-1])
     odds, slope = _odds_and_slope(design @ beta)
-    queries = int(harvested.query.max()) + 1
+    queries = int(pair_sums.query.max()) + 1
     score = np.zeros((queries, cell.size))
-    excess = harvested.clicked[mask] - harvested.not_clicked[mask] * odds[row]
-    np.add.at(score, (harvested.query[mask], row), excess)
+    excess = pair_sums.clicked[mask] - pair_sums.not_clicked[mask] * odds[row]
+    np.add.at(score, (pair_sums.query[mask], row), excess)
     inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
     influence = score @ design @ inverse
     value[ranks - 1] = np.exp(beta[: ranks.size])
@@ -169,12 +171,12 @@ def _maximise(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     return beta
 
 
-def _linked_ranks(harvested: Harvest, clicked: Bools, depth: int) -> Bools:
+def _linked_ranks(pair_sums: Harvest, clicked: Bools, depth: int) -> Bools:
     """Return the ranks with clicks that pairs link with rank 1, directly or indirectly."""
     is_linked = np.zeros(depth + 1, dtype=bool)
     is_linked[1] = clicked[1]
     for _ in range(depth):
-        is_linked[harvested.other[is_linked[harvested.rank]]] = True
+        is_linked[pair_sums.other[is_linked[pair_sums.rank]]] = True
         is_linked &= clicked
     return is_linked
 
@@ -423,7 +425,9 @@ def run_value(
     results = results.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
     depth = max(int(results["rank"].max() or 1), int(ranks["new"].max() or 1))  # type: ignore[arg-type]
     rank_weights = _rank_weights(parsed, depth)
-    old, new = (rank_weights[results[name].fill_null(0).to_numpy()] for name in ("rank", "new"))
+    rank_gain, new_rank_gain = (
+        rank_weights[results[name].fill_null(0).to_numpy()] for name in ("rank", "new")
+    )
     clicked = (results["clicks"] > 0).to_numpy()
     is_known = results["probability"].is_not_null().to_numpy()
     weight = 1 / results["probability"].fill_null(1.0).to_numpy()
@@ -431,7 +435,11 @@ def run_value(
     page = results["page"].to_numpy()
     number = log.pages.height
     totals = np.stack(
-        [np.bincount(page, weights=ips * gain, minlength=number) for gain in (new, old)], axis=1
+        [
+            np.bincount(page, weights=ips * gain, minlength=number)
+            for gain in (new_rank_gain, rank_gain)
+        ],
+        axis=1,
     )
     code, units = unit_codes(log.pages, unit, log.source)
     means = two_means(totals, np.ones((number, 2)), code, units, interval)
@@ -440,7 +448,7 @@ def run_value(
     queries = log.pages.select("query")
     query_weights = queries.join(per_query, on="query", how="left", maintain_order="left")["gain"]
     total = float(query_weights.sum())
-    unseen = 1 - float(new.sum()) / total if total else float("nan")
+    unseen = 1 - float(new_rank_gain.sum()) / total if total else float("nan")
     if n_unranked := query_weights.null_count():
         warnings.append(
             f"{counted(n_unranked, 'page')} of queries without a ranking in the run count as 0"
@@ -453,8 +461,8 @@ def run_value(
             " and counts as 0"
         )
     warnings += means.notes(units, unit)
-    counted_weights = weight[clicked & is_known & (new > 0)]
-    weights = WeightSummary.of(counted_weights, clip) if counted_weights.size else None
+    counted_weights = weight[clicked & is_known & (new_rank_gain > 0)]
+    weights = WeightSummary.from_weights(counted_weights, clip) if counted_weights.size else None
     warnings += weights.warnings() if weights else ["no click has a weight above 0"]
     sizes, name = (number, units, unit), f"{parsed} by IPS of clicks"
     return PolicyValue(name, means, *sizes, weights, unseen, interval, tuple(warnings))
@@ -502,10 +510,10 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
             source=log.source if examination is None else "examination",
         )
     notes = []
-    above = results.filter(pl.col("probability") > 1).select("rank", "probability")
-    above = above.unique().sort("rank")
-    if above.height:
-        text = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
+    high_ranks = results.filter(pl.col("probability") > 1).select("rank", "probability")
+    high_ranks = high_ranks.unique().sort("rank")
+    if high_ranks.height:
+        text = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in high_ranks.rows())
         notes.append(
             f"examination is estimated above that of rank 1: {text} (relative, by"
             f" {examination.method}); see the confidence intervals of these propensities"

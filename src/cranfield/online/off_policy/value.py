@@ -105,13 +105,13 @@ def _with_difference(values: Floats) -> Floats:
     return np.concatenate([values, values[:1] - values[1:]])
 
 
-FEW = 100
+MIN_SAMPLE_SIZE = 100
 """Effective sample size below which intervals are unreliable."""
 
 MAX_SHARE = 0.05
 """Proportion of the sum of weights above which one draw has too much influence."""
 
-FAR = 3.0
+MAX_DEVIATION = 3.0
 """Number of standard errors by which the mean weight may differ from 1."""
 
 
@@ -142,7 +142,7 @@ class WeightSummary:
     clipped: float = 0.0
 
     @classmethod
-    def of(cls, weights: Floats, clip: float | None) -> WeightSummary:
+    def from_weights(cls, weights: Floats, clip: float | None) -> WeightSummary:
         """Clip and summarise weights."""
         clipped = weights if clip is None else np.minimum(weights, clip)
         if not clipped.size or not np.isfinite(clipped).all():
@@ -170,7 +170,7 @@ class WeightSummary:
     def warnings(self) -> list[str]:
         """Return reasons to doubt an estimate by these weights."""
         warnings = []
-        if self.effective < FEW:
+        if self.effective < MIN_SAMPLE_SIZE:
             warnings.append(
                 f"effective sample size {self.effective:.1f}: confidence intervals are unreliable"
             )

@@ -35,11 +35,11 @@ class Layout:
     """
 
     across: Floats
-    ways: tuple[Floats, ...]
+    edge_paths: tuple[Floats, ...]
     crossings: int
 
 
-def layered(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
+def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
     """Lay out a diagram with nodes in layers, and edges from nodes to higher ones.
 
     Notes
@@ -85,12 +85,12 @@ def _split_edges(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]
     return np.array(level), np.array(links, dtype=np.int64).reshape(-1, 2), chains
 
 
-def _means(layer: Ints, links: Ints, place: Floats) -> Floats:
+def _means(layer: Ints, links: Ints, position: Floats) -> Floats:
     """Return the mean position of the sources of links; its own for a node without links."""
-    size = place.size
-    total = np.bincount(links[:, 1], place[links[:, 0]], size)[layer]
+    size = position.size
+    total = np.bincount(links[:, 1], position[links[:, 0]], size)[layer]
     count = np.bincount(links[:, 1], minlength=size)[layer]
-    return np.where(count > 0, total / np.maximum(count, 1), place[layer])
+    return np.where(count > 0, total / np.maximum(count, 1), position[layer])
 
 
 def _count_crossings(layers: Sequence[Ints], links: Ints, place: Floats) -> int:
@@ -121,7 +121,7 @@ def _straighten(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
 MAX_RUNS = 128
 """Maximum number of runs in a legible diagram."""
 
-BESIDE, TALL, UP = 22, 22, 52
+RUN_GAP, RUN_HEIGHT, LEVEL_HEIGHT = 22, 22, 52
 """Pixels between neighbouring runs, height of a run, and distance of levels."""
 
 LETTER = 7.3
@@ -135,8 +135,8 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """Draw the partial order of all runs of a length by swap and replacement.
 
     A run is below another if an upward path leads from it to the other; then every measure that
-    rewards both steps orders them so. Without a path, measures may disagree. Colours show the sum
-    of grades.
+    rewards both steps orders them in this way. Without a path, measures may disagree. Colours show
+    the sum of grades.
 
     Parameters
     ----------
@@ -162,41 +162,47 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     >>> len(chart.to_dict()["layer"])
     3
     """
-    nodes, ways, layout = diagram(length, grades)
+    nodes, edge_paths, layout = diagram(length, grades)
     box = LETTER * max(map(len, nodes["run"])) + 14
-    ends = [end for way in layout.ways for end in (way.min(), way.max())]
-    left, right, top = min(ends) - 0.5, max(ends) + 0.5, int(nodes["level"].to_numpy().max())
+    end_positions = [end for way in layout.edge_paths for end in (way.min(), way.max())]
+    left, right, top = (
+        min(end_positions) - 0.5,
+        max(end_positions) + 0.5,
+        int(nodes["level"].to_numpy().max()),
+    )
     x = alt.X("across:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
-    steps = {kind: dash for kind, dash in STEPS.items() if (ways["step"] == kind).any()}
-    key = alt.Legend(title="one step up", symbolSize=400)
-    dashes = map_values(alt.StrokeDash, "step", steps, steps.values(), legend=key)
-    lines = chart_of(ways).mark_line(color="#888888", strokeWidth=1.25)
+    steps = {kind: dash for kind, dash in STEPS.items() if (edge_paths["step"] == kind).any()}
+    legend = alt.Legend(title="one step up", symbolSize=400)
+    dashes = map_values(alt.StrokeDash, "step", steps, steps.values(), legend=legend)
+    lines = chart_of(edge_paths).mark_line(color="#888888", strokeWidth=1.25)
     lines = lines.encode(x=x, y=y, order="order:Q", detail="edge:N", strokeDash=dashes)
     base = chart_of(nodes).encode(x=x, y=y)
     totals = sorted(set(nodes["total"].to_list()))
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(totals))]
     title = "relevant documents" if grades == 1 else "sum of grades"
-    key = alt.Legend(title=title, symbolType="square", symbolSize=160)
+    legend = alt.Legend(title=title, symbolType="square", symbolSize=160)
     # The width of the symbol, two units, is the square root of its size.
-    half = TALL / box
+    half_height = RUN_HEIGHT / box
     boxes = base.mark_point(
-        shape=f"M-1,{-half:.3f}h2v{2 * half:.3f}h-2z",
+        shape=f"M-1,{-half_height:.3f}h2v{2 * half_height:.3f}h-2z",
         size=box**2,
         fill="white",
         opacity=1,
         strokeWidth=2.5,
     ).encode(
-        stroke=map_values(alt.Stroke, "total", totals, colours, kind="O", legend=key),
+        stroke=map_values(alt.Stroke, "total", totals, colours, kind="O", legend=legend),
         tooltip=["run:N", "level:Q", "total:Q"],
     )
-    words = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(text="run:N")
+    run_labels = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(
+        text="run:N"
+    )
     return combine(
         lines,
         boxes,
-        words,
-        width=round((box + BESIDE) * (right - left)),
-        height=UP * (top + 1),
+        run_labels,
+        width=round((box + RUN_GAP) * (right - left)),
+        height=LEVEL_HEIGHT * (top + 1),
         description=f"Hasse diagram of the {len(nodes)} runs of length {length} with grades 0 to"
         f" {grades}: a line joins two runs where one swap or one replacement of documents makes"
         " the lower into the upper one, and no run is between them.",
@@ -210,10 +216,10 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
 
     Examples
     --------
-    >>> nodes, ways, _ = diagram(2)
+    >>> nodes, edge_paths, _ = diagram(2)
     >>> nodes["run", "total", "level"].rows()
     [('00', 0, 0), ('01', 1, 1), ('10', 1, 2), ('11', 2, 3)]
-    >>> ways.filter(order=0)["lower", "upper", "step"].rows()
+    >>> edge_paths.filter(order=0)["lower", "upper", "step"].rows()
     [('00', '01', 'replacement'), ('01', '10', 'swap'), ('10', '11', 'replacement')]
     """
     check_size(length, grades)
@@ -222,7 +228,7 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
             f"a diagram has at most {MAX_RUNS} runs, got {grades + 1}^{length} of length {length}"
         )
     runs, height, edges = all_runs(length, grades), levels(length, grades), covers(length, grades)
-    layout = layered(height, edges)
+    layout = lay_out_layers(height, edges)
     separator = "" if grades < 10 else ","
     names = [separator.join(map(str, run)) for run in runs.tolist()]
     nodes = pl.DataFrame(
@@ -239,7 +245,9 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
             "across": float(across),
             "level": int(height[low]) + k,
         }
-        for number, ((low, high), way) in enumerate(zip(edges.tolist(), layout.ways, strict=True))
+        for number, ((low, high), way) in enumerate(
+            zip(edges.tolist(), layout.edge_paths, strict=True)
+        )
         for k, across in enumerate(way)
     ]
     return nodes, pl.DataFrame(points), layout

@@ -28,12 +28,12 @@ BY_COMMAND = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASUR
 """Subjects of charts of the command `cranfield plot`, which are computed from runs and scores."""
 
 
-class Kind(NamedTuple):
+class ChartKind(NamedTuple):
     """A chart: its function, the class of its subject, and its summary."""
 
     function: str
-    of: str
-    shows: str
+    subject: str
+    summary: str
 
     @property
     def draw(self) -> Callable[..., Any]:
@@ -43,12 +43,12 @@ class Kind(NamedTuple):
     @property
     def options(self) -> tuple[str, ...]:
         """Options of the chart, without its subject."""
-        return tuple(inspect.signature(self.draw).parameters)[self.of != LENGTH :]
+        return tuple(inspect.signature(self.draw).parameters)[self.subject != LENGTH :]
 
 
 MODULES = (
-    *("of_systems", "of_topics", "recall", "of_scales", "hasse"),
-    *("of_judgments", "of_users", "of_studies"),
+    *("systems", "topics", "recall", "scales", "hasse"),
+    *("judgments", "users", "studies"),
 )
 """Modules of charts, in the order in which charts are listed."""
 
@@ -58,13 +58,13 @@ _DECLARATION = re.compile(
 """A chart in its module: its name, subject, function and summary."""
 
 
-def _read_charts() -> dict[str, Kind]:
+def _read_charts() -> dict[str, ChartKind]:
     """Read the declarations from source files, as importing the modules takes seconds."""
     folder = files(charts)
     return {
-        name: Kind(function, of, capitalised(shows))
+        name: ChartKind(function, subject, capitalised(summary))
         for module in MODULES
-        for name, of, function, shows in _DECLARATION.findall(
+        for name, subject, function, summary in _DECLARATION.findall(
             (folder / f"{module}.py").read_text("utf-8")
         )
     }
@@ -108,7 +108,9 @@ def charts_of(result: Any) -> dict[str, Callable[..., Any]]:
     kinds = [cls.__name__ for cls in type(result).__mro__]
     subjects: dict[str, Callable[..., Any]] = {kind: lambda subject: subject for kind in kinds}
     subjects |= {inner: select for (outer, inner), select in WITHIN.items() if outer in kinds}
-    return {name: subjects[chart.of] for name, chart in CHARTS.items() if chart.of in subjects}
+    return {
+        name: subjects[chart.subject] for name, chart in CHARTS.items() if chart.subject in subjects
+    }
 
 
 def names_of(result: Any) -> Iterator[str]:
@@ -118,7 +120,7 @@ def names_of(result: Any) -> Iterator[str]:
 def chart_list(result: Any) -> str:
     """List the charts of a result, one per line."""
     names = charts_of(result)
-    return "\n".join(f"{name:18}{CHARTS[name].shows}" for name in names) or "no charts"
+    return "\n".join(f"{name:18}{CHARTS[name].summary}" for name in names) or "no charts"
 
 
 def drawing(result: Any, name: str) -> Callable[..., Any]:
@@ -132,18 +134,20 @@ def drawing(result: Any, name: str) -> Callable[..., Any]:
     if full_name not in subjects:
         chart = CHARTS[full_name]
         raise AttributeError(
-            f"{name} is cf.charts.{chart.function}, which takes {chart.of}; {available}"
+            f"{name} is cf.charts.{chart.function}, which takes {chart.subject}; {available}"
         )
     draw, select = CHARTS[full_name].draw, subjects[full_name]
-    own = tuple(inspect.signature(select).parameters)[1:]
+    selection_names = tuple(inspect.signature(select).parameters)[1:]
 
     @functools.wraps(draw)
     def wrapper(*arguments: Any, **options: Any) -> Any:
-        selection: Mapping[str, Any] = {k: options.pop(k) for k in own if k in options}
+        selection: Mapping[str, Any] = {k: options.pop(k) for k in selection_names if k in options}
         return draw(select(result, **selection), *arguments, **options)
 
     parameters = list(inspect.signature(draw).parameters.values())[1:]
-    keywords = [inspect.signature(select).parameters[k].replace(kind=_KEYWORD) for k in own]
+    keywords = [
+        inspect.signature(select).parameters[k].replace(kind=_KEYWORD) for k in selection_names
+    ]
     wrapper.__signature__ = inspect.Signature([*parameters, *keywords])  # type: ignore[attr-defined]
     return wrapper
 
@@ -154,7 +158,7 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
     """Parse `FILE` or `KIND=FILE`; the default kind is the first chart of the studies."""
     classes = {kind.__name__ for kind in kinds}
-    available = [name for name, chart in CHARTS.items() if chart.of in classes]
+    available = [name for name, chart in CHARTS.items() if chart.subject in classes]
     kind, sign, path = request.rpartition("=")
     name = CHARTS.find(kind) if sign else next(iter(available), "")
     if name not in available:
@@ -170,5 +174,5 @@ def draw_study(request: str, studies: Sequence[Result]) -> None:
     """Draw a chart of the first study of its class, or of all if the chart takes several."""
     name, path = chart_to_draw(request, [type(study) for study in studies])
     chart = CHARTS[name]
-    matching = [study for study in studies if type(study).__name__ == chart.of]
-    save(chart.draw(matching if chart.of == "Stability" else matching[0]), path)
+    matching = [study for study in studies if type(study).__name__ == chart.subject]
+    save(chart.draw(matching if chart.subject == "Stability" else matching[0]), path)

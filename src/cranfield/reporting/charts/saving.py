@@ -89,12 +89,12 @@ def save(
     cranfield.PolicyError: 'box.docx' does not end in .html, .svg, .pdf, .png or .json
     """
     suffix = format_of(path)
-    content = rendered(_sized(chart, width, title), suffix, scale=scale)
+    content = render_chart(_resize(chart, width, title), suffix, scale=scale)
     with whole_file(path) as out:
         out.write(content)
 
 
-def _sized(chart: Any, width: float | None, title: bool) -> Any:
+def _resize(chart: Any, width: float | None, title: bool) -> Any:
     """Return a chart with a width in millimetres, or without its title."""
     if width is None and title:
         return chart
@@ -120,10 +120,12 @@ def _with_narrow_legends(spec: Any) -> Any:
         return [_with_narrow_legends(item) for item in spec]
     if not isinstance(spec, dict):
         return spec
-    narrow = {key: _with_narrow_legends(value) for key, value in spec.items() if key != "datasets"}
-    if isinstance(legend := narrow.get("legend"), dict) and "columns" in legend:
-        narrow["legend"] = {**legend, "columns": min(2, legend["columns"])}
-    return {**spec, **narrow}
+    narrowed_spec = {
+        key: _with_narrow_legends(value) for key, value in spec.items() if key != "datasets"
+    }
+    if isinstance(legend := narrowed_spec.get("legend"), dict) and "columns" in legend:
+        narrowed_spec["legend"] = {**legend, "columns": min(2, legend["columns"])}
+    return {**spec, **narrowed_spec}
 
 
 def format_of(path: Any) -> str:
@@ -149,7 +151,7 @@ def check_extra(suffix: str) -> None:
             ) from error
 
 
-def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
+def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
     check_extra(suffix)
     import altair as alt
 
@@ -164,13 +166,13 @@ def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
     if suffix == "svg":
         text = io.StringIO()
         chart.save(text, format="svg")
-        label = html.escape(described(chart))
+        label = html.escape(describe_chart(chart))
         # A converter omits the label for screen readers, which a page has.
         tag = f'<svg role="graphics-document" aria-label="{label}" '
         return text.getvalue().replace("<svg ", tag, 1).encode()
     out = io.BytesIO()
-    untyped: Any = chart
-    untyped.save(out, format=suffix, scale_factor=scale if suffix == "png" else 1)
+    untyped_chart: Any = chart
+    untyped_chart.save(out, format=suffix, scale_factor=scale if suffix == "png" else 1)
     return out.getvalue()
 
 
@@ -179,11 +181,11 @@ def _page(chart: Any) -> str:
     page: str = chart.to_html(
         inline=True, embed_options=MENU, json_kwds={"cls": InScript, "ensure_ascii": False}
     )
-    title = html.escape(described(chart))
+    title = html.escape(describe_chart(chart))
     head = f'<html lang="en">\n<head>\n  <title>{title}</title>'
     return page.replace("<html>\n<head>", head, 1)
 
 
-def described(chart: Any) -> str:
+def describe_chart(chart: Any) -> str:
     text = chart["description"]
     return text if isinstance(text, str) else "Chart"

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MissingDependencyError
-from cranfield.reporting.charts.saving import described, rendered
+from cranfield.reporting.charts.saving import describe_chart, render_chart
 
 Chart = TypeVar("Chart")
 Function = TypeVar("Function")
@@ -52,7 +52,7 @@ CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))
 LINE_LENGTH = 90
 """Maximum number of characters of a line below a title."""
 
-TALL = 40
+MAX_ROWS_AXIS_BELOW = 40
 """Maximum number of rows with the axis below the chart; beyond, it is above."""
 
 
@@ -204,10 +204,10 @@ def _offline_class(kind: Any) -> Any:
             if alt.renderers.active != "default":
                 return super()._repr_mimebundle_(*args, **kwargs)
             try:
-                svg = rendered(self, "svg").decode()
+                svg = render_chart(self, "svg").decode()
             except MissingDependencyError as error:
-                return {"text/plain": f"{described(self)} ({error})"}
-            return {"image/svg+xml": svg, "text/plain": described(self)}
+                return {"text/plain": f"{describe_chart(self)} ({error})"}
+            return {"image/svg+xml": svg, "text/plain": describe_chart(self)}
 
     Offline.__name__, Offline.__qualname__ = kind.__name__, kind.__qualname__
     return Offline
@@ -223,12 +223,12 @@ def cell_size(count: int) -> tuple[int, int]:
     return row_size(count, CELLS)
 
 
-def named_axis(title: str | None, size: int, **more: Any) -> alt.Axis:
+def named_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:
     """Return an axis that shows every name, cut if it is too long."""
     options: dict[str, Any] = {"labelOverlap": False, "labelLimit": LABEL_LIMIT, "ticks": False}
     # Without room for the longest name, the title would overlap the names.
     options |= {"grid": False, "maxExtent": LABEL_LIMIT + 40}
-    return alt.Axis(title=title, labelFontSize=size, **(options | more))
+    return alt.Axis(title=title, labelFontSize=size, **(options | axis_options))
 
 
 def columns_of(field: str, names: Sequence[str], axis: str, size: int, **options: Any) -> alt.X:
@@ -253,7 +253,7 @@ def score_axis(
     field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
     """Return the channel of scores beside `count` rows; its axis need not begin at zero."""
-    place = alt.Axis(orient="top" if count > TALL else "bottom", tickCount=8, **axis)
+    place = alt.Axis(orient="top" if count > MAX_ROWS_AXIS_BELOW else "bottom", tickCount=8, **axis)
     return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=place)
 
 

@@ -29,7 +29,7 @@ RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 10
 """Ranks of the chart of precision, up to the length of the runs."""
 
 
-def encoded(values: NDArray[Any]) -> str:
+def encode_array(values: NDArray[Any]) -> str:
     """Return an array in base64, as little-endian 64-bit floats in row-major order."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
@@ -61,12 +61,12 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 
 
 def page_data(contents: Contents) -> dict[str, Any]:
-    """Return the data of the page; arrays are :func:`encoded`, and NaN is a missing score.
+    """Return the data of the page; arrays are :func:`encode_array`, and NaN is a missing score.
 
     A comparison of all pairs has no `first` and `second`.
     """
     parts = contents.parts
-    first, second = start(contents)
+    first, second = initial_pair(contents)
     ranks = None if contents.evaluation is None else precision_by_rank(contents.evaluation)
     return {
         "systems": list(contents.systems),
@@ -75,8 +75,8 @@ def page_data(contents: Contents) -> dict[str, Any]:
         "topicLabels": [label(name) for name in contents.topics],
         "rounding": ROUNDING,
         "start": {"first": first, "second": second},
-        "tau": encoded(tau_of(parts)),
-        "ranks": ranks and {"at": ranks[0], "precision": encoded(ranks[1])},
+        "tau": encode_array(tau_of(parts)),
+        "ranks": ranks and {"at": ranks[0], "precision": encode_array(ranks[1])},
         "measures": [_measure(part, contents.topics) for part in parts],
     }
 
@@ -86,7 +86,7 @@ def json_text(data: dict[str, Any]) -> str:
     return json.dumps(data, allow_nan=False, separators=(",", ":"), cls=InScript)
 
 
-def places(part: Part) -> int:
+def n_decimals(part: Part) -> int:
     if part.comparison is not None and part.comparison.mean_of == "mean":
         return part.comparison.places
     return decimals(part.overall)
@@ -104,13 +104,13 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
     return {
         "name": part.name,
         "label": label(part.name),
-        "places": places(part),
+        "places": n_decimals(part),
         "lowerIsBetter": part.scores.lower_is_better,
-        "overall": encoded(part.overall),
+        "overall": encode_array(part.overall),
         "overallName": part.overall_name,
-        "scores": encoded(scores),
+        "scores": encode_array(scores),
         "easiest": [rows[k] for k in easiest],
-        "boxes": encoded(boxes.select("low", "q1", "median", "q3", "high").to_numpy().T),
+        "boxes": encode_array(boxes.select("low", "q1", "median", "q3", "high").to_numpy().T),
         "absent": sorted({*range(len(topics))} - {*rows}),
         "policy": list(part.policy),
         "refused": part.refused,
@@ -145,14 +145,14 @@ def _comparison(meaning: Meaningfulness) -> dict[str, Any]:
         "effectName": comparison.info.effect,
         "places": comparison.places,
         **pairs,
-        "difference": encoded(comparison.difference),
-        "p": encoded(comparison.adjusted_pvalues),
-        "effect": encoded(comparison.effect),
+        "difference": encode_array(comparison.difference),
+        "p": encode_array(comparison.adjusted_pvalues),
+        "effect": encode_array(comparison.effect),
         **_bounds(comparison),
-        "means": encoded(comparison.means),
-        "around": _around(comparison),
+        "means": encode_array(comparison.means),
+        "around": _mean_bounds(comparison),
         "holds": base64.b64encode(holds).decode(),
-        **_against(comparison),
+        **_baseline_verdicts(comparison),
         "letters": group_letters(comparison),
         "order": comparison.order.tolist(),
     }
@@ -164,18 +164,18 @@ def _bounds(comparison: PairwiseComparison) -> dict[str, str]:
     with np.errstate(invalid="ignore"):
         half_width = (high - low) / 2
         if np.allclose(comparison.difference - half_width, low, 1e-12, 1e-15):
-            return {"reaches": encoded(half_width)}
-    return {"low": encoded(low), "high": encoded(high)}
+            return {"reaches": encode_array(half_width)}
+    return {"low": encode_array(low), "high": encode_array(high)}
 
 
-def _around(comparison: PairwiseComparison) -> dict[str, Any] | None:
+def _mean_bounds(comparison: PairwiseComparison) -> dict[str, Any] | None:
     """Return the bounds around means, and whether they are of differences from the best."""
     best = int(comparison.order[0])
     bounds = None if comparison.baselines else comparison.around(best)
     if bounds is None:
         return None
     of_best = comparison.half_widths is None
-    return {"low": encoded(bounds[0]), "high": encoded(bounds[1]), "ofBest": of_best}
+    return {"low": encode_array(bounds[0]), "high": encode_array(bounds[1]), "ofBest": of_best}
 
 
 def against_baseline(comparison: PairwiseComparison) -> Floats:
@@ -188,13 +188,14 @@ def against_baseline(comparison: PairwiseComparison) -> Floats:
     return columns
 
 
-def _against(comparison: PairwiseComparison) -> dict[str, Any]:
+def _baseline_verdicts(comparison: PairwiseComparison) -> dict[str, Any]:
     """Return verdicts, differences and bounds by system, if there are baselines."""
     if not comparison.baselines:
         return {"baselines": [], "against": None}
     names = ("difference", "low", "high")
     ends = {
-        name: encoded(end) for name, end in zip(names, against_baseline(comparison), strict=True)
+        name: encode_array(end)
+        for name, end in zip(names, against_baseline(comparison), strict=True)
     }
     return {
         "baselines": [comparison.systems.index(name) for name in comparison.baselines],
@@ -202,7 +203,7 @@ def _against(comparison: PairwiseComparison) -> dict[str, Any]:
     }
 
 
-def start(contents: Contents) -> tuple[int, int]:
+def initial_pair(contents: Contents) -> tuple[int, int]:
     """Select the initial pair: the best, and the best significantly different from it."""
     comparison = contents.parts[0].comparison
     if comparison is None:
@@ -212,6 +213,11 @@ def start(contents: Contents) -> tuple[int, int]:
         base = comparison.systems.index(comparison.baselines[0])
         return next(k for k in order if comparison.systems[k] not in comparison.baselines), base
     best = order[0]
-    star = comparison.is_significant() & ((comparison.first == best) | (comparison.second == best))
-    different = {*comparison.first[star].tolist(), *comparison.second[star].tolist()} - {best}
-    return best, next((k for k in order if k in different), order[1])
+    is_best_pair = comparison.is_significant() & (
+        (comparison.first == best) | (comparison.second == best)
+    )
+    different_systems = {
+        *comparison.first[is_best_pair].tolist(),
+        *comparison.second[is_best_pair].tolist(),
+    } - {best}
+    return best, next((k for k in order if k in different_systems), order[1])

@@ -7,10 +7,10 @@ import polars as pl
 
 from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
-from cranfield.reporting.page.drawn import drawn_looks
 from cranfield.reporting.page.html import Html, label, own_templates, sections_page, text
 from cranfield.reporting.page.intervals import lifts_figure
 from cranfield.reporting.page.sections import Inputs, made_with
+from cranfield.reporting.page.svg_charts import draw_looks
 from cranfield.reporting.summary import listing
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import Table, between, from_frame, number
@@ -175,7 +175,7 @@ def _looks(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[Html, Ta
         rows = [
             [f"{units:,}", *map(number, ends), _p(p)] for units, *ends, p in columns.iter_rows()
         ]
-        parts.append((drawn_looks(part, title, head[0]), Table(title, head, rows, ())))
+        parts.append((draw_looks(part, title, head[0]), Table(title, head, rows, ())))
     return parts
 
 

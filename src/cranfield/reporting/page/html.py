@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EMPTY = "(no name)"
 """Text of an empty label."""
 
-LONG = 40
+MAX_UNTITLED = 40
 """Maximum length of a name without a title, as longer names may be cut."""
 
 
@@ -36,7 +36,7 @@ def text(value: object) -> Html:
 def named(name: str) -> Html:
     """Write a name that may be long: it breaks anywhere, and is cut after some lines."""
     escaped = text(label(name))
-    title = f' title="{escaped}"' if len(label(name)) > LONG else ""
+    title = f' title="{escaped}"' if len(label(name)) > MAX_UNTITLED else ""
     return Html(f'<span class="name"{title}>{escaped}</span>')
 
 

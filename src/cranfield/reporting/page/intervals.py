@@ -10,10 +10,9 @@ import polars as pl
 from cranfield.base.arrays import best_first
 from cranfield.base.text import counted
 from cranfield.reporting.page.contents import Contents, Part
-from cranfield.reporting.page.data import against_baseline, places
-from cranfield.reporting.page.data import start as start_pair
-from cranfield.reporting.page.drawn import shortened, span, tick_label, ticks
+from cranfield.reporting.page.data import against_baseline, initial_pair, n_decimals
 from cranfield.reporting.page.html import Html, filled, label
+from cranfield.reporting.page.svg_charts import axis_range, shorten_name, tick_label, ticks
 from cranfield.reporting.summary import BETTER, against
 from cranfield.significance.comparison.result import PairwiseComparison
 
@@ -29,7 +28,7 @@ STEPS = ((12, 26), (25, 19), (np.inf, 14))
 LETTERS = 24
 """Maximum number of characters of a name; its tooltip has the whole name."""
 
-SHORT = 14
+MAX_SHORT_NAME = 14
 """Maximum length of names that take so little room that the plot is wider."""
 
 MAX_VISIBLE = 40
@@ -49,7 +48,7 @@ def answer_figure(part: Part) -> Html | None:
         return None
     order = best_first(part.overall, part.scores.lower_is_better)
     values = low = high = part.overall
-    form, top, band = f".{places(part)}f", [False] * len(systems), None
+    form, top, band = f".{n_decimals(part)}f", [False] * len(systems), None
     note = "Means of all systems, without a test."
     if pairs is not None and pairs.baselines:
         order, form = pairs.order, f"+.{pairs.places}f"
@@ -102,7 +101,7 @@ def answer_figure(part: Part) -> Html | None:
 
 def two_systems_figure(contents: Contents) -> Html:
     """Draw the difference of two systems with its confidence interval, a row per measure."""
-    first, second = start_pair(contents)
+    first, second = initial_pair(contents)
     keys = [k for k, part in enumerate(contents.parts) if part.comparison is not None]
     comparisons = [part.comparison for part in contents.parts if part.comparison is not None]
     ends = np.array([[c.difference[0], *(end[0] for end in c.interval)] for c in comparisons])
@@ -196,7 +195,7 @@ def _draw_rows(
     `band` is shaded over all rows. `noun` names a row in the note, and `unit` is that of the axis.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
-    start, stop = span(values, low, high, zero=zero, whole=is_whole)
+    start, stop = axis_range(values, low, high, zero=zero, is_whole=is_whole)
     step = next(step for count, step in STEPS if frame.height <= count)
     side = np.where(values < start, -1, np.where(values > stop, 1, 0))
 
@@ -210,7 +209,7 @@ def _draw_rows(
     for k, row in enumerate(frame.iter_rows(named=True)):
         row["name"] = label(row["name"])
         # Names of a team often share their beginning, so the middle is cut.
-        row["short"] = shortened(row["name"], LETTERS, (LETTERS - 1) // 2)
+        row["short"] = shorten_name(row["name"], LETTERS, (LETTERS - 1) // 2)
         row["y"] = f"{TOP + step * (k + 0.5):g}"
         row["text_y"] = f"{TOP + step * (k + 0.5) + 4:g}"
         row["x"] = "" if np.isnan(row["value"]) else x(row["value"])
@@ -234,7 +233,7 @@ def _draw_rows(
         step=step,
         bottom=TOP + step * frame.height,
         height=TOP + step * frame.height + BOTTOM,
-        short=all(len(row["name"]) <= SHORT for row in rows),
+        short=all(len(row["name"]) <= MAX_SHORT_NAME for row in rows),
     )
     notes = []
     if beyond := int(np.count_nonzero(side)):

@@ -21,7 +21,7 @@ from cranfield.base.version import __version__
 from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
 from cranfield.reporting import summary
 from cranfield.reporting.page.contents import NO_QUALITY, Contents, Part
-from cranfield.reporting.page.data import places
+from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.html import Html, label, named, sentence
 from cranfield.reporting.summary import (
     against,
@@ -125,10 +125,10 @@ def answers_of(contents: Contents) -> tuple[list[list[str]], list[str]]:
         for part, lines in zip(contents.parts, answers, strict=True)
         if part.comparison is not None
     }
-    own, common = shared_lines(more_lines)
+    distinct_lines, common = shared_lines(more_lines)
     for part, lines in zip(contents.parts, answers, strict=True):
-        if part.name in own:
-            lines[2:] = own[part.name]
+        if part.name in distinct_lines:
+            lines[2:] = distinct_lines[part.name]
     return answers, [capitalised(line) for line in common]
 
 
@@ -138,7 +138,7 @@ def _best_of(part: Part) -> str:
         return f"No system has a score on {label(part.name)}."
     order = best_first(values, part.scores.lower_is_better)
     names = [part.scores.systems[k] for k in order if values[k] == values[order[0]]]
-    score = f"{values[order[0]]:.{places(part)}f}"
+    score = f"{values[order[0]]:.{n_decimals(part)}f}"
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {score} on {label(part.name)}."
     counts = counted(len(values), "system")
@@ -283,7 +283,7 @@ def systems(contents: Contents) -> list[tuple[int, list[tuple[str, bool]]]]:
     columns = []
     for part in contents.parts:
         bold = best(part.overall, part.scores.lower_is_better).tolist()
-        values = (_number(value, places(part)) for value in part.overall)
+        values = (_number(value, n_decimals(part)) for value in part.overall)
         columns.append([*zip(values, bold, strict=True)])
     first = contents.parts[0]
     order = best_first(first.overall, first.scores.lower_is_better).tolist()
@@ -303,8 +303,8 @@ def groups(part: Part) -> tuple[str, Sequence[str]]:
     return ("", [""] * len(part.scores.systems)) if letters is None else ("groups", letters)
 
 
-def _number(value: float, places: int) -> str:
-    return "–" if np.isnan(value) else f"{value:.{places}f}"
+def _number(value: float, decimals: int) -> str:
+    return "–" if np.isnan(value) else f"{value:.{decimals}f}"
 
 
 def scales(parts: Iterable[Part]) -> Table:

@@ -446,7 +446,7 @@ class Setting(NamedTuple):
 
     def gains(self, gain: Gain, highest: int | None = None) -> Row:
         """Return the gain of each grade up to the highest, of runs by default."""
-        return row_of(gain.as_fractions().of(fractions_upto(highest or self.grades)))
+        return row_of(gain.as_fractions().for_grades(fractions_upto(highest or self.grades)))
 
     def unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, from 0 to 1."""

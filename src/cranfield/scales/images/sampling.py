@@ -71,12 +71,11 @@ class TooManyTiesError(PolicyError):
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class Steps:
     """The steps of one rank, sorted by the state after it.
 
     Steps have a state `before`, a `gain` and `residues`, shape (moduli, steps). The steps to a
-    state are `count` of them from `start` on. `lowest` and `highest` bound the values down to this
-    rank, by the state before it, which are multiples of the `divisors` by modulus.
+    state are `count` of them from `start` on.
     """
 
     before: Ints
@@ -84,64 +83,40 @@ class Level:
     residues: Ints
     start: Ints
     count: Ints
-    lowest: Floats
-    highest: Floats
-    divisors: tuple[int, ...]
 
 
 class Search:
-    """A walk prepared for drawing runs and for walking back from a value."""
+    """A walk prepared for drawing runs and for walking back from a value.
+
+    `divisors`, `lowest` and `highest` are those of the values of the first ranks, by their number;
+    the bounds are by state. Residues are modulo the `moduli`, of which the last is the prime.
+    """
 
     def __init__(self, walk: Walk) -> None:
         self.walk = walk
-        self.unit = float(walk.unit)
-        self.gains = [
-            np.array([[float(gain * walk.unit) for gain in row] for row in table.tolist()])
-            for table in walk.gains
-        ]
-        divisors = [0]
+        self.divisors = [0]
         for table, after in zip(walk.gains, walk.after, strict=True):
-            divisors.append(gcd(divisors[-1], *table[after >= 0].tolist()))
-        self.divisors = divisors
-        self.moduli = (*_factors(next(divisor for divisor in divisors if divisor)), PRIME)
-        self.residues = [
-            np.array([table % modulus for modulus in self.moduli]).astype(np.int64)
-            for table in walk.gains
-        ]
-        self.lowest, self.highest = self._ranges()
-        self.levels = [self._level(rank) for rank in range(len(walk.gains))]
-
-    def _ranges(self) -> tuple[list[Floats], list[Floats]]:
-        """Return bounds of the values of the first ranks, for each number of them and state."""
-        lowest, highest = [np.zeros(1)], [np.zeros(1)]
-        for gain, after in zip(self.gains, self.walk.after, strict=True):
+            self.divisors.append(gcd(self.divisors[-1], *table[after >= 0].tolist()))
+        self.moduli = (*_factors(next(filter(None, self.divisors))), PRIME)
+        self.column = np.array(self.moduli)[:, None]
+        self.gains, self.residues, self.steps = [], [], []
+        self.lowest, self.highest = [np.zeros(1)], [np.zeros(1)]
+        for table, after in zip(walk.gains, walk.after, strict=True):
+            rows = table.tolist()
+            gains = np.array([[float(gain * walk.unit) for gain in row] for row in rows])
+            residues = np.array([table % modulus for modulus in self.moduli]).astype(np.int64)
             state, grade = np.nonzero(after >= 0)
-            low, high = (np.full(after.max() + 1, end) for end in (np.inf, -np.inf))
-            np.minimum.at(low, after[state, grade], lowest[-1][state] + gain[state, grade])
-            np.maximum.at(high, after[state, grade], highest[-1][state] + gain[state, grade])
-            lowest.append(low)
-            highest.append(high)
-        self.ends = float(lowest[-1].min()), float(highest[-1].max())
+            order = np.argsort(after[state, grade], kind="stable")
+            state, grade = state[order], grade[order]
+            count = np.bincount(after[state, grade])
+            start, gain = np.cumsum(count) - count, gains[state, grade]
+            self.gains.append(gains)
+            self.residues.append(residues)
+            self.steps.append(Steps(state, gain, residues[:, state, grade], start, count))
+            self.lowest.append(np.minimum.reduceat(self.lowest[-1][state] + gain, start))
+            self.highest.append(np.maximum.reduceat(self.highest[-1][state] + gain, start))
+        self.ends = float(self.lowest[-1].min()), float(self.highest[-1].max())
         self.slack = 1e-9 * max(map(abs, self.ends))
-        return [low - self.slack for low in lowest], [high + self.slack for high in highest]
-
-    def _level(self, rank: int) -> Level:
-        after = self.walk.after[rank]
-        state, grade = np.nonzero(after >= 0)
-        order = np.argsort(after[state, grade], kind="stable")
-        state, grade = state[order], grade[order]
-        count = np.bincount(after[state, grade], minlength=int(after.max()) + 1)
-        divisor = self.divisors[rank]
-        return Level(
-            state,
-            self.gains[rank][state, grade],
-            self.residues[rank][:, state, grade],
-            np.cumsum(count) - count,
-            count,
-            self.lowest[rank],
-            self.highest[rank],
-            tuple(gcd(divisor, modulus) for modulus in self.moduli[:-1]),
-        )
 
     def walk_back(self, values: Floats, residues: Ints, cut: int) -> tuple[Ints, Ints, Ints, int]:
         """Walk back from values to a rank along all runs that may have one of them.
@@ -151,22 +126,21 @@ class Search:
         """
         n_states = self.lowest[-1].size
         index, state = np.divmod(np.arange(values.size * n_states), n_states)
-        inside = (values[index] >= self.lowest[-1][state]) & (
-            values[index] <= self.highest[-1][state]
-        )
-        index, state = index[inside], state[inside]
         value, residue = values[index], residues[:, index]
-        moduli = np.array(self.moduli)[:, None]
         total = 0
-        for level in reversed(self.levels[cut:]):
-            node, step = flat_ranges(level.start[state], level.count[state])
-            value, state = value[node] - level.gain[step], level.before[step]
-            inside = (value >= level.lowest[state]) & (value <= level.highest[state])
-            node, step, value, state = node[inside], step[inside], value[inside], state[inside]
-            residue = residue[:, node] - level.residues[:, step]
-            residue += moduli * (residue < 0)
+        for rank in reversed(range(cut, len(self.steps))):
+            steps, low, high = self.steps[rank], self.lowest[rank], self.highest[rank]
+            node, step = flat_ranges(steps.start[state], steps.count[state])
+            value, state = value[node] - steps.gain[step], steps.before[step]
+            is_possible = value >= low[state] - self.slack
+            is_possible &= value <= high[state] + self.slack
+            node, step = node[is_possible], step[is_possible]
+            value, state = value[is_possible], state[is_possible]
+            residue = residue[:, node] - steps.residues[:, step]
+            residue += self.column * (residue < 0)
             is_possible = np.ones(node.size, dtype=bool)
-            for row, divisor in zip(residue, level.divisors, strict=False):
+            for row, modulus in zip(residue, self.moduli[:-1], strict=False):
+                divisor = gcd(self.divisors[rank], modulus)
                 if divisor != 1:
                     is_possible &= (row % divisor if divisor else row) == 0
             node, value, state = node[is_possible], value[is_possible], state[is_possible]
@@ -214,22 +188,20 @@ class Heads:
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
         keys, cut = _mix(state, residues[-1]), 0
-        moduli = np.array(search.moduli)[:, None]
         for rank, after in enumerate(search.walk.after[:-1]):
             node, grade = np.nonzero(after[state] >= 0)
             if node.size > 2 * limit:
                 break
             before = state[node]
-            new_residues = residues[:, node] + search.residues[rank][:, before, grade]
-            new_residues -= moduli * (new_residues >= moduli)
-            new_keys, place = np.unique(
-                _mix(after[before, grade], new_residues[-1]), return_index=True
-            )
-            if new_keys.size > limit:
+            target = after[before, grade]
+            sums = residues[:, node] + search.residues[rank][:, before, grade]
+            sums -= search.column * (sums >= search.column)
+            distinct, place = np.unique(_mix(target, sums[-1]), return_index=True)
+            if distinct.size > limit:
                 break
             values = (values[node] + search.gains[rank][before, grade])[place]
-            state, residues = after[before, grade][place], new_residues[:, place]
-            keys, cut = new_keys, rank + 1
+            state, residues = target[place], sums[:, place]
+            keys, cut = distinct, rank + 1
         return cls(cut, state, values, residues, keys)
 
     def contain(self, state: Ints, residues: Ints) -> Ints:
@@ -245,20 +217,14 @@ def _mix(state: Ints, residues: Ints) -> Ints:
     return residues ^ shift
 
 
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """Values of pairs, and their residues."""
-
-    values: Floats
-    residues: Ints
-    log_total: float
-    """Logarithm of the sum of exp(theta value) over all pairs."""
-
-
 def draw(
     search: Search, heads: Heads, theta: float, count: int, generator: np.random.Generator
-) -> Draws:
-    """Draw pairs of a head and last ranks with probabilities proportional to exp(theta value)."""
+) -> tuple[Floats, Ints, float]:
+    """Draw pairs of a head and last ranks with probabilities proportional to exp(theta value).
+
+    Returns their values and residues, and the logarithm of the sum of exp(theta value) over all
+    pairs.
+    """
     walk, cut = search.walk, heads.cut
     logs = [np.zeros(search.lowest[-1].size)]
     steps = []
@@ -273,15 +239,14 @@ def draw(
     chosen = np.minimum(chosen, log.size - 1)
     state, values = heads.state[chosen], heads.values[chosen].copy()
     residues = heads.residues[:, chosen]
-    moduli = np.array(search.moduli)[:, None]
     for rank, cumulated in zip(range(cut, len(search.gains)), reversed(steps), strict=True):
         numbers = generator.random(count)[:, None] * cumulated[state, -1:]
         grade = np.minimum((numbers >= cumulated[state]).sum(axis=1), cumulated.shape[1] - 1)
         values += search.gains[rank][state, grade]
         residues = residues + search.residues[rank][:, state, grade]
-        residues -= moduli * (residues >= moduli)
+        residues -= search.column * (residues >= search.column)
         state = walk.after[rank][state, grade]
-    return Draws(values, residues, float(log.max() + np.log(cumulative[-1])))
+    return values, residues, float(log.max() + np.log(cumulative[-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,8 +294,8 @@ class SampledImage:
     def _affordable_samples(self) -> int:
         """Return for how many pairs ties can be counted, from a first chunk of runs."""
         cut = int(np.log(MOST_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
-        draws = draw(self.search, Heads.of(self.search, 1), 0.0, CHUNK, self._stream(0))
-        nodes = self.search.walk_back(draws.values, draws.residues, cut)[-1] // CHUNK
+        drawn = draw(self.search, Heads.of(self.search, 1), 0.0, CHUNK, self._stream(0))
+        nodes = self.search.walk_back(*drawn[:2], cut)[-1] // CHUNK
         samples = min(SAMPLES, MOST_NODES // max(1, nodes))
         if samples < FEWEST_SAMPLES:
             raise TooManyTiesError("ties are too many to count")
@@ -352,19 +317,19 @@ class SampledImage:
     def curve(self) -> Curve:
         """The estimated distribution of values."""
         search, heads = self.search, Heads.of(self.search, MOST_HEADS)
-        deviation = float(draw(search, heads, 0.0, SAMPLES, self._stream(1)).values.std())
+        deviation = float(draw(search, heads, 0.0, SAMPLES, self._stream(1))[0].std())
         thetas = [tilt / deviation for tilt in TILTS]
         draws = [
             draw(search, heads, theta, int(share * DRAWS), self._stream(2 + number))
             for number, (theta, share) in enumerate(zip(thetas, SHARES, strict=True))
         ]
-        values = np.concatenate([part.values for part in draws])
-        residues = np.concatenate([part.residues for part in draws], axis=1)
+        values = np.concatenate([part for part, _, _ in draws])
+        residues = np.concatenate([part for _, part, _ in draws], axis=1)
         # The mixture's probability of each pair; weights are its inverse, relative to all pairs.
-        log_total = draws[0].log_total
+        log_totals = [log for _, _, log in draws]
         logs = [
-            np.log(share) + theta * values - (part.log_total - log_total)
-            for theta, share, part in zip(thetas, SHARES, draws, strict=True)
+            np.log(share) + theta * values - (log - log_totals[0])
+            for theta, share, log in zip(thetas, SHARES, log_totals, strict=True)
         ]
         weights = np.exp(-np.logaddexp.reduce(logs)) / values.size
         order = np.argsort(values, kind="stable")
@@ -383,7 +348,7 @@ class SampledImage:
         is_last &= (points > self.lowest + slack) & (points < self.highest - slack)
         points = np.concatenate([[self.lowest], points[is_last], [self.highest]])
         proportions = np.concatenate([[0.0], (below / below[-1])[is_last], [1.0]])
-        return Curve(points, proportions, float(below[-1] * np.exp(log_total)), *bounds)
+        return Curve(points, proportions, float(below[-1] * np.exp(log_totals[0])), *bounds)
 
     def _count_ties(self, heads: Heads, values: Floats, residues: Ints) -> Ints:
         """Count the pairs of each value, of which each was drawn itself."""

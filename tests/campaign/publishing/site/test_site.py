@@ -14,10 +14,14 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.publishing.releasing import release, retract
-from cranfield.campaign.publishing.site.releases import newest, read_releases, task_leaderboard
+from cranfield.campaign.publishing.site.releases import (
+    newest_releases,
+    read_releases,
+    task_leaderboard,
+)
 from cranfield.campaign.publishing.site.writing import MARK, write_site, write_site_of
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from tests.campaign.publishing.making import make_campaign
@@ -297,7 +301,7 @@ def test_retracted_releases_are_said_and_not_shown(releases: Path, tmp_path: Pat
         note = '{"reason": "the <b>wrong</b> judgments", "retracted": "2026-12-01T00:00:00Z"}'
         (releases / f"{name}.retracted.json").write_text(note)
     (releases / ".adhoc-11.tmp").mkdir()
-    assert [one.id for one in newest(read_releases(releases))] == ["adhoc-2"]
+    assert [one.id for one in newest_releases(read_releases(releases))] == ["adhoc-2"]
     site = tmp_path / "public"
     write_site_of(releases, site)
     check_pages(site)

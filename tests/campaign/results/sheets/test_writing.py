@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.campaign.opened import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.results.sheet_making import sheet_inputs
 from tests.campaign.results.made import handed_in, judged

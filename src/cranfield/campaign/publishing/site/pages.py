@@ -61,7 +61,8 @@ def page(
 ) -> tuple[str, bytes]:
     """Fill a template; return a page's path and bytes, with inline style and script.
 
-    Opened from a folder, without a server, browsers would refuse other files by their hashes.
+    Style and script are inline, because browsers that open a page from a folder, without a server,
+    do not load files whose hashes are checked.
     """
     scripts = [site_script()] if sortable else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}
@@ -71,13 +72,13 @@ def page(
 
 @cache
 def site_style() -> str:
-    return "".join(map(asset, STYLES)) + _own("site.css")
+    return "".join(map(asset, STYLES)) + _read_asset("site.css")
 
 
 @cache
 def site_script() -> str:
-    return f'(() => {{\n"use strict";\n{_own("site.js")}}})();\n'
+    return f'(() => {{\n"use strict";\n{_read_asset("site.js")}}})();\n'
 
 
-def _own(name: str) -> str:
+def _read_asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text("utf-8")

@@ -25,7 +25,7 @@ from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.campaign.store.records import ReleaseRecord, read_json
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.reporting.page.contents import collect
-from cranfield.reporting.page.data import places
+from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.sections import answer
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shorten_letters
@@ -121,7 +121,7 @@ def read_releases(folder: Path) -> tuple[Released, ...]:
     return tuple(sorted(releases, key=lambda release: (release.task, -release.number)))
 
 
-def newest(releases: Iterable[Released]) -> tuple[Released, ...]:
+def newest_releases(releases: Iterable[Released]) -> tuple[Released, ...]:
     """Return the newest release of each task that was not retracted."""
     by_task: dict[str, Released] = {}
     for release in releases:
@@ -171,7 +171,7 @@ def read_recorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Relea
     return tuple(releases)
 
 
-def unrecorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
+def unrecorded_releases(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
     """Return the ids of the releases in a folder that have no record."""
     recorded = {record.id for record in records}
     return tuple(release.id for release in read_releases(folder) if release.id not in recorded)
@@ -242,7 +242,7 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
         has_unpooled=any(row.get("pooled") == "false" for row in rows),
         part=part,
         answer=answer(part) if part else [],
-        places=places(part) if part else 4,
+        places=n_decimals(part) if part else 4,
         # The first run, and the runs that are not significantly different from it.
         not_separated=part.comparison.top_group if part and part.comparison else (),
         # Retracted releases were already excluded by the records of the campaign, if any.

@@ -28,7 +28,7 @@ SHADES = 9
 TOTAL_WIDTH, MIN_WIDTH, MAX_WIDTH, HEIGHT = 940, 7, 18, 12
 """Width of all columns of the heat map, bounds of the width of a cell, and height of a row."""
 
-LEFT, TOP, KEY = 90, 22, 34
+LABEL_WIDTH, LABEL_HEIGHT, KEY_HEIGHT = 90, 22, 34
 """Space on the heat map for labels (left and above) and for the colour key (below)."""
 
 MAX_CELLS = 40_000
@@ -193,34 +193,38 @@ def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any
     square = f"h{cell - 1}v{HEIGHT - 1}h{1 - cell}z"
     paths = [
         "".join(
-            f"M{LEFT + column * cell} {TOP + row * HEIGHT}{square}"
+            f"M{LABEL_WIDTH + column * cell} {LABEL_HEIGHT + row * HEIGHT}{square}"
             for row, column in np.argwhere(shades == shade).tolist()
         )
         for shade in range(SHADES)
     ]
     step = 1 if cell == MAX_WIDTH else 10
     names = [label(topic) for topic in topics]
-    key = TOP + rows * HEIGHT + 12
+    key = LABEL_HEIGHT + rows * HEIGHT + 12
     return {
         "too_large": None,
-        "width": LEFT + max(columns * cell, 240),
-        "height": TOP + rows * HEIGHT + KEY,
+        "width": LABEL_WIDTH + max(columns * cell, 240),
+        "height": LABEL_HEIGHT + rows * HEIGHT + KEY_HEIGHT,
         "best": lowest if scores.lower_is_better else highest,
         "worst": highest if scores.lower_is_better else lowest,
         "shades": paths,
         "columns": [
-            (k + 1, LEFT + k * cell + cell // 2, TOP - 6)
+            (k + 1, LABEL_WIDTH + k * cell + cell // 2, LABEL_HEIGHT - 6)
             for k in range(columns)
             if k == 0 or (k + 1) % step == 0
         ],
         "rows": [
-            (name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…", LEFT - 5, y)
-            for name, y in zip(names, range(TOP + 9, TOP + 9 + rows * HEIGHT, HEIGHT), strict=True)
+            (name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…", LABEL_WIDTH - 5, y)
+            for name, y in zip(
+                names,
+                range(LABEL_HEIGHT + 9, LABEL_HEIGHT + 9 + rows * HEIGHT, HEIGHT),
+                strict=True,
+            )
         ],
-        "key": [f"M{LEFT + 45 + 16 * k} {key}h15v11h-15z" for k in range(SHADES)],
+        "key": [f"M{LABEL_WIDTH + 45 + 16 * k} {key}h15v11h-15z" for k in range(SHADES)],
         "key_y": key + 9,
-        "key_start": LEFT + 40,
-        "key_end": LEFT + 50 + 16 * SHADES,
+        "key_start": LABEL_WIDTH + 40,
+        "key_end": LABEL_WIDTH + 50 + 16 * SHADES,
     }
 
 

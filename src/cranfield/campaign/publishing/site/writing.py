@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import bibtex, counted
-from cranfield.campaign.opened import OpenedCampaign, PathName
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import link
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.site.pages import Links, file_names, page
@@ -21,11 +21,11 @@ from cranfield.campaign.publishing.site.releases import (
     COPIES,
     Released,
     TaskLeaderboard,
-    newest,
+    newest_releases,
     read_recorded,
     read_releases,
     task_leaderboard,
-    unrecorded,
+    unrecorded_releases,
 )
 from cranfield.campaign.publishing.site.task_pages import lead_of, task_pages
 from cranfield.campaign.store.records import (
@@ -54,7 +54,7 @@ def _full_title(title: str, release: Released) -> str:
     return release.title if release.title.startswith(title) else f"{title}: {release.title}"
 
 
-RECORDS = (
+RECORDS_LEAD = (
     "A record is a run that beats all runs of the task that were submitted on earlier days; of each"
     " day only the best run counts, and an equal score is not a record. Scores of different tasks"
     " are not compared, because their topics and judgments differ."
@@ -63,24 +63,24 @@ RECORDS = (
 MARK = ".cranfield-site"
 """File with the paths of all others: it marks a folder as a site, which may be replaced."""
 
-MAIN = {"Campaign": "index.html", "Records": "history.html", "Data": "data.html"}
+MAIN_PAGES = {"Campaign": "index.html", "Records": "history.html", "Data": "data.html"}
 """The pages about all tasks."""
 
 MAX_RUNS = 10
 """Maximum number of runs of a leaderboard on the first page."""
 
-RESERVED = ("data", "index", "history")
+RESERVED_NAMES = ("data", "index", "history")
 """Names that folders of tasks cannot have."""
 
 
-def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
+def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     """Write the static site of a campaign's releases.
 
     From the registry only the list of releases with their hashes is read.
 
     Parameters
     ----------
-    opened
+    campaign
         The campaign.
     folder
         Folder of the site, written completely or not at all. It must be new, empty, or contain only
@@ -98,8 +98,10 @@ def write_site(opened: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     InputError
         If no release exists, or one is damaged, missing or unreadable.
     """
-    records = opened.registry.releases()
-    return write_site_of(opened.folder / RELEASES, folder, private=opened.folder, records=records)
+    records = campaign.registry.releases()
+    return write_site_of(
+        campaign.folder / RELEASES, folder, private=campaign.folder, records=records
+    )
 
 
 def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
@@ -109,13 +111,13 @@ def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...],
     which are excluded.
     """
     folder = Path(fspath(folder))
-    place = folder.resolve()
-    owner = place.parent if place.name == RELEASES else place
+    resolved = folder.resolve()
+    owner = resolved.parent if resolved.name == RELEASES else resolved
     if (owner / REGISTRY).exists():
-        check_folder(folder if owner == place else owner)
-        opened = OpenedCampaign(folder if owner == place else owner)
-        files = write_site(opened, site)
-        return files, unrecorded(owner / RELEASES, opened.registry.releases())
+        check_folder(folder if owner == resolved else owner)
+        campaign = OpenedCampaign(folder if owner == resolved else owner)
+        files = write_site(campaign, site)
+        return files, unrecorded_releases(owner / RELEASES, campaign.registry.releases())
     releases = folder / RELEASES
     source = releases if releases.is_dir() else folder
     return write_site_of(source, site, private=folder), ()
@@ -153,11 +155,11 @@ def site_files(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the paths of the site and their contents, which depend on the releases only."""
     releases = read_releases(folder) if records is None else read_recorded(folder, records)
-    current = newest(releases)
+    current = newest_releases(releases)
     for release in current:
         if problems := validate(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
-    folders = file_names([release.task for release in current], RESERVED)
+    folders = file_names([release.task for release in current], RESERVED_NAMES)
     leaderboards = {folders[release.task]: task_leaderboard(release) for release in current}
     copies: list[tuple[str, str]] = []
     for release in current:
@@ -196,7 +198,7 @@ def site_files(
             "history.html",
             "Records",
             links,
-            lead=RECORDS,
+            lead=RECORDS_LEAD,
             leaderboards=leaderboards,
         )
     for task, leaderboard in leaderboards.items():
@@ -206,7 +208,7 @@ def site_files(
 def _links(
     start: str, task: str | None = None, leaderboard: TaskLeaderboard | None = None
 ) -> Links:
-    links = [(word, link(name, start=start)) for word, name in MAIN.items()]
+    links = [(word, link(name, start=start)) for word, name in MAIN_PAGES.items()]
     if task is not None and leaderboard is not None:
         links.append((label(leaderboard.release.title), link(task, "index.html", start=start)))
         links.append(("Topics", link(task, "topics.html", start=start)))
@@ -242,21 +244,21 @@ def _is_folder(path: Path) -> bool:
 def _write(target: Path, files: dict[str, bytes]) -> None:
     """Write all files to a temporary folder, then replace the target by it."""
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
-        fresh, old = Path(work) / "new", Path(work) / "old"
-        fresh.mkdir()
+        new_folder, old_folder = Path(work) / "new", Path(work) / "old"
+        new_folder.mkdir()
         for path, content in files.items():
-            place = fresh / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+            file = new_folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
         # The site is public, unlike the other files of a campaign.
-        for place in (fresh, *fresh.rglob("*")):
-            place.chmod(0o755 if place.is_dir() else 0o644)
+        for entry in (new_folder, *new_folder.rglob("*")):
+            entry.chmod(0o755 if entry.is_dir() else 0o644)
         if target.is_dir():
-            target.rename(old)
+            target.rename(old_folder)
         try:
-            fresh.rename(target)
+            new_folder.rename(target)
         except OSError:
-            if old.is_dir():
-                old.rename(target)
+            if old_folder.is_dir():
+                old_folder.rename(target)
             raise
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(old_folder, ignore_errors=True)

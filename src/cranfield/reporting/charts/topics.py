@@ -200,8 +200,8 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     names = system_labels[first_place], system_labels[second_place]
     sign = np.sign(-difference if table.lower_is_better else difference)[defined]
     counts = [int((sign == value).sum()) for value in (1, -1, 0)]
-    short = _shorten(names)
-    kinds = [f"{name} better: {count}" for name, count in zip(short, counts[:2], strict=True)]
+    short_names = _shorten(names)
+    kinds = [f"{name} better: {count}" for name, count in zip(short_names, counts[:2], strict=True)]
     if counts[2]:
         kinds.append(f"equal: {counts[2]}")
     topics = [topic for topic, has in zip(labels(table.topics), defined, strict=True) if has]
@@ -218,7 +218,7 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     return _SystemPair(
         frame,
         names,
-        short,
+        short_names,
         make_title(table.measure, lower_is_better=table.lower_is_better),
         kinds,
         f"Excluded: {counted(missing, 'topic')} without scores of both systems." if missing else "",

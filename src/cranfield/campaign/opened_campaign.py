@@ -17,8 +17,8 @@ from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quo
 from cranfield.campaign.rules.task_rules import utc_text
 from cranfield.campaign.store.events import contradictions
 from cranfield.campaign.store.records import REGISTRY
-from cranfield.campaign.store.registry import Reading, Transaction
-from cranfield.campaign.store.schema import connected
+from cranfield.campaign.store.registry import RegistryReader, Transaction
+from cranfield.campaign.store.schema import open_registry
 
 if TYPE_CHECKING:
     from cranfield.campaign.rules.task_rules import Rules
@@ -56,7 +56,7 @@ class OpenedCampaign:
         """The SHA-256 of the files of the rules, by path; None if they were not read yet."""
         return self.rules.files if "rules" in self.__dict__ else None
 
-    def outside(self, path: PathName) -> Path:
+    def check_outside(self, path: PathName) -> Path:
         """Return a path outside the campaign; refuse paths in its folder."""
         target = Path(fspath(path))
         if target.resolve().is_relative_to(self.folder.resolve()):
@@ -66,16 +66,16 @@ class OpenedCampaign:
         return target
 
 
-class Registry(Reading):
+class Registry(RegistryReader):
     """The registry of an opened campaign.
 
-    Changes are logged with the campaign's actor and clock. Changed rules are recorded with the
-    first change of the registry for which they were read.
+    Changes are logged with the campaign's actor and clock. If the rules were changed, this is
+    recorded with the next change of the registry.
     """
 
-    def __init__(self, opened: OpenedCampaign) -> None:
-        super().__init__(lambda: connected(opened.folder))
-        self._opened = opened
+    def __init__(self, campaign: OpenedCampaign) -> None:
+        super().__init__(lambda: open_registry(campaign.folder))
+        self._campaign = campaign
         self._checked: tuple[int, ...] | None = None
 
     @contextmanager
@@ -100,8 +100,8 @@ class Registry(Reading):
                     raise InputError(problems[0], source=REGISTRY)
                 # From here on the lock is kept until the connection closes, past the commit.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-                change = Transaction(connection, self._opened.folder)
-                now, actor = utc_text(self._opened.clock()), self._opened.actor or _user()
+                change = Transaction(connection, self._campaign.folder)
+                now, actor = utc_text(self._campaign.clock()), self._campaign.actor or _user()
                 self._record_rules(change, now, actor)
                 yield change
                 change._finish(now, actor, action, subject, dict(details or {}))
@@ -114,11 +114,11 @@ class Registry(Reading):
             self._checked = self._stamp()
 
     def _stamp(self) -> tuple[int, ...]:
-        file = (self._opened.folder / REGISTRY).stat()
+        file = (self._campaign.folder / REGISTRY).stat()
         return (file.st_ino, file.st_size, file.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        current, recorded = self._opened.used_rules, change.rules_files()
+        current, recorded = self._campaign.used_rules, change.rules_files()
         if current is None or dict(current) == recorded:
             return
         change._finish(now, actor, "rules", "", dict(current))

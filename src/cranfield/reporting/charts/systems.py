@@ -102,9 +102,9 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     topics = alt.Tooltip("topics:Q", title="topics with a score")
     base = chart_of(boxes).encode(y=y, tooltip=[*tips("system:N"), topics, *numbers])
     whiskers = base.mark_rule(color="#555555", aria=False).encode(x=x("low"), x2="high:Q")
-    tall: dict[str, Any] = {"height": 0.62 * step, "aria": False}
-    box = base.mark_bar(color="#9DC6E0", stroke=COLOURS[0], strokeWidth=1, **tall)
-    median = base.mark_tick(color="black", thickness=2, orient="vertical", **tall)
+    bar_options: dict[str, Any] = {"height": 0.62 * step, "aria": False}
+    box = base.mark_bar(color="#9DC6E0", stroke=COLOURS[0], strokeWidth=1, **bar_options)
+    median = base.mark_tick(color="black", thickness=2, orient="vertical", **bar_options)
     diamond: dict[str, Any] = {"shape": "diamond", "filled": True, "size": 2.2 * step, "opacity": 1}
     mean = base.mark_point(color=COLOURS[1], **diamond).encode(x=x("mean"))
     circles = chart_of(beyond).mark_point(
@@ -224,9 +224,9 @@ def intervals_chart(
         comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
         lower_is_better=comparison.lower_is_better,
     )
-    first, last = float(np.nanmin(low)), float(np.nanmax(high))
+    lowest, highest = float(np.nanmin(low)), float(np.nanmax(high))
     # Vega draws an axis without length from 0 to 1, which may not contain the means.
-    domain = [first - 0.1, last + 0.1] if first == last else [first, last]
+    domain = [lowest - 0.1, highest + 0.1] if lowest == highest else [lowest, highest]
     return interval_rows(
         frame,
         "system",
@@ -269,8 +269,8 @@ FILLS = {
 DIGITS = 6
 """Significant digits of differences and p-values in tooltips."""
 
-UNORDERED = 2
-WORDS = {1: BETTER, -1: WORSE, 0: SAME, UNORDERED: DIFFERENT}
+NO_ORDER = 2
+WORDS = {1: BETTER, -1: WORSE, 0: SAME, NO_ORDER: DIFFERENT}
 """Verdict on the first system of a pair by its code in the file; the second has the negative."""
 
 MAX_SIGNED = 40
@@ -334,7 +334,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
 
     def side(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
-        words = {str(code): word for code, word in WORDS.items() if code != UNORDERED}
+        words = {str(code): word for code, word in WORDS.items() if code != NO_ORDER}
         top = columns_of("column", columns, "compared with", size, domain=False, orient="top")
         base = (
             chart_of(cells)
@@ -376,15 +376,15 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
 
 def _cells(comparison: PairwiseComparison) -> pl.DataFrame:
     """Return one row per pair: ranks `i`, `j` of its systems, verdict `v`, difference `d`, `p`."""
-    place = np.empty(len(comparison.order), dtype=np.int64)
-    place[comparison.order] = np.arange(len(comparison.order))
+    rank_of = np.empty(len(comparison.order), dtype=np.int64)
+    rank_of[comparison.order] = np.arange(len(comparison.order))
     code = {word: code for code, word in WORDS.items()}
     words = by_pair(comparison)
     is_compared = words != NONE
     return pl.DataFrame(
         {
-            "i": place[comparison.first[is_compared]],
-            "j": place[comparison.second[is_compared]],
+            "i": rank_of[comparison.first[is_compared]],
+            "j": rank_of[comparison.second[is_compared]],
             "v": np.array([code[word] for word in words[is_compared]], dtype=np.int64),
             "d": comparison.difference[is_compared],
             "p": comparison.adjusted_pvalues[is_compared],

@@ -399,7 +399,7 @@ def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
     """Label each value with its runs, moved so that labels do not overlap."""
     lists = values["runs"].to_list()
     place = values["value"].to_numpy()
-    at = (place - low) / (top - low) * SPACING_HEIGHT
+    height = (place - low) / (top - low) * SPACING_HEIGHT
     subset = np.arange(len(lists))
     for lines in (MAX_LINES, 1):
         label = [_label(runs, lines) for runs in lists]
@@ -408,8 +408,8 @@ def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
         if size.sum() <= SPACING_HEIGHT + LINE:
             break
     else:
-        subset = _select_labels(at, size)
-    positions = space_out(at[subset], size[subset], -LINE / 2, SPACING_HEIGHT + LINE / 2)
+        subset = _select_labels(height, size)
+    positions = space_out(height[subset], size[subset], -LINE / 2, SPACING_HEIGHT + LINE / 2)
     up = LINE * (count[subset] - 1) / 2
     unit = (top - low) / SPACING_HEIGHT
     return pl.DataFrame(

@@ -36,7 +36,7 @@ SIDE = 150
 COLUMNS = 4
 """Number of confusion matrices side by side."""
 
-DARK = 0.55
+MIN_DARK = 0.55
 """Minimum proportion whose cell is so dark that its number is white."""
 
 
@@ -154,12 +154,12 @@ def confusion_chart(
     for k in selection:
         judge_proportions = proportions.filter(pl.col("judge") == comparison.judges[k])
         panels.append(_panel(judge_proportions, comparison.scale, names[k]))
-    title = "How people graded what a judge gave each grade"
+    title = "Grades by people for each grade of a judge"
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
         title=headline(
-            title, "Proportions of people's grades by grade of the judge, and its pairs."
+            title, "Proportions of people's grades; in parentheses, the number of pairs."
         ),
         description=f"{title}: a confusion matrix for {counted(len(selection), 'judge')}.",
     )
@@ -171,7 +171,7 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
     columns = [f"{label} ({number:,})" for label, number in pairs.iter_rows()]
     frame = proportions.with_columns(
         column=pl.col("label").replace_strict(dict(zip(scale, columns, strict=True))),
-        dark=pl.col("share") > DARK,
+        dark=pl.col("share") > MIN_DARK,
     ).drop_nulls("share")
     machine = alt.X("column:N").title("grade by the judge (pairs)").scale(domain=columns)
     people = alt.Y("grade:O").title("grade by people").scale(domain=list(scale)[::-1])

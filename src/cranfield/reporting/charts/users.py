@@ -85,18 +85,20 @@ def clicks_by_rank_chart(
     if frame.is_empty():
         raise CranfieldError("expected at least one shown result, got none")
     size = frame["shown"].to_numpy().astype(np.float64)
-    share = frame["clicked"].to_numpy() / size
-    low, high = wilson(share, size, float(ndtri((1 + confidence) / 2)))
+    proportion = frame["clicked"].to_numpy() / size
+    low, high = wilson(proportion, size, float(ndtri((1 + confidence) / 2)))
     names = frame["variant"].unique(maintain_order=True).to_list()
     no_variant = NO_VARIANT if NO_VARIANT not in names else ""
     variants = labels([no_variant if name is None else name for name in names])
-    renamed = pl.col("variant").replace_strict(names, variants, return_dtype=pl.String)
-    ends = {"share": share, "low": low, "high": high}
-    frame = frame.with_columns(renamed, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()})
+    variant_label = pl.col("variant").replace_strict(names, variants, return_dtype=pl.String)
+    ends = {"share": proportion, "low": low, "high": high}
+    frame = frame.with_columns(
+        variant_label, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()}
+    )
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = draw_bands(
         frame,
-        _rank(frame),
+        _rank_axis(frame),
         alt.Y("share:Q").title("clicked results / shown results").scale(zero=True),
         by_colour("variant", variants),
         tips("variant:N", "rank:Q", "shown", "clicked", "share", "low", "high", form=",.4~f"),
@@ -115,7 +117,7 @@ def clicks_by_rank_chart(
 
 @draws("perplexity", "ModelEvaluation")
 def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) -> alt.LayerChart:
-    """Draw the perplexity of click models by rank: 1 is perfect, 2 is a coin.
+    """Draw the perplexity of click models by rank: 1 is perfect, 2 is that of a coin toss.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     tip = tips("model:N", "rank:Q", "pages", "value", form=",.4~f")
     line, y = chart_of(frame).mark_line(point=True), alt.Y("value:Q").title(kind).scale(zero=False)
     return combine(
-        line.encode(x=_rank(frame), y=y, tooltip=tip, **by_colour("model", names)),
+        line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **by_colour("model", names)),
         width=WIDTH,
         height=280,
         title=headline(
@@ -158,8 +160,8 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     )
 
 
-def _rank(frame: pl.DataFrame) -> alt.X:
-    """Return the axis of ranks, with a tick at each or, if they are many, at some."""
+def _rank_axis(frame: pl.DataFrame) -> alt.X:
+    """Return the axis of ranks, with a tick at each rank if they are few."""
     max_rank = int(frame["rank"].max())  # type: ignore[arg-type]
     marks = [*range(1, max_rank + 1)][:: 1 + max_rank // 20]
     rank = alt.X("rank:Q").scale(nice=False, padding=12)
@@ -294,10 +296,10 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
 
 @draws("sensitivity", "Sensitivity")
 def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
-    """Draw the impressions that each pair of systems needs, against its offline difference.
+    """Draw the number of impressions that each pair requires, against its offline difference.
 
     There is a panel for each user, and a point for each pair of systems and method; the axis of
-    impressions is logarithmic. Pairs that need infinitely many are not drawn.
+    impressions is logarithmic. Pairs that no number of impressions distinguishes are not drawn.
 
     Parameters
     ----------

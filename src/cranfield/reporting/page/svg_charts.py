@@ -41,12 +41,12 @@ def ticks(low: float, high: float, max_ticks: int = 6) -> Floats:
     return np.asarray(np.arange(first, last + 1) * step)
 
 
-def rounded(low: float, high: float, max_ticks: int = 6) -> tuple[float, float]:
+def round_range(low: float, high: float, max_ticks: int = 6) -> tuple[float, float]:
     """Widen a range to round values.
 
     Examples
     --------
-    >>> [round(end, 9) for end in rounded(-0.31, 0.42)]
+    >>> [round(end, 9) for end in round_range(-0.31, 0.42)]
     [-0.4, 0.6]
     """
     step = _step(high - low, max_ticks)
@@ -69,7 +69,7 @@ def points(x: Floats, y: Floats) -> list[tuple[str, str]]:
     return [(f"{a:.1f}", f"{b:.1f}") for a, b in zip(x.tolist(), y.tolist(), strict=True)]
 
 
-def word(
+def placed_text(
     text: object, x: float, y: float, anchor: str = "middle", *, upright: bool = False
 ) -> dict[str, Any]:
     """Return a text with its position; vertical text reads from bottom to top."""
@@ -86,7 +86,7 @@ MAX_LETTERS = 10
 """Maximum length of a name below or beside a bar."""
 
 
-def drawn_bars(
+def draw_bars(
     names: Sequence[str], values: Floats, *, title: str, lower_is_better: bool = False
 ) -> Html:
     """Draw a bar from 0 for each value; NaN has no bar.
@@ -105,8 +105,8 @@ def drawn_bars(
     """
     finite = values[np.isfinite(values)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
-    ends = rounded(low, high, MARKS) if low < high else rounded(-1.0, 1.0, MARKS)
-    short_names = [shortened(plain(name), MAX_LETTERS, 0) for name in names]
+    ends = round_range(low, high, MARKS) if low < high else round_range(-1.0, 1.0, MARKS)
+    short_names = [shorten_name(plain(name), MAX_LETTERS, 0) for name in names]
     better = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
     charts = {
         "for-wide": _bars(short_names, values, better, ends, upright=True),
@@ -124,26 +124,28 @@ def _bars(
     upright: bool,
 ) -> dict[str, Any]:
     """Return the size of a chart of bars, its lines and bars as paths, and its texts."""
-    room = 10 + LETTER * max(map(len, names), default=0)
+    label_room = 10 + LETTER * max(map(len, names), default=0)
     marks = ticks(*ends, MARKS)
     if upright:
         width, bottom, left, top = 1000.0, 300.0, 56.0, 8.0
         pitch = (width - left) / max(1, len(names))
-        first, thick, height = left + 0.14 * pitch, 0.72 * pitch, bottom + room
+        first, thickness, height = left + 0.14 * pitch, 0.72 * pitch, bottom + label_room
         place = axis(*ends, bottom, top)
-        texts = [word(tick_label(v), left - 7, float(place(v)) + 4, "end") for v in marks]
+        texts = [placed_text(tick_label(v), left - 7, float(place(v)) + 4, "end") for v in marks]
         for k in range(0, len(names), int(np.ceil(13 / pitch))):
             baseline = left + pitch * (k + 0.5) + 4
-            texts.append(word(names[k], baseline, bottom + 8, "end", upright=True))
+            texts.append(placed_text(names[k], baseline, bottom + 8, "end", upright=True))
     else:
-        width, pitch, left, top = 350.0, 15.0, room, 24.0
+        width, pitch, left, top = 350.0, 15.0, label_room, 24.0
         bottom = top + pitch * len(names)
-        first, thick, height = top + 2, pitch - 4, bottom + 4
+        first, thickness, height = top + 2, pitch - 4, bottom + 4
         place = axis(*ends, left, width - 12)
-        texts = [word(tick_label(v), float(place(v)), top - 8) for v in marks]
-        texts += [word(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)]
+        texts = [placed_text(tick_label(v), float(place(v)), top - 8) for v in marks]
+        texts += [
+            placed_text(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)
+        ]
     zero = float(place(0.0))
-    along, across = "Vh" if upright else "Hv"
+    along_command, across_command = "Vh" if upright else "Hv"
 
     def line(baseline: float) -> str:
         return (
@@ -153,10 +155,12 @@ def _bars(
         )
 
     bars = []
-    for k, tip in enumerate(place(values).tolist()):
+    for k, bar_end in enumerate(place(values).tolist()):
         start = first + pitch * k
         corner = f"{start:.1f} {zero:.1f}" if upright else f"{zero:.1f} {start:.1f}"
-        bars.append(f"M{corner}{along}{tip:.1f}{across}{thick:.1f}{along}{zero:.1f}z")
+        bars.append(
+            f"M{corner}{along_command}{bar_end:.1f}{across_command}{thickness:.1f}{along_command}{zero:.1f}z"
+        )
     return {
         "size": f"{width:g} {height:g}",
         "grid": "".join(map(line, place(marks).tolist())),
@@ -171,13 +175,13 @@ LOOKS = ("first", "second")
 """Classes of the curves in the style sheet: colours, the second dashed."""
 
 
-def drawn_curves(
+def draw_curves(
     levels: Floats,
     curves: Sequence[tuple[str, Floats]],
     *,
     title: str,
-    across: str,
-    up: str,
+    x_title: str,
+    y_title: str,
 ) -> Html:
     """Draw up to two curves with a legend, on axes from 0 to 1; NaN is skipped.
 
@@ -195,10 +199,10 @@ def drawn_curves(
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
     x, y = axis(0, 1, left, right), axis(0, 1, bottom, top)
     marks = ticks(0, 1)
-    texts = [word(tick_label(v), left - 7, float(y(v)) + 4, "end") for v in marks]
-    texts += [word(tick_label(v), float(x(v)), bottom + 18) for v in marks]
-    texts.append(word(across, (left + right) / 2, height - 6))
-    texts.append(word(up, 13, (top + bottom) / 2, upright=True))
+    texts = [placed_text(tick_label(v), left - 7, float(y(v)) + 4, "end") for v in marks]
+    texts += [placed_text(tick_label(v), float(x(v)), bottom + 18) for v in marks]
+    texts.append(placed_text(x_title, (left + right) / 2, height - 6))
+    texts.append(placed_text(y_title, 13, (top + bottom) / 2, upright=True))
     lines = [
         {"look": look, "name": name, "points": points(x(levels[defined]), y(values[defined]))}
         for look, (name, values) in zip(LOOKS, curves, strict=False)
@@ -208,21 +212,21 @@ def drawn_curves(
         "curves.html",
         title=title,
         size=f"{width:g} {height:g}",
-        grid="".join(f"M{left:g} {at:.1f}H{right:g}" for at in y(marks).tolist()),
+        grid="".join(f"M{left:g} {y_position:.1f}H{right:g}" for y_position in y(marks).tolist()),
         texts=texts,
         lines=lines,
     )
 
 
-BULK = 1.5
+MAX_IQR_DISTANCE = 1.5
 """Maximum distance from the quartiles, in interquartile ranges, of values always on the axis."""
 
 MAX_STRETCH = 1.25
 """The axis is cut if outliers would stretch it by more than this factor."""
 
 
-def span(
-    middle: Floats, low: Floats, high: Floats, *, zero: bool, whole: bool = False
+def axis_range(
+    middle: Floats, low: Floats, high: Floats, *, zero: bool, is_whole: bool = False
 ) -> tuple[float, float]:
     """Return the ends of an axis for the bulk of the rows, without outliers.
 
@@ -231,29 +235,29 @@ def span(
     Examples
     --------
     >>> bulk = np.array([0.7, 0.72, 0.74, 0.76, 0.78])
-    >>> [round(end, 2) for end in span(bulk, bulk - 0.02, bulk + 0.02, zero=False)]
+    >>> [round(end, 2) for end in axis_range(bulk, bulk - 0.02, bulk + 0.02, zero=False)]
     [0.68, 0.8]
     >>> far = np.append(bulk, -9.0)
-    >>> [round(end, 2) for end in span(far, far - 0.02, far + 0.02, zero=False)]
+    >>> [round(end, 2) for end in axis_range(far, far - 0.02, far + 0.02, zero=False)]
     [0.68, 0.8]
     >>> best = np.append(9.0, bulk)
-    >>> [round(end, 2) for end in span(best, best - 0.02, best + 0.02, zero=False)]
+    >>> [round(end, 2) for end in axis_range(best, best - 0.02, best + 0.02, zero=False)]
     [0.68, 9.02]
     """
-    defined = np.isfinite(middle)
-    middle, low, high = middle[defined], low[defined], high[defined]
+    is_finite = np.isfinite(middle)
+    middle, low, high = middle[is_finite], low[is_finite], high[is_finite]
     if not middle.size:
         return 0.0, 1.0
     low, high = (np.where(np.isfinite(ends), ends, middle) for ends in (low, high))
     first, last = float(low.min()), float(high.max())
     q1, q3 = np.quantile(middle, [0.25, 0.75])
-    reach = BULK * (q3 - q1)
-    inside = (middle >= q1 - reach) & (middle <= q3 + reach)
-    inside[0] = True
+    max_distance = MAX_IQR_DISTANCE * (q3 - q1)
+    is_bulk = (middle >= q1 - max_distance) & (middle <= q3 + max_distance)
+    is_bulk[0] = True
     # Rows within these ends are drawn with their whole intervals.
-    inside |= (middle >= low[inside].min()) & (middle <= high[inside].max())
-    ends = float(low[inside].min()), float(high[inside].max())
-    if not whole and (last - first) > MAX_STRETCH * (ends[1] - ends[0]):
+    is_bulk |= (middle >= low[is_bulk].min()) & (middle <= high[is_bulk].max())
+    ends = float(low[is_bulk].min()), float(high[is_bulk].max())
+    if not is_whole and (last - first) > MAX_STRETCH * (ends[1] - ends[0]):
         first, last = ends
     if zero:
         first, last = min(first, 0.0), max(last, 0.0)
@@ -262,14 +266,14 @@ def span(
     return first, last
 
 
-def shortened(name: str, max_length: int, end: int) -> str:
+def shorten_name(name: str, max_length: int, end: int) -> str:
     """Shorten a name to its beginning and a number of characters at its end."""
     if len(name) <= max_length:
         return name
     return f"{name[: max_length - 1 - end]}…{name[len(name) - end :]}"
 
 
-def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
+def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     """Draw differences with their intervals at each look; looks without intervals are skipped."""
     columns = ["units", "difference", "low", "high"]
     frame = looks.filter(pl.all_horizontal(pl.col(columns[1:]).is_finite()))
@@ -281,19 +285,19 @@ def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     lowest, highest = low.min(initial=0.0), high.max(initial=0.0)
     first, last = sizes.min(), sizes.max()
     x, y = axis(first, last, left, right), axis(lowest, highest, bottom, top)
-    across = x(sizes)
+    x_positions = x(sizes)
     heights = dict.fromkeys((float(lowest), 0.0, float(highest)))
-    texts = [word(number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
+    texts = [placed_text(number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
     for value, anchor in ((first, "start"), (last, "end")):
-        texts.append(word(f"{value:,.0f}", float(x(value)), height - 8, anchor))
+        texts.append(placed_text(f"{value:,.0f}", float(x(value)), height - 8, anchor))
     return filled(
         "looks.html",
         title=f"{title}: difference with confidence intervals, by number of {units}",
         size=f"{width:g} {height:g}",
-        band=[*points(across, y(low)), *points(across[::-1], y(high)[::-1])],
+        band=[*points(x_positions, y(low)), *points(x_positions[::-1], y(high)[::-1])],
         left=left,
         right=right,
         zero=f"{float(y(0.0)):.2f}",
-        line=points(across, y(values)),
+        line=points(x_positions, y(values)),
         texts=texts,
     )

@@ -501,7 +501,8 @@ class Registry(MutableMapping[str, T]):
         return declared | self._of_things
 
     def __getitem__(self, name: str) -> T:
-        if name not in self.entered and name in self.homes:
+        # While another thread imports the module of an entered name, `import_module` waits for it.
+        if (name not in self.entered or "homes" in vars(self)) and name in self.homes:
             module = import_module(self.homes[name])
             if name not in self.entered:
                 self.entered[name] = self._component(vars(module), name)

@@ -21,11 +21,10 @@ from cranfield.cli.options.judging import (
     OF_RANKINGS,
     measures_option,
     omit_reading,
-    parse_aspects,
 )
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli.options.signatures import options_from, parse_pairs
 from cranfield.cli.study_options import (
     STUDY_SETTINGS,
     StudyOptions,
@@ -282,8 +281,8 @@ def reproduction(
     reading, judging = options.reading, omit_reading(options.judging)
     subtopics = True if judging["intents"] is not None else None
     del judging["rel"]
-    judging |= {"aspects": parse_aspects(judging["aspects"]), "seed": options.seed}
-    judging["measures"] = options.measures(measures)
+    judging |= {"aspects": parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS")}
+    judging |= {"measures": options.measures(measures), "seed": options.seed}
     paired = other_qrels is None
     judging["test"] = check_test(test or ("t" if paired else "welch"), paired=paired)
     judging["qrels"] = reading.qrels(qrels, subtopics)

@@ -445,13 +445,9 @@ def compute_from_runs(
     with wrong_order():
         run_list = reading.runs(qrels, runs)
         judgments = reading.qrels(qrels, subtopics)
-    with wrong_order(), progress_of(run_list) as progress:
-        judging |= {"aspects": parse_aspects(aspects), "progress": progress}
+    with wrong_order(), progress_of(run_list) as judging["progress"]:
+        judging["aspects"] = parse_pairs(aspects, "--aspect", "NAME=QRELS")
         return compute(run_list, judgments, **judging)
-
-
-def parse_aspects(pairs: tuple[str, ...]) -> dict[str, str]:
-    return parse_pairs(pairs, "--aspect", "NAME=QRELS")
 
 
 def evaluate_runs(

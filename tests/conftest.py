@@ -16,7 +16,7 @@ from hypothesis import settings
 # New examples at every run. A failure prints how to reproduce it: `@reproduce_failure(...)`, and
 # the seed for `--hypothesis-seed`.
 settings.register_profile(
-    "new", derandomize=False, print_blob=True, database=None, deadline=None, max_examples=20
+    "new", derandomize=False, print_blob=True, database=None, deadline=None, max_examples=15
 )
 settings.load_profile("new")
 
@@ -50,13 +50,15 @@ def browser() -> Iterator[Any]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the examples of a function once: where it is written, not where it is public, too."""
+    """Run the examples of a function once, where it is written, and the longest tests first."""
     examples = [one for one in items if isinstance(one, DoctestItem)]
     at_home = {one.dtest.docstring for one in examples if one.path.name != "__init__.py"}
     again = {
         one for one in examples if one.path.name == "__init__.py" and one.dtest.docstring in at_home
     }
     items[:] = [one for one in items if one not in again]
+    # A long test at the end would keep one worker busy while the others have nothing to do.
+    items.sort(key=lambda item: not item.name.startswith("test_examples_of_the_documentation"))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -45,7 +45,7 @@ def equal(mine: dict[str, Any], other: dict[str, Any]) -> None:
             assert mine[topic][name] == wanted, (topic, name)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     # A topic without a grade of 0 or more takes the levels of the one before it, so that G there
     # reads counts that nobody wrote, and may go on for ever (`form_res_rels.c`, `m_G.c`).

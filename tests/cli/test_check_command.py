@@ -154,7 +154,7 @@ PIECES = ("1", "2", "0", "d1", "d2", "Q0", "0.5", "-1", "nan", "x", "L1", "é", 
 
 
 @pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(st.lists(st.sampled_from(PIECES), max_size=7), max_size=5),
     blank=st.sampled_from([" ", "\t", ";"]),

@@ -152,7 +152,7 @@ CELLS += ["2147483647", "99999999999999999999", '"', "a b", "=1", "ann", "ann", 
 @given(st.integers(0, 2**32 - 1))
 @example(20489)
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_hostile_labels_end_in_tables_or_one_line(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -75,7 +75,7 @@ def edited(draw: st.DrawFn, whole: bytes) -> bytes:
     return data
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("name", [*RUNS, *QRELS])
 def test_any_edit(

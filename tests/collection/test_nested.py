@@ -194,7 +194,7 @@ def test_a_run_without_documents() -> None:
     assert cf.evaluate({"p": {}}, many, "AP")["AP"].values.tolist() == [[0.0]]
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(_runs(), _judgments(), st.sampled_from([*TIES]), st.sampled_from([None, 2]))
 def test_what_is_judged(
     run: dict[Any, Any], qrels: dict[Any, Any], ties: Any, depth: int | None

@@ -82,7 +82,7 @@ def test_hash_has_the_values_of_its_authors() -> None:
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=40), max_size=12),
     st.tuples(st.integers(0, MASK), st.integers(0, MASK)),
@@ -109,7 +109,7 @@ def test_shards_are_the_same_for_ever() -> None:
     assert random_shards(5, seed=2022, sampling=4).of(IDS).tolist() == [3, 0, 2, 0, 2, 0, 1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(1, 50), st.integers(0, 2**70), st.integers(0, 9))
 def test_shard_is_the_hash_modulo_their_number(shards: int, seed: int, sampling: int) -> None:
     drawn = random_shards(shards, seed, sampling)
@@ -216,7 +216,7 @@ def test_given_shards_in_any_form(tmp_path: Path) -> None:
     assert read_shards({"a": "x", "b": "10", "c": "9"}).labels == ("10", "9", "x")
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.dictionaries(st.text("ab1", min_size=1, max_size=4), st.integers(0, 4), min_size=1))
 def test_given_shards_are_those_given(table: dict[str, int]) -> None:
     parts = read_shards(table)
@@ -255,7 +255,7 @@ def test_given_shards_that_cannot_be_read(tmp_path: Path) -> None:
 RUN = {"2": {"a": 3.0, "b": 2.0}, "1": {"c": 5.0, "a": 4.0, "d": 4.5}, "3": {"b": 1.0}}
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(st.booleans(), min_size=6, max_size=6))
 def test_restricted_run_is_the_run_of_its_rows(kept: list[bool]) -> None:
     run = cf.read_run(RUN)

@@ -83,7 +83,7 @@ def _by_line(path: Path) -> Any:
     return frame.select("topic", "doc").rows(), numbers.tolist()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=_TEXT, cut=st.booleans(), mark=st.booleans(), latin=st.booleans())
 @example(text="1 1 1 \n", cut=False, mark=False, latin=False)
 @example(text="\n1 1 1 \n", cut=False, mark=False, latin=False)

@@ -45,7 +45,7 @@ def test_kendall_tau_is_that_of_ircor(which: int, plain: float, a: float, b: flo
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=9))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_tau_a_is_its_definition(things: list[tuple[int, int]]) -> None:
     x, y = zip(*things, strict=True)
     pairs = list(combinations(things, 2))

@@ -123,7 +123,7 @@ TIES = st.sampled_from("wab")
 
 
 @given(RANKINGS, RANKINGS, P, TIES)
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_the_equations_written_out(one: list[int], other: list[int], p: float, ties: str) -> None:
     ext, least, res = _naive(one, other, p)
     found = rbo(one, other, p, ties=ties)
@@ -181,7 +181,7 @@ def test_a_is_the_mean_over_all_breakings(
 
 
 @given(tied(), tied(), P, TIES)
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_bounds_and_symmetry(
     one: list[list[int]], other: list[list[int]], p: float, ties: str
 ) -> None:
@@ -200,7 +200,7 @@ def test_bounds_and_symmetry(
 
 
 @given(tied(), P)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_ranking_agrees_with_itself(ranking: list[list[int]], p: float) -> None:
     for ties in ("w", "b"):
         assert rbo(ranking, ranking, p, ties=ties).ext == pytest.approx(1, abs=1e-12)
@@ -210,7 +210,7 @@ def test_a_ranking_agrees_with_itself(ranking: list[list[int]], p: float) -> Non
 
 
 @given(RANKINGS, RANKINGS, P)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_longer_prefixes_narrow_the_range(one: list[int], other: list[int], p: float) -> None:
     n = min(len(one), len(other))
     ranges = [rbo(one[:k], other[:k], p) for k in range(1, n + 1)]

@@ -84,7 +84,7 @@ def _tied(x: list[int], truth: list[int]) -> float:
 
 
 @given(st.permutations(range(6)), st.permutations(range(6)))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_without_ties_it_is_equation_52(x: list[int], truth: list[int]) -> None:
     expected = _ranked(x, truth)
     for ties in ("a", "b"):
@@ -97,7 +97,7 @@ SCORED = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, m
 
 
 @given(SCORED)
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_variant_a_is_the_mean_over_all_breakings(things: Scored) -> None:
     x, truth = ([thing[k] for thing in things] for k in (0, 1))
     ways = [_ranked(one, other) for one in _broken(x) for other in _broken(truth)]
@@ -105,7 +105,7 @@ def test_variant_a_is_the_mean_over_all_breakings(things: Scored) -> None:
 
 
 @given(SCORED)
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_variant_b_is_its_definition(things: Scored) -> None:
     x, truth = ([thing[k] for thing in things] for k in (0, 1))
     found = tau_ap(x, truth)
@@ -118,7 +118,7 @@ def test_variant_b_is_its_definition(things: Scored) -> None:
 @given(
     st.lists(st.tuples(*[st.integers(-9, 9)] * 2), min_size=2, max_size=30), st.sampled_from("ab")
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_bounds_and_invariance(things: Scored, ties: str) -> None:
     x, truth = np.array(things, dtype=float).T
     found = tau_ap(x, truth, ties=ties)

@@ -110,9 +110,9 @@ def test_the_scale_is_stated_by_all_commands(tmp_path: Path) -> None:
     out, _ = cranfield(tmp_path, "evaluate", *given, "--format", "json", "--max-grade", "4")
     assert '"max_grade": 4' in out
     out, _ = cranfield(tmp_path, "compare", *given, "--as", "prose")
-    assert "grades 0 to 3" in out
+    assert "grades are 0 to 3" in out
     out, _ = cranfield(tmp_path, "compare", *given, "--as", "prose", "--max-grade", "4")
-    assert "max_grade 4" in out
+    assert "the highest grade is 4" in out
 
 
 @pytest.mark.parametrize(

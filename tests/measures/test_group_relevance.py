@@ -52,7 +52,7 @@ def expected(
     return err, irbu, fairness
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     cases(most=3),
     st.sampled_from(DIVERGENCES),

@@ -287,7 +287,7 @@ def utility(ranking: str, grades: dict[str, dict[str, int]], p: float, e: float)
     return (1 - p) * score
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.dictionaries(
         st.sampled_from("abcdef"),

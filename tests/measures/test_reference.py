@@ -251,7 +251,7 @@ def test_every_other_measure_is_tested() -> None:
         assert not kind.info.inputs or f'"{name}' in text, name
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(topics)
 def test_measures_equal_their_definitions(rankings: list[tuple[ref.Ranking, list[int]]]) -> None:
     run, qrels = collection(rankings)

@@ -158,7 +158,7 @@ random_qrels = st.dictionaries(
 
 
 @pytest.mark.filterwarnings("ignore:the runs look like judgments")
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(random_runs, random_qrels)
 def test_random_data(run: dict[str, Any], qrels: dict[str, Any]) -> None:
     if run.keys() & qrels.keys():

@@ -348,7 +348,7 @@ class Cells(HTMLParser):
 
 
 @given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=3))
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_names_come_through(rows: list[tuple[str, str]]) -> None:
     table = Table("", ["a", "b"], rows)
     expected = [plain(cell).strip() for row in rows for cell in row]

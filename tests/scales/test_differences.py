@@ -129,7 +129,7 @@ def test_measures() -> None:
 values = st.lists(st.integers(-6, 6), min_size=1, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(values)
 def test_solvability_is_equal_spacing(positions: list[int]) -> None:
     found = difference_axioms(positions)
@@ -143,7 +143,7 @@ def test_solvability_is_equal_spacing(positions: list[int]) -> None:
     broken_by(found, relation)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(2, 3), st.sampled_from(["any", "weak", "signed"]), st.integers(0, 2**32))
 def test_any_relation_against_plain_loops(n: int, kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)

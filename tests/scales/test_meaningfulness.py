@@ -34,7 +34,7 @@ matrices = st.integers(2, 7).flatmap(
 
 
 @given(matrices)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_dominance_is_what_every_transformation_says(rows: list[list[int]]) -> None:
     """Step functions are the extreme increasing transformations: they decide."""
     values = np.array(rows, dtype=float)
@@ -324,7 +324,7 @@ def test_low_scores_that_are_good() -> None:
 
 
 @given(matrices)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_low_scores_are_high_ones_turned_over(rows: list[list[int]]) -> None:
     """Cost c says of the same systems what score -c says, with the same topics."""
     values = np.array(rows, dtype=float)[:, :2] + np.arange(2) * 1e-3

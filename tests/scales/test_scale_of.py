@@ -255,7 +255,7 @@ def test_proofs_agree_with_looking_at_all_runs(
     assert quick.runs == full.runs
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(1, 6),
     st.lists(st.integers(1, 8), min_size=1, max_size=3),

@@ -73,7 +73,7 @@ _CLICKS = st.lists(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(_CLICKS, st.floats(0, 2), st.floats(0, 500), st.floats(0, 1), st.floats(10, 1e5))
 def test_figure_9(
     clicks: list[tuple[int, int, float]], gain: float, snippet: float, share: float, limit: float

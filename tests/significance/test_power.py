@@ -110,7 +110,7 @@ def test_two_systems_have_the_power_of_the_t_test(
     assert found == pytest.approx(float(power_t(n, **options)), abs=1e-13)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(
     st.integers(2, 40),
     st.floats(1e-4, 100),
@@ -161,7 +161,7 @@ def test_width_falls_with_topics(variance: float, alpha: float) -> None:
     assert (np.diff(found) < 0).all()
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(
     st.sampled_from(["t", "anova-1", "anova-2", "interval"]),
     st.floats(0.02, 0.5),

@@ -34,7 +34,7 @@ def drawn(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> Floats
     ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(1, 40), st.integers(1, 40))
 def test_kth_sum(seed: int, kind: str, n: int, m: int) -> None:
     rng = np.random.default_rng(seed)
@@ -88,7 +88,7 @@ def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
             assert ours.tolist() == pytest.approx(walsh_interval(d, level), rel=0, abs=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     st.sampled_from(["sign", "signed-rank"]),
     st.sampled_from(["two-sided", "greater", "less"]),

@@ -47,7 +47,7 @@ def test_sign(x: Any, y: Any, side: str) -> None:
     assert p == pytest.approx(expected.pvalue if expected else 1.0, abs=1e-12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(COLUMN, COLUMN, SIDES)
 def test_signed_rank_by_all_signs(x: Any, y: Any, side: str) -> None:
     d = (x - y)[x != y]
@@ -59,7 +59,7 @@ def test_signed_rank_by_all_signs(x: Any, y: Any, side: str) -> None:
     assert p == pytest.approx(tail(plus, possible, side), abs=1e-12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(COLUMN, COLUMN, st.integers(3, 6), SIDES)
 def test_rank_sum_by_all_choices(x: Any, y: Any, n: int, side: str) -> None:
     x, y = x[:n], y[:7]
@@ -71,7 +71,7 @@ def test_rank_sum_by_all_choices(x: Any, y: Any, n: int, side: str) -> None:
     assert p == pytest.approx(tail(statistic, possible, side), abs=1e-12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(COLUMN, COLUMN, SIDES)
 def test_randomisation_by_all_signs(x: Any, y: Any, side: str) -> None:
     d = x - y

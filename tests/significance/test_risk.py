@@ -17,7 +17,7 @@ from cranfield.significance.risk_sensitivity import risk
 VALUES = arrays(np.float64, (6, 3), elements=st.floats(0.015625, 1, width=16))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(VALUES, st.sampled_from([0.0, 1.0, 5.0]))
 def test_against_a_baseline(values: Any, alpha: float) -> None:
     """U_risk by its formula; T_risk is the statistic of SciPy of the weighed differences."""
@@ -34,7 +34,7 @@ def test_against_a_baseline(values: Any, alpha: float) -> None:
     assert found.u_risk[0] == 0
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(VALUES, st.sampled_from([0.0, 5.0]))
 def test_without_a_baseline(values: Any, alpha: float) -> None:
     """Z_risk and Geo_risk, written out."""

@@ -91,7 +91,7 @@ def test_what_is_lacking_is_said() -> None:
 WEIGHTS = st.lists(st.integers(0, 5), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     WEIGHTS,
     st.lists(st.sets(st.integers(0, 5)), min_size=1, max_size=4),

@@ -122,7 +122,7 @@ CASES: st.SearchStrategy[Case] = st.integers(1, 6).flatmap(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(CASES, CASES)
 def test_against_the_formulas_written_out(first: Case, second: Case) -> None:
     gold, answers = {}, {}
@@ -149,7 +149,7 @@ def test_against_the_formulas_written_out(first: Case, second: Case) -> None:
         assert np.allclose([one[t] for one in found], [s, tm, sharp], rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(CASES, st.data())
 def test_s_never_falls_when_a_nugget_comes_earlier(case: Case, data: st.DataObject) -> None:
     nuggets, places, length, patience = case

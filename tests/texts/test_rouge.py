@@ -97,7 +97,7 @@ def skip_bigrams(words: list[int], gap: int | None) -> Counter[tuple[int, int]]:
     return Counter((words[i], words[j]) for i, j in places if gap is None or j - i - 1 <= gap)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(WORDS, WORDS, st.none() | st.integers(0, 6))
 def test_skip_bigrams_by_brute_force(
     text: list[int], reference: list[int], gap: int | None
@@ -117,7 +117,7 @@ def test_skip_bigrams_by_brute_force(
         )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(WORDS, WORDS)
 def test_subsequences_by_the_table(text: list[int], reference: list[int]) -> None:
     table = np.zeros((len(text) + 1, len(reference) + 1), dtype=int)

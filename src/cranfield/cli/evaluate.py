@@ -408,9 +408,7 @@ DEFAULTS = {
 """Default measures of each kind of data."""
 
 
-@command(
-    first="measure nuggets assignments citations references human by-topic format output settings"
-)
+@command()
 @settings("system places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
 @options_from(

@@ -506,12 +506,16 @@ def _design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if comparison.scores.lower_is_better:
         yield [f"Lower scores of {measure_name} are better."]
     policies = [
-        JUDGING.get(name, {}).get(str(value), f"{name} is {value}")
+        JUDGING.get(name, {}).get(str(value), _SETTINGS.get(name, f"{name} is {{}}").format(value))
         for name, value in comparison.scores.settings.items()
         if _is_word(value)
     ]
     if policies:
         yield [f"For judging, {'; '.join(policies)}."]
+
+
+_SETTINGS = {"grades": "grades are {}", "max_grade": "the highest grade is {}"}
+"""Clauses for settings of judging that are numbers."""
 
 
 def _is_word(value: Any) -> bool:

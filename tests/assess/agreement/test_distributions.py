@@ -30,7 +30,7 @@ def order_aware(p: Sequence[float], q: Sequence[float]) -> float:
     return sum(totals) / len(used)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(COUNTS)
 def test_formulas(counts: list[tuple[int, int]]) -> None:
     p, q = ([float(c) / sum(column) for c in column] for column in zip(*counts, strict=True))
@@ -79,7 +79,7 @@ def closeness(assigned: Sequence[int], gold: Sequence[int]) -> float:
 LABELS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(LABELS)
 def test_closeness(labels: list[tuple[int, int]]) -> None:
     assigned, gold = zip(*labels, strict=True)

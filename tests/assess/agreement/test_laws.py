@@ -56,7 +56,7 @@ def pairs_of(ratings: np.ndarray) -> list[tuple[float, float, int]]:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_laws_as_they_are_written(seed: int, units: int, assessors: int) -> None:
     rng = np.random.default_rng(seed)
     ratings = rng.integers(0, 3, size=(units, assessors)).astype(float)

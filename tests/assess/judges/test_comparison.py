@@ -194,7 +194,7 @@ def test_options_that_do_not_exist(options: dict[str, Any], wrong: str) -> None:
         cf.assess.compare_judges({"q": {"a": 1}}, {"x": {"q": {"a": 1}}}, **options)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=40

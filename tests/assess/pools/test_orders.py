@@ -218,7 +218,7 @@ def moved_to_front(lists: Lists, relevant: set[str], counts: bool) -> list[str]:
 
 
 @given(LISTS, st.sets(st.sampled_from(DOCS)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_moving_to_front(lists: Lists, relevant: set[str]) -> None:
     for seen in ("counts", "skip"):
         wanted = moved_to_front(lists, relevant, seen == "counts")

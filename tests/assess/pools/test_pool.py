@@ -48,7 +48,7 @@ def ranks(pool: cf.assess.Pool) -> dict[tuple[str, str], dict[str, int]]:
 
 
 @given(RUNS, st.integers(1, 4), st.randoms())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_pool_is_what_the_definition_says(runs: Rankings, depth: int, random: Any) -> None:
     wanted = plain(runs, depth)
     pool = cf.assess.pool(runs, depth)

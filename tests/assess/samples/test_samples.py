@@ -215,7 +215,7 @@ RANKINGS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(RANKINGS, st.integers(2, 6))
 def test_sums_of_chances(rankings: list[list[str]], size: int) -> None:
     """Chances sum to the mean size, and those of pairs to the mean number of pairs."""

@@ -53,7 +53,7 @@ HISTORIES = st.tuples(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(HISTORIES, st.sampled_from(["0.95", "0.7", "0.8", "0.333"]))
 def test_every_number_of_judgments(history: tuple[list[int], int], recall: str) -> None:
     labels, rest = history

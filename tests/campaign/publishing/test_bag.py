@@ -168,7 +168,7 @@ NAMES = st.text(
 ).filter(lambda name: name.strip(". ") != "")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(NAMES, st.binary(max_size=30), max_size=4))
 def test_any_names_and_contents_are_valid(
     tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]

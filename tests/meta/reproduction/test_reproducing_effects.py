@@ -58,7 +58,7 @@ def test_by_hand() -> None:
     assert found == pytest.approx((0.1 / largest) ** 0.5)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(PAIRS)
 def test_rmse_is_a_distance(pair: np.ndarray) -> None:
     one, two = pair
@@ -70,7 +70,7 @@ def test_rmse_is_a_distance(pair: np.ndarray) -> None:
     assert rmse(one, two) == pytest.approx(np.linalg.norm(one - two) / np.sqrt(one.size))
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(PAIRS, PAIRS, st.floats(0.1, 50), st.floats(-5, 5))
 def test_effect_ratio_and_affine_maps(
     first: np.ndarray, again: np.ndarray, slope: float, shift: float

@@ -79,7 +79,7 @@ def test_position_tau_by_hand() -> None:
     assert position_tau(["a", "b"], ["a", "b", "c"]) == 1.0
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(RANKINGS, RANKINGS, st.floats(0.1, 0.95))
 def test_rbo_by_its_infinite_sum(first: list[int], second: list[int], p: float) -> None:
     one, two = ([f"{d:02d}" for d in ranking] for ranking in (first, second))

@@ -118,7 +118,7 @@ CLICKED = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.permutations(["p", "q", "r"]), SHOWN, CLICKED)
 def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
     """Every click goes where a plain reading of the documentation puts it."""

@@ -39,7 +39,7 @@ def test_clicks_and_reading_keep_a_session_going() -> None:
     assert cf.online.sessionise(shorter, 900).pages["session"].to_list()[-1] == "u-2"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from("uv"), st.integers(0, 50), st.none() | st.integers(0, 20)),

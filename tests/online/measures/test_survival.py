@@ -45,7 +45,7 @@ def test_the_median_of_a_flat_half_is_its_middle() -> None:
     assert np.isnan(kaplan_meier(np.array([1.0, 2, 3]), np.array([True, False, False])).median)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=40))
 def test_curves_are_those_of_scipy(rows: list[tuple[int, bool]]) -> None:
     times = np.array([float(time) for time, _ in rows])

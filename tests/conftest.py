@@ -16,7 +16,7 @@ from hypothesis import settings
 # New examples at every run. A failure prints how to reproduce it: `@reproduce_failure(...)`, and
 # the seed for `--hypothesis-seed`.
 settings.register_profile(
-    "new", derandomize=False, print_blob=True, database=None, deadline=None, max_examples=15
+    "new", derandomize=False, print_blob=True, database=None, deadline=None, max_examples=10
 )
 settings.load_profile("new")
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,3 +90,28 @@ def test_text_forms_read_back(registry: Registry[Any]) -> None:
             continue
         assert registry.parse(str(spec)) == spec
         assert str(spec).startswith(name)
+
+
+def test_a_name_waits_for_its_module_that_another_thread_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_component.py").write_text(
+        "import sys, time\n"
+        "def double(number): return number * factor\n"
+        "sys.registry_of_the_test.entered['double'] = double\n"
+        "time.sleep(0.5)\n"
+        "factor = 2\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry: Registry[Any] = Registry("function")
+    vars(registry)["homes"] = {"double": "slow_component"}
+    monkeypatch.setattr(sys, "registry_of_the_test", registry, raising=False)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(lambda: registry["double"](3))
+            while "double" not in registry.entered:
+                time.sleep(0.01)
+            assert registry["double"](4) == 8
+            assert first.result() == 6
+    finally:
+        sys.modules.pop("slow_component", None)

@@ -16,7 +16,7 @@ from cranfield.assess.pools.pool import Pool, judgments_so_far
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
 from cranfield.base.spec import (
-    TRUE_SHARE,
+    OPEN_PROBABILITY,
     Registry,
     Spec,
     fraction_of,
@@ -146,8 +146,8 @@ class RecallTest(Rule):
     aliases = ("CMH",)
     source = "Callaghan and Müller-Hansen (2020)"
     words = "smallest p {value:.4g} over all urns (not a p-value), stops below {bound:.4g}"
-    recall: float = parameter(0.95, TRUE_SHARE, "target recall of the pool")
-    confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound of the smallest p")
+    recall: float = parameter(0.95, OPEN_PROBABILITY, "target recall of the pool")
+    confidence: float = parameter(0.95, OPEN_PROBABILITY, "1 minus the bound of the smallest p")
 
     def looks(self, state: JudgingState, after: Ints) -> Looks:
         value = np.ones(after.size)

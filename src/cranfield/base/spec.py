@@ -78,8 +78,8 @@ def number(
     return check
 
 
-POSITIVE_SHARE = number(0, 1, open_low=True)
-TRUE_SHARE = number(0, 1, open_low=True, open_high=True)
+POSITIVE_PROBABILITY = number(0, 1, open_low=True)
+OPEN_PROBABILITY = number(0, 1, open_low=True, open_high=True)
 
 
 def choice(*options: str) -> Check:

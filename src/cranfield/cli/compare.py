@@ -371,13 +371,13 @@ def _with_replicates(
     scores: Mapping[str, Scores], test: str | None, replicates: str | None
 ) -> Mapping[str, Scores]:
     """Return scores by replicate if a test, or a table of replicates, requires them."""
-    from cranfield.scores.replicates import unmarked_replicates
+    from cranfield.scores.replicates import replicate_warning
     from cranfield.significance.registry import REPLICATE_TESTS
     from cranfield.significance.replicates import by_replicate
 
     if replicates is not None or test in REPLICATE_TESTS:
         return {name: by_replicate(table, replicates) for name, table in scores.items()}
-    if warning := unmarked_replicates(next(iter(scores.values())).systems):
+    if warning := replicate_warning(next(iter(scores.values())).systems):
         warn(warning)
     return scores
 

@@ -280,7 +280,7 @@ def equity_of_attention(
     topics, groups = view.shape[0], len(view.groups(str(parsed)).names)
     rows, exposed = parsed.by_group(view)
     attention = ratio(exposed, rows.at(rows.total(exposed)))
-    keys, relevance = _by_topic_and_group(parsed, view, parsed.worth(view))
+    keys, relevance = _by_topic_and_group(parsed, view, parsed.judgment_gains(view))
     topic, group = keys // groups, keys % groups
     relevance_of_topic = np.bincount(topic, relevance, topics)
     counts = (rows.total(exposed) > 0) & (relevance_of_topic > 0)[:, None] & view.scored

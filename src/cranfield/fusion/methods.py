@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.spec import (
-    TRUE_SHARE,
+    OPEN_PROBABILITY,
     Registry,
     Spec,
     choice,
@@ -110,7 +110,7 @@ class RankBiasedCentroid(RankSum):
     name = "RBC"
     aliases = ("rank-biased-centroid",)
     source = "Bailey, Moffat, Scholer and Thomas 2017"
-    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
+    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next rank")
 
     def rank_weights(self, n_ranks: int) -> list[Fraction]:
         p = fraction_of(self.p)

@@ -149,7 +149,7 @@ class Interval(Wrapping):
         if inner.info.lower_is_better:
             raise MeasureError(f"interval: lower values of {inner} are better; {HINT}")
 
-    def declared(self) -> Info:
+    def combine_info(self) -> Info:
         inner = self.inner
         return replace(
             inner.info,
@@ -157,14 +157,14 @@ class Interval(Wrapping):
             aliases=(),
             summary=f"Rank of {inner} among all values that it can take, from 0 to 1.",
             formula=_FORMULA,
-            source=self.about.source,
+            source=self.outer_info.source,
             parameter_sources={},
             range=(1.0, float("inf")) if self.raw else (0.0, 1.0),
             scale=Scale.INTERVAL if self.ties == "unique" else inner.info.scale,
             scale_note=self._scale_note(),
             elsewhere={},
             monotone=False,
-            counts=False,
+            ignores_order=False,
         )
 
     def _scale_note(self) -> str:

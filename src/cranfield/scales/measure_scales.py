@@ -533,7 +533,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             f"S[{longest}, {largest_base}] has {longest * largest_base:,} pairs of a length and a"
             f" recall base; up to {MOST_TOPICS:,} are feasible"
         )
-    by_count = deepest.info.counts and (deepest.cutoff or longest) >= longest
+    by_count = deepest.info.ignores_order and (deepest.cutoff or longest) >= longest
     if not by_count and 2 ** (longest + 1) * largest_base > MOST_LISTED:
         raise PolicyError(
             f"S[{longest}, {largest_base}] has too many runs to enumerate; for"

@@ -17,7 +17,7 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.pairwise.ranks import binomial_pvalues
@@ -225,7 +225,7 @@ def compare_preferences(
         raise CranfieldError(f"preferences require at least two systems, got {len(systems)}")
     first, second = np.triu_indices(len(systems), 1)
     if baseline is not None:
-        place = place_of(baseline, systems)
+        place = label_index(baseline, systems)
         first = np.flatnonzero(np.arange(len(systems)) != place)
         second = np.full_like(first, place)
     has_relevant = judged.recall_base(rel)[:, 0] > 0

@@ -35,7 +35,7 @@ from cranfield.base.errors import (
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.scores.averages import Averages
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.prepare import as_scores, check_squarable
 
 CRITERIA = ("aic", "bic", "likelihood")
@@ -418,7 +418,7 @@ class Simulator:
         exchanged: their differences are symmetric, and the Type I errors of tests that need this,
         such as the signed-rank test, do not show. Use the empirical copula to see them.
         """
-        margin = self.below[place_of(system, self.systems)]
+        margin = self.below[label_index(system, self.systems)]
         return replace(self, below=np.tile(margin, (len(self.systems), 1)))
 
     def select(self, systems: Any) -> Simulator:

@@ -17,7 +17,7 @@ from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.scores.averages import Averages
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import t_interval
 from cranfield.significance.prepare import as_scores, replicate_notes
@@ -137,7 +137,7 @@ def summarise(
     check_arguments(summarise, locals())
     score_table = as_scores(scores)
     table = score_table.over_shards()
-    place = None if baseline is None else place_of(baseline, table.systems)
+    place = None if baseline is None else label_index(baseline, table.systems)
     notes = replicate_notes(score_table)
     frames = []
     for group, places in _split_topics(groups, table.topics, notes):

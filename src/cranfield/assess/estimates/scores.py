@@ -32,7 +32,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.tabular import Table
 
 
@@ -179,7 +179,7 @@ class PPIScores(Result):
         if baseline is None:
             pairs = list(combinations(indices, 2))
         else:
-            place = place_of(baseline, self.systems)
+            place = label_index(baseline, self.systems)
             pairs = [(k, place) for k in indices if k != place]
         first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         names = pl.Series(self.systems, dtype=pl.String)

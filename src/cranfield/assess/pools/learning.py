@@ -9,7 +9,7 @@ import numpy as np
 from cranfield.assess.pools.method import Asking, Method
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.spec import TRUE_SHARE, choice, number, parameter
+from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
 from cranfield.base.streams import stream_of
 
 NEARLY = 1e-12
@@ -93,7 +93,7 @@ class RankBiased(Method):
     name = "RBP-B"
     source = "Moffat, Webber and Zobel 2007"
     learns = True
-    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
+    p: float = parameter(0.8, OPEN_PROBABILITY, "probability to go on to the next rank")
 
     def asking(self, pool: Pool, seed: int) -> Asking:
         return Residuals(pool, self.p, of_base=False)
@@ -152,7 +152,7 @@ class Hedge(Method):
     name = "Hedge"
     source = "Aslam, Pavlu and Savell 2003"
     learns = True
-    beta: float = parameter(0.1, TRUE_SHARE, "factor of the weight of a run for a loss of 1")
+    beta: float = parameter(0.1, OPEN_PROBABILITY, "factor of the weight of a run for a loss of 1")
     sums: str = parameter("stable", choice("stable", "plain"), "how sums over runs are computed")
 
     def asking(self, pool: Pool, seed: int) -> Asking:

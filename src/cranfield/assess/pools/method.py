@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.spec import (
-    TRUE_SHARE,
+    OPEN_PROBABILITY,
     Registry,
     Spec,
     integer,
@@ -246,7 +246,7 @@ class RankBiasedSum(Method):
     name = "RBP-A"
     aliases = ("RBP",)
     source = "Moffat, Webber and Zobel 2007"
-    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
+    p: float = parameter(0.8, OPEN_PROBABILITY, "probability to go on to the next rank")
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         return _sums(pool, fusion.RankBiasedCentroid(p=self.p))

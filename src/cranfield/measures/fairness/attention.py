@@ -40,18 +40,26 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.base.spec import TRUE_SHARE, Shares, choice, number, optional, parameter, shares
+from cranfield.base.spec import (
+    OPEN_PROBABILITY,
+    Shares,
+    choice,
+    number,
+    optional,
+    parameter,
+    shares,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
-from cranfield.measures.ranked.precision import OfRelevance
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, nonnegative_gains
+from cranfield.measures.ranked.precision import RelevanceMeasure
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
 BROWSING_DOC = "how attention decreases with rank: " + ", ".join(map(repr, MODELS))
 P = parameter(
     0.5,
-    TRUE_SHARE,
+    OPEN_PROBABILITY,
     "patience: the probability that a user goes on to the next document (geometric, cascade)",
 )
 STOP = parameter(
@@ -59,7 +67,7 @@ STOP = parameter(
 )
 
 
-class Exposing(OfRelevance, family="fairness"):
+class Exposing(RelevanceMeasure, family="fairness"):
     """Base class of measures of the exposure of documents."""
 
     browsing: str = parameter("log2(rank)", choice(*MODELS), BROWSING_DOC)
@@ -167,7 +175,9 @@ class InequityOfAttention(Exposing):
     FairRankTune 0.0.7 (`IAA`) compares attention and relevance without normalising sums to 1.
     """
 
-    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC + ", to which attention is compared")
+    gains: Gain = parameter(
+        LINEAR, nonnegative_gains, GAINS_DOC + ", to which attention is compared"
+    )
     by: str = parameter(
         "document", choice("document", "group"), "whether documents or groups get attention"
     )
@@ -179,7 +189,7 @@ class InequityOfAttention(Exposing):
             has_relevance = self._merit(judged).sum(axis=1)[:, None] > 0
         else:
             judgments = judged.judgments
-            worth = self.worth(judged)
+            worth = self.judgment_gains(judged)
             total_worth = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
             rows = judged.relevant(self.rel)
             rows = rows.where(worth[rows.judgment] > 0)
@@ -200,10 +210,10 @@ class InequityOfAttention(Exposing):
 
     def _merit(self, judged: JudgedRuns) -> Floats:
         """Return the proportion of relevance of each group; shape (topics, groups)."""
-        merit = sum_judged(judged, judged.groups(str(self)), self.worth(judged))
+        merit = sum_judged(judged, judged.groups(str(self)), self.judgment_gains(judged))
         return ratio(merit, merit.sum(axis=1, keepdims=True))
 
-    def worth(self, judged: JudgedRuns) -> Floats:
+    def judgment_gains(self, judged: JudgedRuns) -> Floats:
         grades = judged.judgments.grade
         counts = grades >= max(self.rel, judged.judgments.judged_from)
         return np.where(counts, self.gains.for_grades(grades), 0.0)

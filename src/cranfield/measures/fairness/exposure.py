@@ -49,7 +49,7 @@ from cranfield.measures.fairness.attention import (
     sum_by_group,
     sum_judged,
 )
-from cranfield.measures.gains import Gain, no_loss
+from cranfield.measures.gains import Gain, nonnegative_gains
 
 _INFINITY = float("inf")
 
@@ -205,7 +205,7 @@ class _Ratio(
     )
     browsing: str = parameter("log2(rank+1)", choice(*MODELS), BROWSING_DOC)
     gains: Gain | None = parameter(
-        None, optional(no_loss), "utility of a grade; by default 1 of relevant documents"
+        None, optional(nonnegative_gains), "utility of a grade; by default 1 of relevant documents"
     )
 
     def _sides(self, groups: Groups) -> Ints:

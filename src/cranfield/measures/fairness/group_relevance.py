@@ -33,21 +33,21 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import POSITIVE_SHARE, Shares, choice, parameter
+from cranfield.base.spec import POSITIVE_PROBABILITY, Shares, choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import TARGET_DOC, target_check, target_shares
 from cranfield.measures.fairness.parity import row_keys
-from cranfield.measures.gains import GAINS_DOC, SCALE_END, Gain, gain_rows, no_loss
-from cranfield.measures.ranked.precision import OfRelevance
-from cranfield.measures.users.stopping import stopping_at
+from cranfield.measures.gains import GAINS_DOC, SCALE_END, Gain, gain_rows, nonnegative_gains
+from cranfield.measures.ranked.precision import RelevanceMeasure
+from cranfield.measures.users.stopping import cached_stopping_probabilities
 
 DIVERGENCES = ("jsd", "nmd", "rnod")
 
 
 class _GroupFairness(
-    OfRelevance,
+    RelevanceMeasure,
     family="fairness",
     source="Sakai, Kim and Kang (2023)",
     inputs=("groups",),
@@ -62,7 +62,7 @@ class _GroupFairness(
     target: str | Shares = parameter("equal", target_check, TARGET_DOC)
     gains: Gain = parameter(
         Gain("exponential"),
-        no_loss,
+        nonnegative_gains,
         GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
     )
     max_grade: int | str | None = SCALE_END
@@ -70,7 +70,9 @@ class _GroupFairness(
     def stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Return the documents at which a user may stop, with the probability of each."""
         rows = gain_rows(judged, self.gains)
-        return rows, stopping_at(judged, rows, self.gains, self.max_grade, str(self))
+        return rows, cached_stopping_probabilities(
+            judged, rows, self.gains, self.max_grade, str(self)
+        )
 
     def fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
         """Return the expected similarity of groups to the target at the rank of the stop."""
@@ -185,7 +187,9 @@ class GroupFairnessAndRelevance(_GroupFairness):
         "ERR", choice("ERR", "iRBU"), "measure of relevance: 'ERR', or 'iRBU' with the same stops"
     )
     p: float = parameter(
-        0.99, POSITIVE_SHARE, "proportion of the utility that remains after each document (iRBU)"
+        0.99,
+        POSITIVE_PROBABILITY,
+        "proportion of the utility that remains after each document (iRBU)",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

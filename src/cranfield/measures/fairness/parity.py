@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import TRUE_SHARE, choice, flag, integer, name, optional, parameter
+from cranfield.base.spec import OPEN_PROBABILITY, choice, flag, integer, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, places_in, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.attention import group_index
-from cranfield.measures.ranked.precision import OfRelevance
+from cranfield.measures.ranked.precision import RelevanceMeasure
 
 
 @measure(
@@ -52,7 +52,7 @@ from cranfield.measures.ranked.precision import OfRelevance
     needs="groups of documents",
     scale_note="not known to be interval: a difference of proportions",
 )
-class PairwiseParity(OfRelevance):
+class PairwiseParity(RelevanceMeasure):
     """Pair-wise parity; 0 is fair, 1 where one side stands above the other throughout.
 
     Only retrieved documents with a known group count. With `pairs='relevant'` each pair is of a
@@ -276,8 +276,8 @@ class RankedGroupFairness(Measure):
     """
 
     protected: str | None = parameter(None, optional(name), "protected group; required")
-    p: float = parameter(0.5, TRUE_SHARE, "lowest proportion that the group should have")
-    alpha: float = parameter(0.1, TRUE_SHARE, "probability of rejecting a fair ranking")
+    p: float = parameter(0.5, OPEN_PROBABILITY, "lowest proportion that the group should have")
+    alpha: float = parameter(0.1, OPEN_PROBABILITY, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(
         True, flag, "whether alpha is the error rate of all prefixes together, instead of each"
     )

@@ -14,14 +14,14 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gain_rows, ideal_rows
-from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, sum_divisor
+from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure, sum_divisor
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
 INFAP_EPSILON = 1e-5
 """Smoothing of proportions of relevant documents, as in trec_eval."""
 
 
-class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
+class _AveragePrecision(RelevanceMeasure, family="average precision", monotone=True):
     """Base class of AP and GMAP."""
 
     denominator: str = parameter(
@@ -162,7 +162,7 @@ class ElevenPointAveragePrecision(_Interpolated):
     elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"},
     beyond_grades="which documents are judged",
 )
-class InferredAveragePrecision(OfRelevance):
+class InferredAveragePrecision(RelevanceMeasure):
     """Inferred AP; equals AP when every retrieved document of the pool is judged."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -197,7 +197,7 @@ _thresholds = gain_check(
     "'uniform', 'linear' or a mapping of grades from 1 on to weights of at least 0, not all 0,"
     " such as {1: 0.3, 2: 0.7}",
     *("uniform", "linear"),
-    fits=lambda gains: (
+    is_valid=lambda gains: (
         all(grade >= 1 and weight >= 0 for grade, weight in gains)
         and any(weight for _, weight in gains)
     ),

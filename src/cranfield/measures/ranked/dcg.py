@@ -18,15 +18,15 @@ from cranfield.measures.gains import (
     GAINS,
     Discount,
     Gain,
-    OfGains,
+    GainMeasure,
     gain_rows,
     ideal_rows,
     running_total_at,
 )
-from cranfield.measures.ranked.precision import REL, OfRelevance
+from cranfield.measures.ranked.precision import REL, RelevanceMeasure
 
 
-class Discounted(OfGains):
+class Discounted(GainMeasure):
     """Base class of DCG and nDCG: sums of discounted gains."""
 
     discount: Discount = parameter(
@@ -143,7 +143,7 @@ def _discounted(rows: Rows) -> Floats:
     elsewhere={"trec_eval": "ndcg_rel"},
     beyond_length="all judgments of the topic",
 )
-class nDCGAtRelevant(OfGains):
+class nDCGAtRelevant(GainMeasure):
     """Mean of nDCG over relevant ranks; m documents not retrieved count with the last nDCG."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -205,7 +205,7 @@ class nDCGAtLevels(Measure):
     elsewhere={"trec_eval": "G"},
     beyond_length="all judgments of the topic",
 )
-class NormalisedGain(OfGains):
+class NormalisedGain(GainMeasure):
     """Gain with a discount by ig(r), the ideal cumulated gain with at least 1 for each rank."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -229,7 +229,7 @@ class NormalisedGain(OfGains):
     family="cumulated gain",
     elsewhere={"trec_eval": "binG"},
 )
-class BinaryGain(OfRelevance):
+class BinaryGain(RelevanceMeasure):
     """Binary gain with a discount by n_r, the number of non-relevant documents above rank r."""
 
     def values(self, judged: JudgedRuns) -> Floats:

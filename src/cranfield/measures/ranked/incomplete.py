@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import POSITIVE_SHARE, choice, parameter
+from cranfield.base.spec import POSITIVE_PROBABILITY, choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
@@ -25,15 +25,15 @@ from cranfield.measures.gains import (
     POSITIVE_GAINS,
     Gain,
     gain_rows,
-    highest_of,
+    highest_grade,
     ideal_rows,
 )
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
-from cranfield.measures.ranked.precision import OfRelevance
+from cranfield.measures.ranked.precision import RelevanceMeasure
 
 
 class _Bpref(
-    OfRelevance, family="incomplete judgments", beyond_grades="which documents are judged"
+    RelevanceMeasure, family="incomplete judgments", beyond_grades="which documents are judged"
 ):
     form: str = parameter(
         "trec_eval",
@@ -149,7 +149,7 @@ class GradedPreference(Measure):
         worth, misplaced = hits.gains, _misplaced_gain(hits)
         best = ideal_rows(judged, self.gains)
         if self.form == "N":
-            highest = highest_of(judged, self.max_grade, str(self))
+            highest = highest_grade(judged, self.max_grade, str(self))
             max_gain = self.gains.max_gain(highest)
             judgments = judged.judgments
             counted = judgments.count(judgments.judged_from)
@@ -179,7 +179,7 @@ _STRATA = (
 )
 _PRIOR = parameter(
     1 / 3,
-    POSITIVE_SHARE,
+    POSITIVE_PROBABILITY,
     "probability of relevance in a stratum with no sampled document above: 1/3 in"
     " sample_eval.pl, 1/2 in trec_eval's infAP",
 )
@@ -247,7 +247,7 @@ def _expected_relevant(
     elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
     **_ABOUT,
 )
-class ExtendedInferredAP(OfRelevance):
+class ExtendedInferredAP(RelevanceMeasure):
     r"""Extended inferred AP.
 
     Of the :math:`N_s` documents of a stratum :math:`n_s` are sampled; above rank r stand
@@ -278,7 +278,7 @@ class ExtendedInferredAP(OfRelevance):
     elsewhere={"sample_eval.pl": "iPk"},
     **_ABOUT,
 )
-class InferredPrecision(OfRelevance):
+class InferredPrecision(RelevanceMeasure):
     """Inferred precision; a shorter list is divided by the cutoff all the same."""
 
     prior: float = _PRIOR
@@ -364,7 +364,7 @@ class InferredNDCG(Measure):
     elsewhere={"statAP_MQ_eval": "AP"},
     **_ABOUT,
 )
-class StatisticalAP(OfRelevance):
+class StatisticalAP(RelevanceMeasure):
     r"""statAP; an estimate, which can be above 1.
 
     Documents judged without being sampled have an inclusion probability of 0 and count as unjudged.

@@ -16,30 +16,37 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.spec import POSITIVE_SHARE, choice, fraction_of, number, optional, parameter
+from cranfield.base.spec import (
+    POSITIVE_PROBABILITY,
+    choice,
+    fraction_of,
+    number,
+    optional,
+    parameter,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import (
-    HIGHEST,
+    MAX_EXPONENT,
     POSITIVE_GAINS,
     SCALE_END,
     Gain,
     gains_evenly_spaced,
     grades_up_to,
     ideal_rows,
-    no_loss,
+    nonnegative_gains,
     relevant,
     running_total_at,
 )
-from cranfield.measures.ranked.precision import OfRelevance, sum_divisor
-from cranfield.measures.users.stopping import stopping_at
+from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
+from cranfield.measures.users.stopping import cached_stopping_probabilities
 
 _NOTE = "not interval: the steps between ranks are unequal"
 
 
 class _Blended(
-    OfRelevance, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
+    RelevanceMeasure, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
 ):
     """Base class of measures of the blended ratio."""
 
@@ -117,7 +124,7 @@ class RMeasure(_Blended):
 
     def evenly_spaced(self, highest: int) -> bool:
         """Return True if the values of 1 + beta * gain of relevant documents are evenly spaced."""
-        if highest > HIGHEST:
+        if highest > MAX_EXPONENT:
             return False
         grades = grades_up_to(highest)
         gains: Any = self.gains.as_fractions().for_grades(grades)
@@ -210,11 +217,13 @@ class NormalisedCumulativeUtility(_Blended):
         "where users stop: 'graded' by the grade, 'rank-biased' after few relevant documents",
     )
     stops: Gain | None = parameter(
-        None, optional(no_loss), "weight of a grade as a place to stop (graded); else its gain"
+        None,
+        optional(nonnegative_gains),
+        "weight of a grade as a place to stop (graded); else its gain",
     )
     gamma: float = parameter(
         0.95,
-        POSITIVE_SHARE,
+        POSITIVE_PROBABILITY,
         ("ratio of the probability of stopping at the next relevant document (rank-biased)"),
     )
     utility: str = parameter(
@@ -264,5 +273,5 @@ class ExpectedBlendedRatio(_Blended):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        stop = stopping_at(judged, hits, self.gains, self.max_grade, str(self))
+        stop = cached_stopping_probabilities(judged, hits, self.gains, self.max_grade, str(self))
         return hits.total(stop * self._ratios(judged, hits))

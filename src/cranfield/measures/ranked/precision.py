@@ -16,10 +16,10 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     MAX_GRADE,
     Gain,
-    OfGains,
+    GainMeasure,
     gain_check,
     gain_rows,
-    highest_of,
+    highest_grade,
     ideal_rows,
 )
 
@@ -34,31 +34,31 @@ def sum_divisor(measure: Any, relevant: Any) -> Any:
     return np.minimum(relevant, measure.cutoff) if is_limited else relevant
 
 
-class OfRelevance(Measure):
+class RelevanceMeasure(Measure):
     """Base class of measures with a lowest relevant grade."""
 
     rel: int = parameter(1, REL, REL_DOC)
 
 
-class OfCounts(OfRelevance):
+class CountMeasure(RelevanceMeasure):
     """Base class of measures of counts: retrieved, relevant, and relevant retrieved."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         """Compute the score from three counts; fractions in arrays of objects give fractions."""
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits, relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
-        return np.asarray(self.share(hits, judged.retrieved, relevant), dtype=np.float64)
+        return np.asarray(self.score_counts(hits, judged.retrieved, relevant), dtype=np.float64)
 
 
 class _AtCutoff(
-    OfCounts,
+    CountMeasure,
     family="precision and recall",
     at_usage="required",
     scale=Scale.INTERVAL,
     monotone=True,
-    counts=True,
+    ignores_order=True,
 ):
     """Base class of measures of the number of relevant documents in the top k."""
 
@@ -77,7 +77,7 @@ class _AtCutoff(
 class Precision(_AtCutoff):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return hits / (self.cutoff or 1)
 
 
@@ -94,7 +94,7 @@ class Precision(_AtCutoff):
 class Recall(_AtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, relevant)
 
 
@@ -106,13 +106,13 @@ _GRADED_NOTE = (
 
 
 class _SumOfGains(
-    OfGains,
+    GainMeasure,
     family="precision and recall",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
     scale_note=_GRADED_NOTE,
     at_usage="required",
     monotone=True,
-    counts=True,
+    ignores_order=True,
 ):
     def equal_weights(self) -> bool:
         return True
@@ -132,7 +132,7 @@ class GeneralisedPrecision(_SumOfGains):
     max_grade: int | None = MAX_GRADE
 
     def values(self, judged: JudgedRuns) -> Floats:
-        highest = highest_of(judged, self.max_grade, str(self))
+        highest = highest_grade(judged, self.max_grade, str(self))
         max_total = np.array(self.gains.max_gain(highest) * float(self.cutoff or 1))
         rows = gain_rows(judged, self.gains)
         return ratio(rows.total(rows.gains), max_total)
@@ -186,7 +186,7 @@ class NormalisedCumulatedGain(_SumOfGains):
 class RelativePrecision(_AtCutoff):
     """Relative precision, also called capped recall or R-cap."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, np.minimum(relevant, self.cutoff or 1))
 
 
@@ -201,11 +201,11 @@ class RelativePrecision(_AtCutoff):
     scale_note="it has only two values, so that all its steps are equal",
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
     monotone=True,
-    counts=True,
+    ignores_order=True,
     family="precision and recall",
     expectation="stop",
 )
-class Success(OfRelevance):
+class Success(RelevanceMeasure):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -222,10 +222,10 @@ class Success(OfRelevance):
     scale=Scale.INTERVAL,
     scale_note="it has only two values, so that all its steps are equal",
     monotone=True,
-    counts=True,
+    ignores_order=True,
     family="precision and recall",
 )
-class Complete(OfRelevance):
+class Complete(RelevanceMeasure):
     """1 if recall at the cutoff is 1, else 0; 0 for a topic without relevant documents."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -251,7 +251,7 @@ class Complete(OfRelevance):
     family="precision and recall",
     expectation="documents",
 )
-class RPrecision(OfRelevance):
+class RPrecision(RelevanceMeasure):
     """R-precision; with `multiple`, trec_eval's Rprec_mult with its rounding."""
 
     multiple: float | None = parameter(
@@ -288,15 +288,15 @@ class RPrecision(OfRelevance):
     family="precision and recall",
     expectation="stop",
 )
-class ReciprocalRank(OfRelevance):
+class ReciprocalRank(RelevanceMeasure):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""
 
-    def worth(self, rank: Any) -> Any:
+    def value_at_rank(self, rank: Any) -> Any:
         return 1 / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        return hits.largest(self.worth(hits.rank))
+        return hits.largest(self.value_at_rank(hits.rank))
 
 
 @measure(
@@ -313,7 +313,7 @@ class ReciprocalRank(OfRelevance):
     family="precision and recall",
     expectation="stop",
 )
-class FirstRank(OfRelevance):
+class FirstRank(RelevanceMeasure):
     """Rank of the first relevant document; its mean is the mean rank of known-item search.
 
     The cutoff is required because a run must not gain by being short: where no relevant document
@@ -330,7 +330,7 @@ class FirstRank(OfRelevance):
 
 _betas = gain_check(
     "a mapping of grades to numbers above 1, such as {1: 3, 2: 2}",
-    fits=lambda gains: all(grade >= 0 and beta > 1 for grade, beta in gains),
+    is_valid=lambda gains: all(grade >= 0 and beta > 1 for grade, beta in gains),
 )
 
 
@@ -346,7 +346,7 @@ _betas = gain_check(
     needs="graded or binary judgments",
     scale_note="not interval: the steps between ranks are unequal",
 )
-class WeightedReciprocalRank(OfRelevance):
+class WeightedReciprocalRank(RelevanceMeasure):
     r"""Weighted reciprocal rank; 0 when no relevant document is retrieved (in the top k).
 
     The first relevant document is always the one for which
@@ -367,7 +367,7 @@ class WeightedReciprocalRank(OfRelevance):
     def uses_highest_grade(self) -> bool:
         return super().uses_highest_grade and self.betas is None
 
-    def worth(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
+    def value_at_rank(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
         if self.betas is None:
             return 1 / (rank - 1 / (highest - grades + 2))
         return 1 / (rank - ratio(np.array(1), self.betas.from_mapping(grades)))
@@ -375,6 +375,6 @@ class WeightedReciprocalRank(OfRelevance):
     def values(self, judged: JudgedRuns) -> Floats:
         hits, highest = judged.relevant(self.rel), 0
         if self.betas is None:
-            highest = highest_of(judged, self.max_grade, str(self))
-        worth = self.worth(hits.rank, hits.grade, highest)
+            highest = highest_grade(judged, self.max_grade, str(self))
+        worth = self.value_at_rank(hits.rank, hits.grade, highest)
         return hits.total(np.where(hits.seen == 1, worth, 0.0))

@@ -12,21 +12,23 @@ from cranfield.base.spec import fraction_of, integer, number, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.ranked.precision import OfCounts, OfRelevance
+from cranfield.measures.ranked.precision import CountMeasure, RelevanceMeasure
 
 
-class _OfSets(
-    OfCounts,
+class _SetMeasure(
+    CountMeasure,
     family="sets",
     scale=Scale.INTERVAL,
     scale_note="interval for binary relevance and sets of one size (Ferrante et al. 2019)",
     monotone=True,
-    counts=True,
+    ignores_order=True,
 ):
     """Base class of measures of sets that are interval scales among sets of one size."""
 
 
-class _OfOneSize(_OfSets, beyond_length="how many documents are retrieved", one_size=True):
+class _OneSizeMeasure(
+    _SetMeasure, beyond_length="how many documents are retrieved", needs_one_size=True
+):
     """Base class of measures whose steps depend on the size of the set."""
 
 
@@ -47,10 +49,10 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
     source="Kent and others (1955); Cleverdon (1967)",
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},
 )
-class SetPrecision(_OfOneSize):
+class SetPrecision(_OneSizeMeasure):
     """Precision of the retrieved set."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, retrieved)
 
 
@@ -61,10 +63,10 @@ class SetPrecision(_OfOneSize):
     source="Kent and others (1955); Cleverdon (1967)",
     elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR", "ranx": "recall"},
 )
-class SetRecall(_OfSets):
+class SetRecall(_SetMeasure):
     """Recall of the retrieved set."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, relevant)
 
 
@@ -75,10 +77,10 @@ class SetRecall(_OfSets):
     source="trec_eval, measure set_relative_P",
     elsewhere={"trec_eval": "set_relative_P", "ir_measures": "SetP(relative=True)"},
 )
-class SetRelativePrecision(_OfOneSize):
+class SetRelativePrecision(_OneSizeMeasure):
     """Relative precision of the retrieved set."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, np.minimum(retrieved, relevant))
 
 
@@ -90,12 +92,12 @@ class SetRelativePrecision(_OfOneSize):
     elsewhere={"trec_eval": "set_map", "ir_measures": "SetAP"},
     beyond_length="how many documents are retrieved",
     family="sets",
-    counts=True,
+    ignores_order=True,
 )
-class SetAveragePrecision(OfCounts):
+class SetAveragePrecision(CountMeasure):
     """Average precision if every relevant document had the precision of the set."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits * hits, retrieved * relevant)
 
 
@@ -110,12 +112,12 @@ class SetAveragePrecision(OfCounts):
         "ranx": "f1",
     },
 )
-class FMeasure(_OfOneSize):
+class FMeasure(_OneSizeMeasure):
     """F-measure; recall is `beta` times as important as precision."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return f_measure(ratio(hits, retrieved), ratio(hits, relevant), self.beta)
 
 
@@ -130,17 +132,17 @@ class FMeasure(_OfOneSize):
     scale_note="interval for binary relevance on one topic; over topics of different recall bases"
     " it is not",
     monotone=True,
-    counts=True,
+    ignores_order=True,
     family="precision and recall",
     elsewhere={"ranx": "f1@k (for lists of at least k documents)"},
     expectation="documents",
 )
-class FAtCutoff(OfCounts):
+class FAtCutoff(CountMeasure):
     """F-measure of the top k; a shorter list is divided by the cutoff all the same, as in P@k."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return f_measure(hits / (self.cutoff or 1), ratio(hits, relevant), self.beta)
 
 
@@ -151,12 +153,12 @@ class FAtCutoff(OfCounts):
     source="van Rijsbergen (1974); van Rijsbergen (1979)",
     lower_is_better=True,
 )
-class EMeasure(_OfOneSize):
+class EMeasure(_OneSizeMeasure):
     """E-measure of van Rijsbergen; with `alpha` = 1 / (beta^2 + 1)."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return 1 - f_measure(ratio(hits, retrieved), ratio(hits, relevant), self.beta)
 
 
@@ -174,9 +176,9 @@ _COEFFICIENT = number(-1e15, 1e15)
     elsewhere={"trec_eval": "utility_a,b,c,d"},
     beyond_length="how many documents are retrieved",
     family="sets",
-    counts=True,
+    ignores_order=True,
 )
-class Utility(OfCounts):
+class Utility(CountMeasure):
     """Linear utility of the contingency table; `docs` is the size D of the collection."""
 
     a: float = parameter(1.0, _COEFFICIENT, "worth of a relevant retrieved document")
@@ -191,7 +193,7 @@ class Utility(OfCounts):
         a, b, c, d = map(fraction_of, (self.a, self.b, self.c, self.d))
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         n_others = self.docs + hits - retrieved - relevant
         total = self.a * hits + self.b * (retrieved - hits) + self.c * (relevant - hits)
         return total + self.d * n_others
@@ -246,7 +248,7 @@ class NumRetrieved(Measure):
     beyond_grades="counts of retrieved and judged documents",
     **_COUNT,
 )
-class NumRelevant(OfRelevance):
+class NumRelevant(RelevanceMeasure):
     """Recall base; it counts for missing topics too."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -262,10 +264,10 @@ class NumRelevant(OfRelevance):
     **_COUNT,
     expectation="documents",
 )
-class NumRelevantRetrieved(OfCounts):
+class NumRelevantRetrieved(CountMeasure):
     """Relevant documents retrieved (in the top k)."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return hits
 
 
@@ -278,7 +280,7 @@ class NumRelevantRetrieved(OfCounts):
     linear=True,
     **_COUNT,
 )
-class NumNonrelevantRetrieved(OfRelevance):
+class NumNonrelevantRetrieved(RelevanceMeasure):
     """Judged non-relevant documents retrieved (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:

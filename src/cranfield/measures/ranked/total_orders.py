@@ -12,7 +12,7 @@ from cranfield.base.spec import flag, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import places
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import LINEAR, MAX_GRADE, gain_rows, highest_of
+from cranfield.measures.gains import LINEAR, MAX_GRADE, gain_rows, highest_grade
 
 _EXACT = 2**53
 """Whole numbers up to here are exact as floating-point numbers."""
@@ -43,7 +43,7 @@ class _TotalOrder(
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        length, highest = self.cutoff or 1, highest_of(judged, self.max_grade, str(self))
+        length, highest = self.cutoff or 1, highest_grade(judged, self.max_grade, str(self))
         max_rank = self.best_rank(length, highest)
         if max_rank > _EXACT:
             raise MeasureError(
@@ -67,7 +67,7 @@ class _TotalOrder(
     formula=r"\sum_{j=1}^{k} \binom{g_{[j]} + k - j}{k - j + 1}, \quad"
     r" g_{[1]} \ge g_{[2]} \ge \dots",
     scale_note="interval for the set-based total order",
-    counts=True,
+    ignores_order=True,
 )
 class SetBasedTotalOrder(_TotalOrder):
     """Order runs by the highest grade of which they have different numbers of documents.

@@ -14,8 +14,8 @@ from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS
 
 
-class OfTexts(Measure):
-    """Base class of measures of texts: without a cutoff; `reads` is the class of their data."""
+class TextMeasure(Measure):
+    """Base class of measures of texts, which have no cutoff; subclasses set `data_class`."""
 
     kind = KINDS[2]
     cutoff = None

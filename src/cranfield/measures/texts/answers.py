@@ -23,7 +23,7 @@ from cranfield.base.spec import choice, flag, number, parameter
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.ranked.sets import f_measure
-from cranfield.measures.texts import OfTexts, per_topic, warn_undefined
+from cranfield.measures.texts import TextMeasure, per_topic, warn_undefined
 from cranfield.texts.answers import JudgedAnswers
 from cranfield.texts.citations import JudgedCitations
 from cranfield.texts.gold import Nuggets
@@ -35,10 +35,10 @@ _NONE = "no answer has a citation"
 _ALCE_NEEDS = "whether the citations of a sentence support it together, and without each"
 
 
-class _Weighted(OfTexts, family=_CITATIONS, needs="support of citations, all sentences"):
+class _Weighted(TextMeasure, family=_CITATIONS, needs="support of citations, all sentences"):
     """Base class of measures of degrees of support."""
 
-    reads = JudgedCitations
+    data_class = JudgedCitations
     counted: str = parameter(
         "first",
         choice("first", "all"),
@@ -107,10 +107,10 @@ class CitationF(_Weighted):
         return scores
 
 
-class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
+class _Alce(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
     """Base class of the measures of ALCE."""
 
-    reads = JudgedCitations
+    data_class = JudgedCitations
 
     def _joint(self, judged: JudgedCitations) -> Floats:
         """Return 1 for each sentence that its citations support together, else 0."""
@@ -175,10 +175,10 @@ class ALCEPrecision(_Alce):
 _ALLOWANCE = parameter(100.0, number(0, 1e12), "characters that each matched nugget may use")
 
 
-class NuggetMeasure(OfTexts, family="nuggets"):
+class NuggetMeasure(TextMeasure, family="nuggets"):
     """Base class of measures of matched nuggets; partial support is not a match."""
 
-    reads = JudgedAnswers
+    data_class = JudgedAnswers
 
 
 @measure(
@@ -273,7 +273,7 @@ _RAG_SOURCE = "Pradeep et al. (2024), Pradeep et al. (2025)"
 _RAG_NEEDS = "labels vital and okay of nuggets, support of each"
 
 
-class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
+class _Score(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
     """Nugget scores of the TREC RAG track: the support of each nugget, summed with a weight.
 
     An answer supports a gold nugget fully, in part, or not at all: s(v) is 1, 1/2 or 0. A strict
@@ -281,7 +281,7 @@ class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
     okay.
     """
 
-    reads = JudgedAnswers
+    data_class = JudgedAnswers
     strict: bool = parameter(False, flag, "whether partial support counts as no support")
 
     def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats
 from cranfield.base.spec import choice, integer, number, optional, parameter
 from cranfield.measures.base import measure
-from cranfield.measures.texts import OfTexts, warn_undefined
+from cranfield.measures.texts import TextMeasure, warn_undefined
 from cranfield.texts.summaries import JudgedSummaries, Sentences
 
 _FAMILY = "ROUGE"
@@ -39,10 +39,10 @@ _SCORE_KIND_DOC = "kind of score: 'recall', 'precision' or 'F'"
 _F = r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}"
 
 
-class _Rouge(OfTexts, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
+class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
     """Base class of the ROUGE measures."""
 
-    reads = JudgedSummaries
+    data_class = JudgedSummaries
     of: str = parameter("F", _SCORE_KIND, _SCORE_KIND_DOC)
     beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision in F")
     references: str = parameter(

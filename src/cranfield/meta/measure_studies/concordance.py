@@ -200,7 +200,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     names = tuple(candidates)
     all_scores: dict[Any, Scores] = {**candidates}
     all_scores |= {("gold", name): table for name, table in gold_scores.items()}
-    scores = list(align_scores(all_scores, called=_describe_name).values())
+    scores = list(align_scores(all_scores, format_name=_describe_name).values())
     topics, systems = scores[0].values.shape
     if systems < 2:
         raise CranfieldError(f"the concordance test requires at least two systems, got {systems}")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.spec import TRUE_SHARE, number, optional, parameter
+from cranfield.base.spec import OPEN_PROBABILITY, number, optional, parameter
 from cranfield.online.click_models.model import (
     TINY,
     EMModel,
@@ -443,7 +443,7 @@ class DBN(DynamicModel):
     by: ClassVar = {"attractiveness": "item", "satisfaction": "item", "continuation": ""}
 
     gamma: float | None = parameter(
-        None, optional(TRUE_SHARE), "probability of continuation; estimated by default"
+        None, optional(OPEN_PROBABILITY), "probability of continuation; estimated by default"
     )
 
     def fixed_values(self) -> dict[str, float]:

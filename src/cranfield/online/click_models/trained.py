@@ -27,7 +27,7 @@ from cranfield.measures.aliases import NO_MEASURES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import MAX_LENGTH
-from cranfield.measures.users.clicks import Chain, Continuing, user_of
+from cranfield.measures.users.clicks import Chain, ContinuationModel, click_user_model
 from cranfield.online.click_models.model import (
     Items,
     Model,
@@ -344,7 +344,7 @@ class ClickModel(Result):
             raise MeasureError(f"the text of {measure} to rank {ranks} is too long; set a cutoff")
         return trained_measure
 
-    def user_model(self, *, unjudged: bool = False, **options: Any) -> Continuing:
+    def user_model(self, *, unjudged: bool = False, **options: Any) -> ContinuationModel:
         """Return the users of a model tied by grade as a C/W/L user model.
 
         They continue with :math:`C(i) = \\gamma (1 - a_i s_i)` by DBN and SDBN, with
@@ -376,7 +376,7 @@ class ClickModel(Result):
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
         if not isinstance(utility, Chain):
             raise PolicyError(f"{name} has no user model: its users do not read from rank to rank")
-        return user_of(utility, **options)
+        return click_user_model(utility, **options)
 
     def user(self) -> ModelUser:
         """Return a simulated user who clicks by the model."""

@@ -16,7 +16,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
 from cranfield.reporting.charts.inputs import find_systems, labels
 from cranfield.reporting.charts.theme import by_colour, chart_of, combine, draws, headline, tips
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 
 LEVELS = tuple(level / 10 for level in range(11))
 """The eleven standard levels of recall."""
@@ -83,7 +83,7 @@ def precision_recall(
         raise PolicyError(f"expected an Evaluation or judged runs, got {kind}")
     levels = _check_levels(levels)
     columns = find_systems(runs.systems, systems)
-    row = None if topic is None else place_of(topic, runs.topics, "topic")
+    row = None if topic is None else label_index(topic, runs.topics, "topic")
     _check_data(runs, columns, row, rel, requires_all=systems is not None)
     curves = _curves(runs, row, levels, rel, rounding)
     drawable = [k for k in columns if not np.isnan(curves[:, k]).any()]

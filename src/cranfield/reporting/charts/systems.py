@@ -42,7 +42,7 @@ from cranfield.reporting.charts.theme import (
     tips,
 )
 from cranfield.reporting.summary import BETTER, DIFFERENT, NONE, SAME, WORSE, by_pair, verdicts_of
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.cost import CostEffectiveness
 
@@ -184,7 +184,7 @@ def intervals_chart(
     names = labels(comparison.systems)
     order = comparison.order
     if reference is not None:
-        centre = place_of(reference, comparison.systems)
+        centre = label_index(reference, comparison.systems)
     elif comparison.baselines:
         centre = comparison.systems.index(comparison.baselines[0])
     else:

@@ -30,7 +30,7 @@ from cranfield.reporting.charts.theme import (
     tips,
 )
 from cranfield.scores.averages import Averages
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import Pairs
 from cranfield.significance.models.anova_table import AnovaTable
 
@@ -186,7 +186,10 @@ class _SystemPair:
 
 def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     table = table_of(scores)
-    first_place, second_place = place_of(first, table.systems), place_of(second, table.systems)
+    first_place, second_place = (
+        label_index(first, table.systems),
+        label_index(second, table.systems),
+    )
     if first_place == second_place:
         raise PolicyError(
             f"expected two different systems, got {quoted(first)} and {quoted(second)}"

@@ -40,8 +40,8 @@ from cranfield.measures.ranked.ntcir import (
     RMeasure,
 )
 from cranfield.measures.ranked.precision import (
+    CountMeasure,
     GeneralisedPrecision,
-    OfCounts,
     ReciprocalRank,
     RPrecision,
     WeightedReciprocalRank,
@@ -83,11 +83,11 @@ from cranfield.scales.forms.form import (
 from cranfield.scales.runs import pool
 
 
-def count_form(measure: OfCounts, setting: Setting) -> Form:
+def count_form(measure: CountMeasure, setting: Setting) -> Form:
     """Return the form of measures that count relevant documents, and of SetAP, their square."""
     depth, relevant = setting.depth(measure), setting.is_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.recall_base(measure)))
-    scores = row_of(exactly(measure).share(fractions_upto(depth), *sizes))
+    scores = row_of(exactly(measure).score_counts(fractions_upto(depth), *sizes))
     steps = [upper - lower for lower, upper in pairwise(scores)]
     unit = abs(steps[0])
     divisor = rational(1 / unit if unit else 0)
@@ -150,10 +150,10 @@ def first_relevant_form(measure: Any, setting: Setting) -> Form:
     for rank in range(1, setting.depth(measure) + 1):
         row: Row = (ONE,) * len(relevant)
         if isinstance(measure, ReciprocalRank):
-            row = (exact.worth(Fraction(rank)),) * len(relevant)
+            row = (exact.value_at_rank(Fraction(rank)),) * len(relevant)
         elif isinstance(measure, WeightedReciprocalRank):
             highest = 0 if measure.betas else setting.highest_grade(measure)
-            row = row_of(exact.worth(rank, fractions_upto(setting.grades), highest))
+            row = row_of(exact.value_at_rank(rank, fractions_upto(setting.grades), highest))
         rows.append(row)
     return Form(_first_relevant(rows, relevant, setting))
 
@@ -171,7 +171,7 @@ def cascade_measure_form(measure: Any, setting: Setting) -> Form:
     exact, stops = exactly(measure), setting.stop_rates(measure)
     is_utility = isinstance(measure, IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
-    worth = [exact.utility(rank) if is_utility else exact.worth(ONE, rank) for rank in ranks]
+    worth = [exact.utility(rank) if is_utility else exact.stop_value(ONE, rank) for rank in ranks]
     shape = _stopping_users(stops, worth[: setting.depth(measure)], [ONE] * len(worth), setting)
     if not isinstance(measure, NormalisedExpectedReciprocalRank):
         return Form(shape)
@@ -534,10 +534,10 @@ def chain_form(measure: Chain, setting: Setting) -> Form:
     worth, continuation = [], []
     for rank in range(1, setting.depth(measure) + 1):
         if isinstance(measure, Effort):
-            gains = (exact.satisfying(probabilities, rank) + zeros) / Fraction(rank)
+            gains = (exact.satisfaction_probability(probabilities, rank) + zeros) / Fraction(rank)
         else:
             gains = np.array(setting.unit_gains(measure), dtype=object)
-        worth.append(row_of(exact.share(rank) * probabilities(exact.clicks) * gains))
+        worth.append(row_of(exact.examination(rank) * probabilities(exact.clicks) * gains))
         continuation.append(row_of(exact.continuation(probabilities, rank) + zeros))
     if all(chance == 1 for row in continuation for chance in row):
         empty = [(ZERO,) * grades.size] * (setting.length - len(worth))

@@ -16,7 +16,7 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted, plain
 from cranfield.result import Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
     ComparedPairs,
@@ -331,7 +331,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         pair: Any = names
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ArgumentError("a pair must be two systems, as in comparison['bm25', 'dense']")
-        indices = [place_of(name, self.systems) for name in names]
+        indices = [label_index(name, self.systems) for name in names]
         is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
         if not is_pair.any():
             raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared")

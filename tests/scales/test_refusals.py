@@ -253,7 +253,7 @@ def test_interval_needs_a_measure_inside(text: str) -> None:
         lambda one: scale_over_topics(one, 2, 2),
     ]
     for call in calls:
-        with pytest.raises(MeasureError, match=r"a measure inside, such as interval\(DCG@10\)$"):
+        with pytest.raises(MeasureError, match=r"an inner measure, such as interval\(DCG@10\)$"):
             call(text)
 
 

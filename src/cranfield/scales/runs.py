@@ -185,7 +185,7 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
     if not isinstance(measure, str):
         raise MeasureError(f"expected a measure or its text, got {type(measure).__name__}")
     if re.fullmatch(r"\s*interval\s*(\(\s*\)\s*)?(@.*)?", measure, re.IGNORECASE):
-        raise MeasureError("interval needs a measure inside, such as interval(DCG@10)")
+        raise MeasureError("interval needs an inner measure, such as interval(DCG@10)")
     try:
         return parse_measure(measure)
     except MeasureError:

@@ -23,7 +23,7 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
 from cranfield.base.text import counted
-from cranfield.measures.aliases import NO_MEASURES
+from cranfield.measures.aliases import UNSUPPORTED_NAMES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import MAX_LENGTH
@@ -321,7 +321,9 @@ class ClickModel(Result):
         measures, parameters = _MEASURES[name]
         measure = measures[KINDS.index(kind)]
         if not measure:
-            reason = NO_MEASURES.get(f"rr{name}", "it does not model whether a click satisfies")
+            reason = UNSUPPORTED_NAMES.get(
+                f"rr{name}", "it does not model whether a click satisfies"
+            )
             raise PolicyError(f"{name} has no effort: {reason}")
         if self.items.tied != "grade":
             raise PolicyError("a measure needs parameters by grade: train(..., tied='grade')")

@@ -291,8 +291,8 @@ def cumulative_utility_form(measure: NormalisedCumulativeUtility, setting: Setti
         total = sum((worth[grade] for grade in setting.judgments if relevant[grade]), ZERO)
     else:
         exact, base = exactly(measure), setting.recall_base(measure)
-        continuation = (exact.chance(2),) * (setting.grades + 1)
-        total = sum((exact.chance(count) for count in range(1, base + 1)), ZERO)
+        continuation = (exact.stop_weight(2),) * (setting.grades + 1)
+        total = sum((exact.stop_weight(count) for count in range(1, base + 1)), ZERO)
     # Precision is the ratio without gains.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
     ratios = Ratios.of(ratio_measure, setting)
@@ -363,10 +363,10 @@ def mean_gain_form(measure: KishidaAveragePrecision, setting: Setting) -> Form:
         if not gains[grade] or rank > depth:
             return ZERO, state
         total = state + gains[grade]
-        return measure.mean_so_far(total, rank), total
+        return measure.mean_at_rank(total, rank), total
 
     ideal = accumulate(_ideal_cut(setting.ideal_gains(gains), measure))
-    divisor = sum((measure.mean_so_far(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
+    divisor = sum((measure.mean_at_rank(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
     return Form(setting.stateful((depth, gains, measure), ZERO, step), rational(divisor))
 
 

@@ -172,7 +172,7 @@ class Condorcet(Method):
     source = "Montague and Aslam 2002"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        return np.concatenate([fusion.wins_of(pool, t) for t in range(len(pool.topics))])
+        return np.concatenate([fusion.count_wins(pool, t) for t in range(len(pool.topics))])
 
 
 def _sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
@@ -197,11 +197,11 @@ class Combination(Method):
     source = "Fox and Shaw 1994"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        values, starts = pool.ascending(fusion.min_max(pool)), pool.document_starts[:-1]
+        values, starts = pool.ascending(fusion.min_max_norm(pool)), pool.document_starts[:-1]
         above = np.add.reduceat(values > 0, starts, dtype=np.int64)
         runs = pool.runs_of_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
-        return method.combine(fusion.ScoreLists(values, starts, pool.holders, above, runs))
+        return method.combine(fusion.DocumentScores(values, starts, pool.holders, above, runs))
 
 
 class CombSum(Combination):

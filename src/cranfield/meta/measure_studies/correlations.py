@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_share, quot
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import kendall_tau, tau_ap
-from cranfield.correlation.overlap import check, overlap, places_of_scores
+from cranfield.correlation.overlap import check, groups_of_scores, overlap
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
@@ -133,7 +133,7 @@ def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str,
     elif method == "tau-ap":
         matrix[first, second] = tau_ap(levels[first], levels[second], symmetric=True, **options)
     else:
-        places = [places_of_scores(row) for row in levels]
+        places = [groups_of_scores(row) for row in levels]
         matrix[first, second] = [
             overlap(a, b, options["p"], options["ties"])[0]
             for a, b in combinations_with_replacement(places, 2)

@@ -138,7 +138,7 @@ class LogInverseSquareRank(InverseSquareRank):
 
 
 class Borda(Fusion):
-    """Borda count: rank r of n documents gets n - r + 1 points, unranked ones the mean remainder."""
+    """Borda count: of n documents rank r gets n - r + 1 points; unranked ones share the rest."""
 
     name = "Borda"
     aliases = ("bordafuse", "Borda-count")

@@ -39,14 +39,14 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import (
     OPEN_PROBABILITY,
-    Shares,
+    NamedWeights,
     flag,
     integer,
     name,
+    named_weights,
     names,
     optional,
     parameter,
-    shares,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, places_in, ratio
@@ -182,8 +182,10 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
     all judged aspects have equal weights.
     """
 
-    weights: Shares | None = parameter(
-        None, optional(shares), "weight of each aspect, including 'relevance'; equal by default"
+    weights: NamedWeights | None = parameter(
+        None,
+        optional(named_weights),
+        "weight of each aspect, including 'relevance'; equal by default",
     )
 
     def check(self, inner: Measure) -> None:
@@ -202,7 +204,7 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
         if weights is None:
             if not judged.annotations.aspects:
                 raise MeasureError(NO_ASPECT.format(self))
-            weights = shares(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
+            weights = named_weights(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
         names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])

@@ -69,7 +69,7 @@ class Info:
     ignores_order
         Whether runs of equal length score the same if they have the same number of documents of
         each grade.
-    needs_one_size
+    one_size
         Whether scores are equally spaced only among retrieved sets of one size.
     linear
         Whether the score is a sum over the retrieved documents of terms that depend only on the
@@ -103,7 +103,7 @@ class Info:
     beyond_length: str = ""
     monotone: bool = False
     ignores_order: bool = False
-    needs_one_size: bool = False
+    one_size: bool = False
     linear: bool = False
     expectation: str = ""
     depends_on_others: bool = False
@@ -162,17 +162,17 @@ class Measure(Spec):
     """Who declared the scale: `measure`, or `user` for one passed to :func:`cranfield.define`."""
     inner_example: ClassVar[str] = ""
     """Example of an inner measure, in messages of measures of a measure."""
-    shared_attributes: ClassVar[dict[str, Any]] = {}
+    shared: ClassVar[dict[str, Any]] = {}
     """Attributes of :class:`Info` that derived measures inherit."""
     scores_cut_rankings: ClassVar[bool] = True
     """Whether it scores rankings that are already condensed and cut off, also of one intent."""
 
     def __init_subclass__(cls, **attributes: Any) -> None:
         super().__init_subclass__()
-        cls.shared_attributes = {}
+        cls.shared = {}
         for base in reversed(cls.__bases__):
-            cls.shared_attributes |= getattr(base, "shared_attributes", {})
-        cls.shared_attributes |= attributes
+            cls.shared |= getattr(base, "shared", {})
+        cls.shared |= attributes
 
     def __init__(self, /, **parameters: Any) -> None:
         super().__init__(**parameters)
@@ -349,7 +349,7 @@ class Measure(Spec):
         1/3 and 1/6 (Ferrante, Ferro and Fuhr 2021, section 3.4). P divides by the cutoff and SetR
         by the recall base, not by the size of the set. At cutoff 1 all nonempty sets have one size.
         """
-        return self.info.needs_one_size and self.cutoff != 1
+        return self.info.one_size and self.cutoff != 1
 
     @property
     def linear(self) -> bool:
@@ -400,7 +400,7 @@ def measure(name: str, **attributes: Any) -> Callable[[M], M]:
         if "cutoff" not in cls.parameters:
             attributes["at_usage"] = "none"
         synonyms = tuple(REGISTRY.other_names(name))
-        cls.info = Info(name=name, aliases=synonyms, **{**cls.shared_attributes, **attributes})
+        cls.info = Info(name=name, aliases=synonyms, **{**cls.shared, **attributes})
         REGISTRY[name] = cls
         return cls
 

@@ -79,6 +79,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         max_gain = None if scaled_gains else self._max_gain(judged, gains)
         gains_key = str(self.inner) if scaled_gains else gains
         key = (self.navigational_once, rel, gains_key, max_gain)
+        intent_gains: Callable[[Any], Floats]
         if scaled_gains:
             intent_gains = partial(scaled_gains, judged)
         else:
@@ -142,14 +143,14 @@ def set_global_gains(
         terms = gains(grades) * (grades >= min_grade) * probabilities
         judgment_gains[docs] = terms.sum(axis=1)
         if navigational_once:
-            row, place = np.nonzero(terms)
-            answer_blocks.append((docs[row], place, terms[row, place]))
+            row, intent = np.nonzero(terms)
+            answer_blocks.append((docs[row], intent, terms[row, intent]))
     row_gains = judgment_gains[documents.judgment]
     if answer_blocks:
-        judgment, place, gain = (
+        judgment, intent, gain = (
             np.concatenate(column) for column in zip(*answer_blocks, strict=True)
         )
-        row_gains = _gain_once(documents, judgment, place, gain, intents.navigational)
+        row_gains = _gain_once(documents, judgment, intent, gain, intents.navigational)
     levels = np.unique(np.concatenate([[0.0, max_gain or 0.0], judgment_gains, row_gains]))
     min_judged = judgments.judged_from
 
@@ -197,14 +198,14 @@ def _reorder_groups(groups: Groups | None, number: Ints) -> Groups | None:
 
 
 def _gain_once(
-    rows: Rows, judgment: Ints, place: Ints, gain: Floats, navigational: NDArray[np.bool_]
+    rows: Rows, judgment: Ints, intent: Ints, gain: Floats, navigational: NDArray[np.bool_]
 ) -> Floats:
     """Return the gain of each row, counting only the first answer to a navigational intent."""
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
     row, entry = ranges(starts, stops)
-    entry_place = place[entry]
-    satisfying = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_place])
-    key = rows.cell[row[satisfying]] * navigational.shape[1] + entry_place[satisfying]
+    entry_intent = intent[entry]
+    satisfying = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_intent])
+    key = rows.cell[row[satisfying]] * navigational.shape[1] + entry_intent[satisfying]
     order = np.argsort(key, kind="stable")
     repeats = satisfying[order[places(key[order]) > 1]]
     entry_gains = gain[entry]

@@ -154,12 +154,12 @@ class SubtopicRecall(IntentMeasure):
         rows = judged.relevant(min(self.rel, 1))
         if self.upto == "intents":
             rows = rows.where(rows.rank <= intents.count[rows.topic, 0])
-        row, place = intents.answers(rows.judgment, self.rel)
-        exists = intents.exists[rows.topic[row], place]
+        row, intent = intents.answers(rows.judgment, self.rel)
+        is_counted = intents.exists[rows.topic[row], intent]
         size = intents.exists.shape[1]
-        answered = np.unique(rows.cell[row[exists]] * size + place[exists]) // size
-        cells = np.bincount(answered, minlength=judged.shape[0] * judged.shape[1])
-        return ratio(cells.reshape(judged.shape[::-1]).T.astype(float), intents.count)
+        answers = np.unique(rows.cell[row[is_counted]] * size + intent[is_counted])
+        n_answered = np.bincount(answers // size, minlength=judged.shape[0] * judged.shape[1])
+        return ratio(n_answered.reshape(judged.shape[::-1]).T.astype(float), intents.count)
 
 
 @measure(
@@ -257,12 +257,12 @@ class _Novelty(IntentMeasure):
     def total_gain(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
-        row, place = intents.answers(rows.judgment, self.rel)
-        weight = intents.probability[rows.topic[row], place]
+        row, intent = intents.answers(rows.judgment, self.rel)
+        weight = intents.probability[rows.topic[row], intent]
         is_positive = weight > 0
-        row, place, weight = row[is_positive], place[is_positive], weight[is_positive]
+        row, intent, weight = row[is_positive], intent[is_positive], weight[is_positive]
         # Sorted by intent and rank, to count the earlier answers.
-        key = rows.cell[row] * intents.exists.shape[1] + place
+        key = rows.cell[row] * intents.exists.shape[1] + intent
         order = np.argsort(key, kind="stable")
         n_earlier = np.empty(row.size, dtype=np.int64)
         n_earlier[order] = places(key[order]) - 1
@@ -296,8 +296,8 @@ def greedy_ranking(
     """Rank the judged documents of each topic greedily by gain; return the rows with gains."""
     judgments = judged.judgments
     min_grade = max(rel, judgments.judged_from)
-    judged_rows, place = intents.answers(np.arange(judgments.topic.size), min_grade)
-    answers = np.unique(judged_rows[intents.probability[judgments.topic[judged_rows], place] > 0])
+    judged_rows, intent = intents.answers(np.arange(judgments.topic.size), min_grade)
+    answers = np.unique(judged_rows[intents.probability[judgments.topic[judged_rows], intent] > 0])
     # By topic, then by id in descending order: of documents with the same gain the first is taken.
     answers = answers[np.lexsort((-intents.places_of_ids(answers), judgments.topic[answers]))]
     starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.topics + 1))

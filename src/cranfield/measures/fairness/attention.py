@@ -47,12 +47,12 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.spec import (
     OPEN_PROBABILITY,
-    Shares,
+    NamedWeights,
     choice,
+    named_weights,
     number,
     optional,
     parameter,
-    shares,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
@@ -233,20 +233,20 @@ TARGET_DOC = (
 )
 
 
-def target_distribution_check(value: Any) -> str | Shares:
+def target_distribution_check(value: Any) -> str | NamedWeights:
     if isinstance(value, str) and value in _TARGETS:
         return value
     if isinstance(value, str):
         raise ValueError(f"one of {', '.join(map(repr, _TARGETS))}, or a mapping of groups")
-    return shares(value)
+    return named_weights(value)
 
 
 def target_distribution(
-    judged: JudgedRuns, groups: Groups, target: str | Shares, rel: int, measure: str
+    judged: JudgedRuns, groups: Groups, target: str | NamedWeights, rel: int, measure: str
 ) -> Floats:
     """Return the target distribution of each topic; shape (topics, groups)."""
     topics, n_groups = judged.judgments.topics, len(groups.names)
-    if isinstance(target, Shares):
+    if isinstance(target, NamedWeights):
         return np.broadcast_to(_fixed_distribution(target, groups, measure), (topics, n_groups))
     if target == "equal":
         return np.full((topics, n_groups), 1.0 / n_groups)
@@ -255,7 +255,7 @@ def target_distribution(
     return ratio(counts, counts.sum(axis=1, keepdims=True))
 
 
-def _fixed_distribution(target: Shares, groups: Groups, measure: str) -> Floats:
+def _fixed_distribution(target: NamedWeights, groups: Groups, measure: str) -> Floats:
     for name, _ in target.pairs:
         # Refuses unknown groups.
         group_index(groups, name, measure)
@@ -286,9 +286,9 @@ class AttentionWeightedRankFairness(ExposureMeasure):
     others use a test in place of a divergence.
     """
 
-    target: str | Shares = parameter("relevant", target_distribution_check, TARGET_DOC)
-    population: Shares | None = parameter(
-        None, optional(shares), "proportions of groups that are averaged with the target"
+    target: str | NamedWeights = parameter("relevant", target_distribution_check, TARGET_DOC)
+    population: NamedWeights | None = parameter(
+        None, optional(named_weights), "proportions of groups that are averaged with the target"
     )
     base: str = parameter("e", choice("e", "2"), "base of the logarithm: 'e' or '2'")
 

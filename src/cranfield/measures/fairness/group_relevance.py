@@ -35,7 +35,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import POSITIVE_PROBABILITY, Shares, choice, parameter
+from cranfield.base.spec import POSITIVE_PROBABILITY, NamedWeights, choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
@@ -65,7 +65,7 @@ class _GroupFairness(
         choice(*DIVERGENCES),
         "divergence from the target: 'jsd', or 'nmd' or 'rnod' for ordered groups",
     )
-    target: str | Shares = parameter("equal", target_distribution_check, TARGET_DOC)
+    target: str | NamedWeights = parameter("equal", target_distribution_check, TARGET_DOC)
     gains: Gain = parameter(
         Gain("exponential"),
         nonnegative_gains,

@@ -26,9 +26,7 @@ class _SetMeasure(
     """Base class of measures of sets on an interval scale, at least among sets of one size."""
 
 
-class _OneSizeMeasure(
-    _SetMeasure, beyond_length="how many documents are retrieved", needs_one_size=True
-):
+class _OneSizeMeasure(_SetMeasure, beyond_length="how many documents are retrieved", one_size=True):
     """Base class of measures of sets whose steps depend on the size of the set."""
 
 

@@ -423,7 +423,7 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
         # Ten gains of .1 reach T = 1, although their sum in floating point does not.
         is_below_gain = total_gain < max_gain - SUM_TOLERANCE
         is_below_cost = total_cost < max_cost - SUM_TOLERANCE
-        return (is_below_gain & is_below_cost).astype(np.float64)
+        return np.asarray(is_below_gain & is_below_cost, dtype=np.float64)
 
     def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
         """Return T and K at each rank; `prior_gain` is the total gain of the ranks above."""

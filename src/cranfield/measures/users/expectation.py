@@ -72,7 +72,7 @@ class Expectation(
             needs=inner.needs,
             inputs=inner.inputs,
             scale=inner.scale,
-            needs_one_size=inner.needs_one_size,
+            one_size=inner.one_size,
         )
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -69,10 +69,10 @@ class UnitGains(Measure):
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Return the gain of each row, from 0 to 1."""
-        top: float | Floats = 1.0
+        max_gain: float | Floats = 1.0
         if self.gains.kind in {"graded", "levels"}:
-            top = highest_gain(judged, self._scale(), self.max_grade, rows, str(self))
-        return np.asarray(self.unit_gain(rows.grade, top), dtype=np.float64)
+            max_gain = highest_gain(judged, self._scale(), self.max_grade, rows, str(self))
+        return np.asarray(self.unit_gain(rows.grade, max_gain), dtype=np.float64)
 
     def unit_gain(self, grades: NDArray[Any], top: Any) -> Any:
         """Return gains from 0 to 1 by grade; `top` is the highest gain of the scale, if graded."""

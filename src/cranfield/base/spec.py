@@ -78,6 +78,7 @@ def number(
     return check
 
 
+PROBABILITY = number(0, 1)
 POSITIVE_PROBABILITY = number(0, 1, open_low=True)
 OPEN_PROBABILITY = number(0, 1, open_low=True, open_high=True)
 

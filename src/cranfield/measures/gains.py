@@ -305,10 +305,8 @@ def _scale_end(value: Any) -> int | str:
 SCALE_END = parameter(
     None,
     optional(_scale_end),
-    (
-        "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
-        " the highest grade of each topic"
-    ),
+    "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
+    " the highest grade of each topic",
 )
 
 

@@ -338,7 +338,7 @@ class SessionDCG(SessionDiscounted):
         "variant='jiang'": "Jiang and Allan (2016)",
         "ideal='single'": "Kanoulas and others (2011)",
     },
-    scale_note="not interval; list_rank a session's topic it is sDCG by a constant",
+    scale_note="not interval; within a session's topic it is sDCG divided by a constant",
 )
 class NormalisedSessionDCG(SessionDiscounted):
     r"""Normalised session DCG; 0 for a session whose topic has no gain.

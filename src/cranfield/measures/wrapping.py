@@ -264,9 +264,7 @@ class StandardisedRisk(_Risk):
 
 @wrapping(
     "Classes",
-    summary=(
-        "Version of a measure in which only the first document of each equivalence class counts."
-    ),
+    summary="Version of a measure in which only the first document of an equivalence class counts.",
     formula=r"M \text{ with } g_r = 0 \text{ where the class of } r \text{ was seen above}",
     source="Sakai (2007b)",
     family="equivalence classes",

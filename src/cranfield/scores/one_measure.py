@@ -341,7 +341,7 @@ class Scores(Averages, Framed, Plotted):
         """
         return replace(self, scale=find_scale(scale), scale_source="user")
 
-    def aligned(self, like: Scores, names: tuple[str, str] = ("one", "the other")) -> Scores:
+    def aligned(self, like: Scores, names: tuple[str, str] = ("the first", "the second")) -> Scores:
         """Return the scores in the order of the topics and systems of other scores.
 
         Parameters

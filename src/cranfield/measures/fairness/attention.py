@@ -6,15 +6,10 @@ A document at rank r has the exposure
 `log2(rank)`        :math:`1 / \log_2 \max(r, 2)`, of the TREC Fair Ranking tracks 2021 and 2022
 `log2(rank+1)`      :math:`1 / \log_2 (r + 1)`, of DCG and of Singh and Joachims (2018)
 `geometric`         :math:`p^{r-1}`, of RBP
-
-Every retrieved document takes attention, judged or not, and whether it belongs to a group or not.
-===
 `cascade`           :math:`p^{r-1} (1 - stop)^n` below n relevant documents, of ERR
 ==================  =========================================================================
 
-Every retrieved document receives attention, whether or not it is judged or belongs to a group.===
-
-Every retrieved document takes attention, judged or not, and whether it belongs to a group or not.
+Every retrieved document receives attention, whether or not it is judged or belongs to a group.
 
 Equity of attention is attention in proportion to relevance. With the attention :math:`a_d` that a
 ranking gives and the relevance :math:`\rho_d`, each summing to 1 over a topic (Biega, Gummadi and
@@ -47,10 +42,10 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.spec import (
     OPEN_PROBABILITY,
+    PROBABILITY,
     NamedWeights,
     choice,
     named_weights,
-    number,
     optional,
     parameter,
 )
@@ -68,7 +63,7 @@ P = parameter(
     "patience: the probability that a user goes on to the next document (geometric, cascade)",
 )
 STOP = parameter(
-    0.5, number(0, 1), "probability that a user stops at a relevant document, satisfied (cascade)"
+    0.5, PROBABILITY, "probability that a user stops at a relevant document, satisfied (cascade)"
 )
 
 

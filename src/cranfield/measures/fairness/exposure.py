@@ -74,11 +74,9 @@ class ExpectedExposure(
     corpus: str = parameter(
         "judged",
         choice("judged", "open"),
-        (
-            "how the target distributes the remaining exposure: 'judged', equally over the"
-            " documents judged not relevant (as in the authors' program); 'open', over"
-            " infinitely many documents, so that each has exposure 0"
-        ),
+        "how the target distributes the remaining exposure: 'judged', equally over the documents"
+        " judged not relevant (as in the authors' program); 'open', over infinitely many"
+        " documents, so that each has exposure 0",
     )
 
     def _products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:

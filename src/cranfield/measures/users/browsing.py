@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.spec import number, number_text, optional, parameter
+from cranfield.base.spec import PROBABILITY, number_text, optional, parameter
 from cranfield.measures.base import measure
 from cranfield.measures.users.clicks import (
     SOURCE,
@@ -38,7 +38,6 @@ from cranfield.measures.users.clicks import (
     value_at,
 )
 
-_PROBABILITY = number(0, 1)
 _UTILITY = r"\sum_i P[C_i = 1] \, g_i"
 _EFFORT = r"\sum_i \frac1i \, s_i \, P[C_i = 1]"
 _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
@@ -74,7 +73,7 @@ class ExpectedBrowsingUtility(Chain, Utility):
         " document; 0 for a grade that is not listed",
     )
     gamma: float = parameter(
-        1.0, _PROBABILITY, "probability that a user who does not click goes on to the next rank"
+        1.0, PROBABILITY, "probability that a user who does not click goes on to the next rank"
     )
 
     @property
@@ -149,13 +148,13 @@ class _CCM(
     source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
 ):
     tau1: float | None = parameter(
-        None, optional(_PROBABILITY), "probability that a user who does not click goes on"
+        None, optional(PROBABILITY), "probability that a user who does not click goes on"
     )
     tau2: float | None = parameter(
-        None, optional(_PROBABILITY), "probability of going on after a click that does not satisfy"
+        None, optional(PROBABILITY), "probability of going on after a click that does not satisfy"
     )
     tau3: float | None = parameter(
-        None, optional(_PROBABILITY), "probability of going on after a click that satisfies"
+        None, optional(PROBABILITY), "probability of going on after a click that satisfies"
     )
     required_parameters = (("tau1", "0.9"), ("tau2", "0.8"), ("tau3", "0.3"))
 
@@ -239,7 +238,7 @@ def browsing_probabilities(value: Any) -> BrowsingProbabilities:
         row = value[rank]
         if not isinstance(row, Mapping) or {*row} != {*range(rank)}:
             raise ValueError(description)
-        rows.append(tuple(_PROBABILITY(row[last]) for last in range(rank)))
+        rows.append(tuple(PROBABILITY(row[last]) for last in range(rank)))
     return BrowsingProbabilities(tuple(rows))
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import number, number_text, optional, parameter
+from cranfield.base.spec import PROBABILITY, number_text, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, measure
@@ -40,8 +40,6 @@ from cranfield.measures.users.page import Page, iterate_pages, view_probabilitie
 FAMILY = "user models"
 SOURCE = "Chuklin and others (2013)"
 NEEDS = "click probabilities, from a click model"
-
-_PROBABILITY = number(0, 1)
 
 ProbabilityLookup = Callable[[Any], Any]
 """Function that returns the probabilities of a mapping, for each rank of a page or each grade."""
@@ -73,7 +71,7 @@ def probabilities_by_grade(value: Any) -> Probabilities:
     if isinstance(value, Mapping) and {*value} - {None}:
         by_grade = pairs({grade: p for grade, p in value.items() if grade is not None})
         if all(0 <= p <= 1 for _, p in by_grade):
-            return Probabilities(by_grade, _PROBABILITY(value[None]) if None in value else None)
+            return Probabilities(by_grade, PROBABILITY(value[None]) if None in value else None)
     raise ValueError("a mapping to probabilities, such as {0: 0.3, 1: 0.8}")
 
 
@@ -253,7 +251,7 @@ class _SatisfiedUser(Chain, linear=True):
     )
     gamma: float = parameter(
         1.0,
-        _PROBABILITY,
+        PROBABILITY,
         "probability that a user who is not satisfied goes on to the next rank (DBN)",
     )
 

@@ -21,7 +21,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.spec import POSITIVE_PROBABILITY, integer, number, optional, parameter
+from cranfield.base.spec import (
+    POSITIVE_PROBABILITY,
+    PROBABILITY,
+    integer,
+    number,
+    optional,
+    parameter,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
@@ -30,7 +37,6 @@ from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import LAST, Costs, Expectations, StaticModel, UserModel
 from cranfield.measures.users.page import Page, costs_by_length, fill_lengths
 
-_PROBABILITY = number(0, 1)
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
 
@@ -44,7 +50,7 @@ LENGTH = number(0, 1e15)
     range=(0.0, float("inf")),
     inputs=("lengths",),
     needs="the lengths of all retrieved documents, in words",
-    elsewhere={"cwl_eval": "TBG-H@h is a rate: EU(TBG) by click times save"},
+    elsewhere={"cwl_eval": "TBG-H@h is a rate: EU(TBG) divided by click times save"},
 )
 class TimeBiasedGain(UserModel):
     r"""Time-biased gain, with the values that Smucker and Clarke (2012) calibrated.
@@ -71,7 +77,7 @@ class TimeBiasedGain(UserModel):
     click: float = parameter(
         0.64, POSITIVE_PROBABILITY, "probability of a click on a relevant document"
     )
-    click_other: float = parameter(0.39, _PROBABILITY, "probability of a click on another document")
+    click_other: float = parameter(0.39, PROBABILITY, "probability of a click on another document")
     save: float = parameter(
         0.77,
         POSITIVE_PROBABILITY,

@@ -10,16 +10,16 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import integer, number, optional, parameter
+from cranfield.base.spec import integer, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
+from cranfield.measures.users.effort import LENGTH
 from cranfield.measures.users.model import Expectations, UserModel
 from cranfield.measures.users.page import costs_by_length
 from cranfield.measures.users.standard_models import user_model
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 _INFINITY = float("inf")
-_LENGTH = number(0, 1e15)
 
 
 class Expectation(
@@ -89,14 +89,14 @@ class Expectation(
 class _Cost(Expectation, range=(0.0, _INFINITY), lower_is_better=True):
     unit: float | None = parameter(
         None,
-        optional(_LENGTH),
+        optional(LENGTH),
         "Cost per unit of length, for costs by the lengths of documents. By default costs"
         " are those of the model: seconds in TBG, characters in U, otherwise 1 per rank.",
     )
-    fixed: float = parameter(0.0, _LENGTH, "Cost of each rank independent of its length.")
+    fixed: float = parameter(0.0, LENGTH, "Cost of each rank independent of its length.")
     missing: float | None = parameter(
         None,
-        optional(_LENGTH),
+        optional(LENGTH),
         "Length to assume for documents without a known length, and for ranks beyond the"
         " list. By default an unknown length is an error, and ranks beyond the list have length 0.",
     )
@@ -122,7 +122,7 @@ class EU(Expectation):
     model         here                                   cwl_eval 1.0.12
     ============  =====================================  =========================================
     all           V(r) g(r) in ETU, V(r) c(r) in ETC:    L(n) excludes users who continue, so
-                  all stop at the last rank              that ETU is less than EU by depth
+                  all stop at the last rank              that ETU is below EU times depth
     RBP           no last rank (Moffat and Zobel 2008)   weights of 1000 ranks, normalised:
                                                          `EU(RBP, depth=1000)`
     INST, INSQ    no last rank                           1000 ranks: `depth=1000`

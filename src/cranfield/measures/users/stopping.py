@@ -103,9 +103,7 @@ class RankBiasedPrecision(StaticModel):
 
 @measure(
     "RBPResidual",
-    summary=(
-        "Largest possible increase of RBP: the weight of ranks that are unjudged or not retrieved."
-    ),
+    summary="Largest possible increase of RBP: the weight of unjudged and unretrieved ranks.",
     formula=r"p^n + (1 - p) \sum_{r \text{ unjudged}} p^{r-1}",
     source="Moffat and Zobel (2008), section 5",
     lower_is_better=True,

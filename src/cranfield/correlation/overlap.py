@@ -39,17 +39,17 @@ def overlap(first: TieGroups, second: TieGroups, p: float, ties: str) -> tuple[f
     shorter, longer = (first, second) if first.length <= second.length else (second, first)
     short_length, length = shorter.length, longer.length
     depth = np.arange(1, length + 1)
-    in_both = (shorter.top > 0) & (longer.top > 0)
+    is_common = (shorter.top > 0) & (longer.top > 0)
     short_groups = _GroupsByDepth(shorter, length, ties)
     long_groups = _GroupsByDepth(longer, length, ties)
     short_cut, long_cut = short_groups.proportion, long_groups.proportion
-    overlaps = _overlap_by_depth(shorter, longer, in_both, short_cut, long_cut)
+    overlaps = _overlap_by_depth(shorter, longer, is_common, short_cut, long_cut)
     sizes = short_groups.size(ties), long_groups.size(ties)
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
     # Beyond its end, the shorter ranking has unseen items, which may be in the longer one.
-    only_long = (longer.top > 0) & ~in_both
+    is_unshared = (longer.top > 0) & ~is_common
     n_complete, n_begun = (
-        _count_reached(ranks[only_long], length) for ranks in (longer.bottom, longer.top)
+        _count_reached(ranks[is_unshared], length) for ranks in (longer.bottom, longer.top)
     )
     n_unseen = np.maximum(depth - short_length, 0)
     n_full = np.minimum(n_unseen, n_complete)
@@ -57,7 +57,7 @@ def overlap(first: TieGroups, second: TieGroups, p: float, ties: str) -> tuple[f
     mean = (n_complete + long_cut * (n_begun - n_complete)) / np.maximum(n_begun, 1)
     agreement = float(overlaps[short_length - 1] / norm[short_length - 1])
     weight = (1 - p) * p ** (depth - 1.0)
-    n_common = int(in_both.sum())
+    n_common = int(is_common.sum())
     lowest = float(weight @ (overlaps / norm)) + n_common * (1 - p) * _tail(p, length)
     ext = float(weight @ ((overlaps + agreement * n_unseen * mean) / norm))
     # At the end of rankings of equal length all items count fully, with or without ties.
@@ -95,12 +95,12 @@ class _GroupsByDepth:
 
 
 def _overlap_by_depth(
-    shorter: TieGroups, longer: TieGroups, in_both: Any, short_cut: Floats, long_cut: Floats
+    shorter: TieGroups, longer: TieGroups, is_common: Any, short_cut: Floats, long_cut: Floats
 ) -> Floats:
     """Return the overlap down to each depth; tie groups that are cut count by their proportion."""
     max_depth = short_cut.size
-    short_top, long_top = shorter.top[in_both], longer.top[in_both]
-    short_bottom, long_bottom = shorter.bottom[in_both], longer.bottom[in_both]
+    short_top, long_top = shorter.top[is_common], longer.top[is_common]
+    short_bottom, long_bottom = shorter.bottom[is_common], longer.bottom[is_common]
     n_above = _count_reached(np.maximum(short_bottom, long_bottom), max_depth)
     n_long = _count_reached(np.maximum(short_bottom, long_top), max_depth) - n_above
     n_short = _count_reached(np.maximum(short_top, long_bottom), max_depth) - n_above
@@ -389,8 +389,8 @@ def rbo_of_runs(
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
         span = slice(int(start), int(end))
         a, b = TieGroups(top[span], bottom[span]), TieGroups(top_2[span], bottom_2[span])
-        in_both = a.length and b.length
-        rows.append((*(overlap(a, b, p, ties) if in_both else (None,) * 3), a.length, b.length))
+        has_both = a.length and b.length
+        rows.append((*(overlap(a, b, p, ties) if has_both else (None,) * 3), a.length, b.length))
     values = dict.fromkeys(("ext", "min", "res"), pl.Float64)
     counts = dict.fromkeys(("first", "second"), pl.Int64)
     table = pl.DataFrame(rows, {**values, **counts}, orient="row")

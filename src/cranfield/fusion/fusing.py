@@ -190,7 +190,7 @@ def fusion_methods() -> pl.DataFrame:
 
 
 def _check_weights(weights: object, method: Fusion) -> None:
-    if weights is not None and not method.has_weights:
+    if weights is not None and not method.accepts_weights:
         raise PolicyError(f"weights cannot be combined with method {method.name}")
     if isinstance(weights, str) or not isinstance(weights, (Sequence, Mapping, type(None))):
         raise PolicyError(f"weights must be a list, or a dict by run, got {quoted(weights)}")

@@ -48,7 +48,7 @@ class Fusion(Spec):
     """Publication that defines the method."""
     by_score: ClassVar[bool] = False
     """Whether the method uses normalised scores; otherwise it uses ranks."""
-    has_weights: ClassVar[bool] = True
+    accepts_weights: ClassVar[bool] = True
     """Whether runs can have weights."""
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
@@ -169,7 +169,7 @@ class Condorcet(Fusion):
     name = "Condorcet"
     aliases = ("Condorcet-fuse", "Copeland")
     source = "Montague and Aslam 2002"
-    has_weights = False
+    accepts_weights = False
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         wins = [count_wins(rankings, topic) for topic in range(len(rankings.topics))]

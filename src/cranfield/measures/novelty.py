@@ -350,7 +350,7 @@ def _distinct_rows(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return np.sort(first), rank[kind.ravel()]
 
 
-class _Over(_Novelty, at_usage="required"):
+class _PerfectNormalised(_Novelty, at_usage="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -377,7 +377,7 @@ class _ERRIA(_Novelty):
     parameter_sources={"over='perfect'": "Clarke and others (2011)"},
     elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
 )
-class AlphaDCG(_Over, _AlphaDCG):
+class AlphaDCG(_PerfectNormalised, _AlphaDCG):
     """Alpha-DCG, by default divided by that of documents that each answer every intent."""
 
 
@@ -404,7 +404,7 @@ class AlphaNDCG(_AlphaDCG):
         "with grades": "IA(ERR@k)",
     },
 )
-class ERRIA(_Over, _ERRIA):
+class ERRIA(_PerfectNormalised, _ERRIA):
     """ERR-IA of the TREC Web track, divided by that of documents that each answer every intent.
 
     `IA(ERR@k)` is the intent-aware version of ERR by definition: it uses grades, and is not divided

@@ -32,7 +32,7 @@ READERS = {
     "Shards": ("cranfield.collection.shards:_SHARDS", "testing-tests.md"),
     "Documents of a collection": ("cranfield.collection.shards:_DOCUMENTS", ""),
     "Labels of people": ("cranfield.assess.labels.reading:LABELS", "labels.md"),
-    "Gold grades": ("cranfield.assess.labels.reading:_ITEMS", "labels.md"),
+    "Gold grades": ("cranfield.assess.labels.reading:_GOLD_ITEMS", "labels.md"),
     "Labels of LLM judges": ("cranfield.assess.judges.reading:_LABELS", "llm-judges.md"),
     "Pairs to judge": ("cranfield.assess.judges.prompts:_PAIRS", "llm-judges.md"),
     "Prompts": ("cranfield.assess.judges.prompts:_PROMPTS", "llm-judges.md"),

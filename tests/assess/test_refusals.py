@@ -150,7 +150,7 @@ REFUSED: list[Case] = [
         ({"unmet": "zero"}, "unknown unmet 'zero'"),
         ({"prior": [0.5, 0.6]}, "sum to 1"),
         ({"prior": [[0.5], [0.5]]}, "prior"),
-        ({"prior": [1.0]}, "expected 2 numbers"),
+        ({"prior": [1.0]}, "must be 2 numbers"),
         ({"tolerance": "x"}, "tolerance must be a finite number"),
         ({"iterations": 0}, "iterations must be an integer from 1"),
         ({"tie": "first"}, "unknown tie 'first'"),

@@ -66,7 +66,7 @@ def test_judgments_are_not_written_where_the_tables_cannot_be(labelled: Path) ->
 
 def test_judgments_of_nobody_are_no_labels(labelled: Path) -> None:
     _, err = cranfield(labelled, "labels", "ann.qrels", status=2)
-    assert "ann.qrels: looks like judgments; name the assessor: NAME=ann.qrels" in err
+    assert "got TREC judgments; name their assessor with NAME=ann.qrels" in err
     columns = "topic doc worker grade"
     assert f"--columns '{columns}'" in err
     with pytest.raises(cf.InputError, match="name the assessor"):
@@ -131,7 +131,7 @@ REFUSED = [
     (["labels.csv", "--qrels", "-"], "two different files"),
     (["labels.csv", "--qrels", "no/where"], "no/where: cannot be written"),
     (["-", "--gold", "-"], "only one file can be standard input"),
-    (["gold", "--columns", "- - worker grade"], "lack doc"),
+    (["gold", "--columns", "- - worker grade"], "must include doc"),
 ]
 
 

@@ -430,7 +430,7 @@ def test_labels_without_a_topic_by_name(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     files = ("ann=ann.jsonl", "bob=bob.jsonl")
     _, err = cranfield(tmp_path, "labels", *files, status=2)
-    assert "--columns doc=... says which it is" in err
+    assert "use --columns doc=... if its name" in err
     out, _ = cranfield(tmp_path, "labels", *files, "--columns", "doc=id")
     assert "4 labels of 2 pairs by 2 workers" in out
 
@@ -471,7 +471,7 @@ def test_votes_without_workers_and_in_words_have_a_way(tmp_path: Path) -> None:
         {"doc": ["a", "a", "b"], "grade": ["relevant", "not relevant", "relevant"]}
     )
     with pytest.raises(
-        cf.InputError, match="number the votes of unknown workers in a column worker"
+        cf.InputError, match="number the labels of each document in a column worker"
     ):
         read_labels(votes)
     numbered = votes.with_columns(worker=pl.int_range(pl.len()).over("doc"))

@@ -1,4 +1,4 @@
-"""Labels of the same documents by several people or machines, and judgments made from them."""
+"""Labels of documents by several people or machines, and their aggregation to judgments."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,11 +11,11 @@ CROWD_MODELS: Registry[Callable[..., Any]] = Registry(
     package="cranfield.assess.labels",
     decorators="crowd_model",
 )
-"""Functions of labels that return their consensus, by name."""
+"""Functions that aggregate labels to a consensus, by name."""
 
 Model = TypeVar("Model", bound=Callable[..., Any])
 
 
 def crowd_model(function: Model) -> Model:
-    """Declare a function as a crowd model, by its own name."""
+    """Register a function as a crowd model under its own name."""
     return function

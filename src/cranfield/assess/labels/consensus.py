@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.labels import crowd_model
-from cranfield.assess.labels.table import Labels, refuse_large
+from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole, numbers
 from cranfield.base.kinds import OneOf
@@ -391,7 +391,7 @@ def _weighted_vote(
     labels: Labels, weight: Floats, method: str, tie: str, seed: int, settings: dict[str, Any]
 ) -> Consensus:
     shape = (len(labels.docs), labels.grades.size)
-    refuse_large({"label": len(labels), "grade": shape[1]})
+    check_size({"label": len(labels), "grade": shape[1]})
     label_weight = weight[labels.worker]
     cells = labels.pair * np.int64(shape[1]) + labels.level
     total = np.bincount(cells, weights=label_weight, minlength=shape[0] * shape[1])
@@ -497,7 +497,7 @@ class LeadRule:
             1.
         """
         weight = _worker_weights(labels, weights)
-        refuse_large({"label": len(labels), "grade": labels.grades.size})
+        check_size({"label": len(labels), "grade": labels.grades.size})
         sequence = np.arange(len(labels)) if labels.order is None else labels.order
         rows = np.lexsort((sequence, labels.pair))
         pair = labels.pair[rows]

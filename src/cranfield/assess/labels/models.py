@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.assess.labels import crowd_model
 from cranfield.assess.labels.consensus import Consensus, LabelCounts, check_nonnegative, one_hot
 from cranfield.assess.labels.reading import gold_levels
-from cranfield.assess.labels.table import Labels, refuse_large
+from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import (
     PolicyError,
@@ -92,8 +92,8 @@ class Crowd:
         check_whole("iterations", iterations, 1)
         check_nonnegative("tolerance", tolerance)
         grades = labels.grades.size
-        refuse_large({"worker": len(labels.workers), "grade": grades, "true grade": grades})
-        refuse_large({"label": len(labels), "grade": grades})
+        check_size({"worker": len(labels.workers), "grade": grades, "true grade": grades})
+        check_size({"label": len(labels), "grade": grades})
         self.labels = labels
         self.counts = LabelCounts(labels)
         self.gold, self.notes = gold_levels(gold, labels)

@@ -13,12 +13,12 @@ from scipy.special import stdtrit
 
 from cranfield.assess.agreement.coefficients import (
     coefficient,
-    freedom,
+    degrees_of_freedom,
     jackknife,
     observed,
 )
 from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
-from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
+from cranfield.assess.agreement.tables import MAX_ENTRIES, Tables, tables_from_joint
 from cranfield.assess.judges.reading import Scale, combinations, matched, panel_of, sampled_only
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
@@ -55,7 +55,7 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
         effect = np.maximum(1.0, variance / (share * (1 - share) / size))
     certain = (share == 0) | (share == 1)
     pairs = np.where(certain, topics, size / np.where(certain, 1.0, effect))
-    degrees = np.where(certain, topics - 1, freedom(apart, topics))
+    degrees = np.where(certain, topics - 1, degrees_of_freedom(apart, topics))
     low, high = wilson(share, pairs, stdtrit(np.maximum(degrees, 1), (1 + confidence) / 2))
     # A single topic has no spread over topics.
     alone = (topics < 2) & ~np.isnan(share)
@@ -97,10 +97,12 @@ def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
     """Return the statistics by name, as functions of tables of people (first) and a judge."""
     cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
     return {
-        "kappa": coefficient("kappa").of,
-        **{f"kappa {name}": coefficient(f"kappa(rel={low})").of for name, low in cuts},
-        "alpha": coefficient(f"alpha({level})").of,
-        **{f"alpha {name}": coefficient(f"alpha(nominal, rel={low})").of for name, low in cuts},
+        "kappa": coefficient("kappa").compute,
+        **{f"kappa {name}": coefficient(f"kappa(rel={low})").compute for name, low in cuts},
+        "alpha": coefficient(f"alpha({level})").compute,
+        **{
+            f"alpha {name}": coefficient(f"alpha(nominal, rel={low})").compute for name, low in cuts
+        },
         "agreement": observed,
         "bias": partial(_mean_of, lambda difference: difference),
         "over": partial(_mean_of, lambda difference: difference > 0),
@@ -395,21 +397,26 @@ def compare_judges(
     panel = replace(panel, human=sampled_only(panel.human))
     joints, counts = zip(*(matched(panel, judge) for judge in panel.judges), strict=True)
     joint = np.stack(joints)
-    if joint.size > CELLS:
+    if joint.size > MAX_ENTRIES:
         sizes = f"{counted(len(panel.scale), 'grade')} and {counted(len(joint), 'judge')}"
         raise PolicyError(f"{sizes} are too many for tables of each topic")
     # Topics come first: functions over topics serve all judges at once.
     by_topic = np.swapaxes(joint, 0, 1).astype(np.float64)
-    tables = of_joint(by_topic, np.array(panel.scale.grades, float))
+    tables = tables_from_joint(by_topic, np.array(panel.scale.grades, float))
     has = by_topic.sum(axis=(-2, -1)) > 0
     computed = statistics(panel.scale, level)
-    total, without = tables.total(), tables.without_each()
+    total, without = tables.total(), tables.leave_one_out()
     values, low, high = np.empty((3, len(computed), len(joint)))
     for k, (name, law) in enumerate(computed.items()):
         values[k] = law(total)
         shares = name in SHARES
         bounds = jackknife(
-            values[k], law(without), has, confidence, bounded=name not in UNBOUNDED, shares=shares
+            values[k],
+            law(without),
+            has,
+            confidence,
+            bounded=name not in UNBOUNDED,
+            are_proportions=shares,
         )
         low[k], high[k] = np.clip(bounds, 0.0, 1.0) if shares else bounds
     names = tuple(judge.name for judge in panel.judges)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import cohen_kappa, observed
-from cranfield.assess.agreement.tables import of_joint
+from cranfield.assess.agreement.tables import tables_from_joint
 from cranfield.assess.judges.reading import with_highest_grade
 from cranfield.assess.labels.consensus import majority
 from cranfield.assess.labels.reading import gold_levels
@@ -56,7 +56,7 @@ def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
         .reshape(n_workers, n_grades, n_grades)
         .astype(np.float64)
     )
-    tables = of_joint(joint, np.arange(n_grades, dtype=np.float64))
+    tables = tables_from_joint(joint, np.arange(n_grades, dtype=np.float64))
     coefficient = observed if kind == "accuracy" else cohen_kappa
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
     if not agreement.any():

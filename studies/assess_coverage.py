@@ -29,7 +29,7 @@ from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.agreement.tables import tables_from_joint
 from cranfield.assess.estimates.documents import SampledDocuments, estimate_scores
 from cranfield.assess.estimates.means import Fit
-from cranfield.assess.judges.comparison import SHARES, UNBOUNDED, calibration, statistics
+from cranfield.assess.judges.comparison import PROPORTIONS, UNBOUNDED, calibration, statistics
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.assess.judges.reading import Scale
 from cranfield.base.arrays import Bools, Floats
@@ -188,7 +188,7 @@ def judges(folder: Path, samples: int) -> None:
     truth = {
         name: law(tables_from_joint(joint.sum(axis=0), grades)) for name, law in of_all.items()
     }
-    shares = {*SHARES, "overlap(rel=2)"}
+    shares = {*PROPORTIONS, "overlap(rel=2)"}
     calibrated = np.stack([calibration(one, 0.95)[0] for one in np.swapaxes(joint, 0, 1)])
     often = joint.sum(axis=(0, 2))[:, :, None] >= LEAST_PAIRS
     often = np.broadcast_to(often, calibrated.shape)

@@ -17,7 +17,7 @@ from cranfield.assess.estimates.documents import (
     sample_documents,
 )
 from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_means, fit_means
-from cranfield.assess.judges.reading import Panel, panel_of, read_judges, with_highest_grade
+from cranfield.assess.judges.reading import Panel, read_judges, read_panel, set_highest_grade
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole
 from cranfield.base.kinds import check_keywords
@@ -309,7 +309,7 @@ def ppi_scores(
         raise PolicyError(f"{chosen} is a geometric mean; PPI requires an arithmetic mean")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
-    panel = panel_of(human, judges, scale, cut, scale_of_judges=True)
+    panel = read_panel(human, judges, scale, cut, scale_of_judges=True)
     data: Topics | Documents
     if unit == "topic":
         if fixed_topics:
@@ -364,7 +364,7 @@ def _by_topic(
     collection = read_runs(runs)
 
     def scored(qrels: Qrels) -> Scores:
-        judged = with_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
+        judged = set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
         scores = score(judged, [measure])[measure]
         # Judgments may name topics without any document.
         judged_topics = _judged(qrels)
@@ -409,7 +409,7 @@ def _by_document(
     """Return the estimates of all topics, the scores by the judge, and notes."""
     labels = match_labels(panel)
     pool = replace(labels.pool, columns={"place": np.arange(len(labels.pool))})
-    judged = with_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
+    judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
     if judged.policies.unjudged == "condensed":
         raise PolicyError("ranks in condensed lists depend on judgments: use unit='topic'")
     sample = sample_documents(judged, measure, labels)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import cohen_kappa, observed
 from cranfield.assess.agreement.tables import tables_from_joint
-from cranfield.assess.judges.reading import with_highest_grade
+from cranfield.assess.judges.reading import set_highest_grade
 from cranfield.assess.labels.consensus import majority
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, check_size
@@ -284,7 +284,7 @@ def _by_assessor(
     check_size({"assessor": assessors, "topic": topics, "system": systems})
     highest = max(0, int(labels.grades.max()))
     scores = {
-        name: score(with_highest_grade(aspect, highest), [measure])[measure]
+        name: score(set_highest_grade(aspect, highest), [measure])[measure]
         for name, aspect in judged.annotations.aspects.items()
     }
     values = np.full((len(labels.workers), topics, systems), np.nan)

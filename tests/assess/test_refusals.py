@@ -137,7 +137,7 @@ REFUSED: list[Case] = [
         ({"depth": 1, "ties": "x"}, "unknown ties 'x'; expected one of:"),
         ({"depth": 1, "contributors": "a"}, "contributors: expected a list, got 'a'"),
         ({"depth": 1, "contributors": ["z"]}, "unknown system 'z' in contributors"),
-        ({"depth": 1, "contributors": []}, "at least one run"),
+        ({"depth": 1, "contributors": []}, "at least one system"),
     ),
     (order, (RUN, "MaxMean"), {}, "MaxMean learns from judgments, got none"),
     (next_documents, (RUN, None, "MaxMean", 10**30), {}, "n must be an integer from 1 to"),

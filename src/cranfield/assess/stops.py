@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.special import gammaln
 
-from cranfield.assess.pools.pool import Pool, judgments_so_far
+from cranfield.assess.pools.pool import Pool, read_judgments
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
 from cranfield.base.spec import (
@@ -493,7 +493,7 @@ def stopping_by_topic(
     """
     parsed = _parsed(rules)
     topic = grades = np.zeros(0, dtype=np.int32)
-    if (qrels := judgments_so_far(judged)) is not None:
+    if (qrels := read_judgments(judged)) is not None:
         docs, rows = pool.matching_rows(qrels)
         in_order = docs[np.argsort(rows)]
         topic, grades = pool.topic[in_order], qrels.grades[np.sort(rows)]

@@ -299,7 +299,7 @@ def test_one_document() -> None:
 def test_topics_without_documents() -> None:
     """A system may be left out that alone had a topic; the topic stays, and has nothing to draw."""
     runs = {"a": {"1": {"x": 2.0, "y": 1.0}}, "b": {"0": {"z": 1.0}, "2": {"z": 1.0}}}
-    pool = cf.assess.pool(runs, 5).of_systems(["a"])
+    pool = cf.assess.pool(runs, 5).select_systems(["a"])
     judged = {"1": {"x": 1, "y": 0}}
     for design in ("uniform", "stat"):
         drawn = cf.assess.sample(pool, design, size=5)
@@ -308,5 +308,5 @@ def test_topics_without_documents() -> None:
         assert found.estimate.tolist() == [0.0, 1.0, 0.0]
         assert found.error.tolist() == [0.0, 0.0, 0.0]
         assert len(drawn.to_qrels(judged)) == 2
-    nothing = cf.assess.pool(runs, 5).of_systems(["a"])
+    nothing = cf.assess.pool(runs, 5).select_systems(["a"])
     assert cf.assess.sheets(nothing, assessors=3).documents == 2

@@ -124,7 +124,7 @@ def test_chances_are_those_of_all_samples(design: str, wanted: dict[str, Any]) -
         )
         for d in range(len(POOL))
     ]
-    np.testing.assert_allclose(drawn.cells.covariance[drawn.cells.of_doc], covariance, atol=1e-12)
+    np.testing.assert_allclose(drawn.cells.covariance[drawn.cells.doc_cell], covariance, atol=1e-12)
     assert all(tuple(np.flatnonzero(drawn.redraw(seed).drawn)) in found for seed in range(40))
 
 
@@ -150,9 +150,9 @@ def test_estimates_are_right_on_average(
         # The sum before its root: a few are below 0, and count.
         of_samples = 0.0
         for docs, chance in found.items():
-            s = np.bincount(cells.of_doc[list(docs)], minlength=cells.size.size).astype(float)
+            s = np.bincount(cells.doc_cell[list(docs)], minlength=cells.size.size).astype(float)
             hits = [d for d in docs if y[d]]
-            r = np.bincount(cells.of_doc[hits], minlength=cells.size.size).astype(float)
+            r = np.bincount(cells.doc_cell[hits], minlength=cells.size.size).astype(float)
             of_samples += chance * law(cells, s, r).sum()
         if cells.estimable.all():
             assert of_samples == pytest.approx(true, abs=1e-9)
@@ -283,7 +283,7 @@ def test_judgments_that_do_not_fit_the_sample_are_refused() -> None:
         drawn.relevant({"q": {"a": 1}}, variance="x")
     with pytest.raises(cf.PolicyError, match="by 'stat' has no column 'stratum'"):
         cf.assess.sample(pool, "stat", size=3).to_qrels({"q": {"a": 1}}, ["stratum"])
-    with pytest.raises(cf.PolicyError, match="as many second documents as first"):
+    with pytest.raises(cf.PolicyError, match="first and second must have the same length"):
         drawn.joint([0, 1], [0])
 
 

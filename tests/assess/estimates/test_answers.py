@@ -80,10 +80,10 @@ def test_a_missing_answer_scores_0_and_is_not_sampled() -> None:
 
 def test_refusals() -> None:
     human, judge = judged(TOPICS, 0.0), judged(TOPICS[:30], 0.2)
-    with pytest.raises(CranfieldError, match="the judge has no labels of the answer of 'x'"):
+    with pytest.raises(CranfieldError, match="people labelled an answer of 'x'"):
         ppi_answers(human, judge, "NuggetRecall")
     cited = cf.texts.read_citations({"x": {"q1": [["full"]]}})
-    with pytest.raises(CranfieldError, match="expected labels of one kind"):
+    with pytest.raises(CranfieldError, match="must label with the same type"):
         ppi_answers(human, cited, "NuggetRecall")
 
 

@@ -55,7 +55,7 @@ READERS = {
     "Nugget assignments": ("cranfield.texts.answers:ASSIGNMENTS", "answers.md"),
     "Nuggets": ("cranfield.texts.gold:NUGGETS", "answers.md"),
     "Citations": ("cranfield.texts.citations:_CITATIONS", "answers.md"),
-    "Support of citations": ("cranfield.texts.citations:_JUDGED", "answers.md"),
+    "Support of citations": ("cranfield.texts.citations:_SUPPORT", "answers.md"),
     "Trailtexts": ("cranfield.measures.texts.trailtext:_TRAILTEXTS", "answers.md"),
     "Texts and references": ("cranfield.texts.summaries:_TEXTS", "answers.md"),
     "Scores": ("cranfield.evaluation.scorefiles.cells:SCORES", "scores.md"),

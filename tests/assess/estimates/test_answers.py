@@ -111,6 +111,6 @@ def test_the_command_writes_corrected_scores(tmp_path: Path) -> None:
     assert table["estimate"].to_list() == pytest.approx(pl.concat(expected)["estimate"].to_list())
     assert "missing" not in err
     out, _ = cranfield(tmp_path, *arguments, *measures)
-    assert "prediction-powered NuggetRecall: people judged 24 of 80 answers" in out
+    assert "prediction-powered NuggetRecall: people labelled 24 of 80 answers" in out
     _, err = cranfield(tmp_path, *arguments, "--by-topic", status=2)
     assert "--human cannot be combined with --by-topic" in err

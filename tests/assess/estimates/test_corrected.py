@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess import ppi_mean, ppi_scores
-from cranfield.assess.estimates.documents import error_parts
+from cranfield.assess.estimates.documents import error_terms
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.estimates.scores import TopicEstimates
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
@@ -200,7 +200,7 @@ def test_poisson_total_of_survey() -> None:
     # 10, 2.645751311064591.
     chance, worths = np.array([0.5, 0.25, 0.8, 1, 0.4]), np.array([[1.0, 0, 2, 3, 1]])
     assert (worths / chance).sum() == pytest.approx(10)
-    assert np.sqrt((error_parts(chance, np.full(5, -1), worths) ** 2).sum()) == pytest.approx(
+    assert np.sqrt((error_terms(chance, np.full(5, -1), worths) ** 2).sum()) == pytest.approx(
         2.645751311064591
     )
 
@@ -365,9 +365,7 @@ def test_variance_of_these_values(judged: int, topics: int) -> None:
 def test_no_sum_over_documents(measure: str) -> None:
     with pytest.raises(MeasureError) as error:
         ppi_scores(RUNS, HUMAN, JUDGE, measure, unit="document")
-    assert str(error.value).endswith(
-        "is not a sum over documents, so a sample of them would bias it: use unit='topic'"
-    )
+    assert str(error.value).endswith("would be biased; use unit='topic'")
 
 
 @pytest.mark.parametrize(
@@ -376,14 +374,14 @@ def test_no_sum_over_documents(measure: str) -> None:
         ({}, {"unit": "page"}, "unknown unit 'page'; expected one of: topic, document"),
         ({}, {"lambda_": 2}, "lambda_ must be a number from 0 to 1"),
         ({}, {"measure": "GMAP"}, "geometric mean"),
-        ({}, {"fixed_topics": True}, "by topic, topics are sampled"),
+        ({}, {"fixed_topics": True}, "fixed_topics requires unit='document'"),
         ({}, {}, "at least 3 independent human labels (2 if lambda_ is set), got 2"),
         ({"human": {"v": {"d": 3}}}, {}, "the judge has no label for a topic"),
         ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
         (
             {"human": {"t": HUMAN["t"]}},
             {"unit": "document"},
-            "judged no sampled document of a topic",
+            "expected a sampled document",
         ),
         ({}, {"unit": "document", "folds": 1}, "folds must be an integer from 2"),
         ({}, {"unit": "document", "unjudged": "condensed"}, "in condensed lists"),
@@ -406,7 +404,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         (
             {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
             {"unit": "document", "fixed_topics": True},
-            "estimated from other topics",
+            "learning lambda requires",
         ),
         (
             {"human": columned([{**row, "inclusion": 1.5} for row in ROWS], "inclusion")},

@@ -437,4 +437,8 @@ def _estimate_by_document(
         notes += (
             f"{counted(labels.unlabelled, 'document')} without a label of the judge counted as 0",
         )
-    return estimates, Scores(sample.whole, judged.topics, judged.systems, definition=measure), notes
+    return (
+        estimates,
+        Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure),
+        notes,
+    )

@@ -124,7 +124,7 @@ class Agreement(Result):
                     replicates=self.replicates[:, row],
                     has_units=self.has_units[:, row],
                 )
-        names = ", ".join(map(quoted, assessors))
+        listing = ", ".join(map(quoted, assessors))
         raise PolicyError(f"expected assessors of a comparison, got {names}")
 
     def minus(self, other: Agreement) -> Agreement:

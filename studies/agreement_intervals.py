@@ -67,7 +67,7 @@ def populations(folder: Path | None) -> Iterator[tuple[str, Draw, Tables]]:
     for name in JUDGES:
         judge = cf.read_qrels(folder / "submissions" / f"{name}.txt")
         labels = cf.assess.read_labels({"human": human, name: judge})
-        tables = read_ratings(labels).by_pair(None)[1]
+        tables = read_ratings(labels).count_pairs(None)[1]
         assert tables.joint is not None
         joint = tables.joint[:, 0]
 

@@ -184,7 +184,7 @@ REFUSED: list[Case] = [
         (([1, 2, NONE], [1, 2, 3]), {}, "(2 if lambda_ is set), got 2"),
         (([[1, 2, 3], [NONE] * 3], [1, 2, 3]), {}, "got 0"),
         (([1, 2, 3], [1, NONE, 3]), {}, "labels of the judge must be finite"),
-        (([1, 2, 3], [1, 3]), {}, "of the judge's shape (2,)"),
+        (([1, 2, 3], [1, 3]), {}, "the judge's shape (2,)"),
         (([1, 2, np.inf], [1, 2, 3]), {}, "human labels must be finite"),
         ((["a", "b", "c"], [1, 2, 3]), {}, "human labels must be numbers"),
         (([[[1]]], [1]), {}, "judge's shape"),

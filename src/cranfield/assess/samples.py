@@ -134,25 +134,25 @@ def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
     """Compute terms by cell; the terms of a pair of cells belong to the later cell."""
     inclusion = cells.inclusion
     weighted, squares = relevant / inclusion, relevant / inclusion**2
-    within = ratio(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
-    within *= relevant * (sampled - relevant)
+    within_cells = ratio(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
+    within_cells *= relevant * (sampled - relevant)
     differences = (
         sampled * cells.sum_before(squares)
         + squares * cells.sum_before(sampled)
         - 2 * weighted * cells.sum_before(weighted)
     )
-    between = ratio(1 - cells.ratio, cells.ratio) * differences
-    return within + between + squares * cells.covariance / inclusion
+    between_cells = ratio(1 - cells.ratio, cells.ratio) * differences
+    return within_cells + between_cells + squares * cells.covariance / inclusion
 
 
 def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
     inclusion = cells.inclusion
     diagonal = relevant * (1 - inclusion) / inclusion**2
-    within = relevant * (relevant - 1) / inclusion**2 - ratio(
+    within_cells = relevant * (relevant - 1) / inclusion**2 - ratio(
         relevant * (relevant - 1), cells.pair_inclusion
     )
-    between = 2 * relevant / inclusion * cells.sum_before(relevant / inclusion)
-    return diagonal + within - between * ratio(1 - cells.ratio, cells.ratio)
+    between_cells = 2 * relevant / inclusion * cells.sum_before(relevant / inclusion)
+    return diagonal + within_cells - between_cells * ratio(1 - cells.ratio, cells.ratio)
 
 
 VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {

@@ -83,8 +83,8 @@ class Cells:
         later = self.mean_count * self.ratio
         other_terms = self.sum_before(self.mean_count) * self.ratio
         other_terms += self.sum_all(later) - self.sum_before(later) - later
-        inside = 1.0 + self.pairs / self.mean_count
-        return self.inclusion * (inside + other_terms - self.sum_all(self.mean_count))
+        own_term = 1.0 + self.pairs / self.mean_count
+        return self.inclusion * (own_term + other_terms - self.sum_all(self.mean_count))
 
     @cached_property
     def estimable(self) -> Bools:
@@ -176,11 +176,11 @@ class Design:
 
 def _stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
     ends = np.array(list(strata), dtype=np.int64)
-    below = np.flatnonzero(pool.best_rank > ends[-1])
-    if below.size:
+    below_last = np.flatnonzero(pool.best_rank > ends[-1])
+    if below_last.size:
         raise PolicyError(
-            f"{below.size:,} documents of the pool are below the last stratum, which ends at rank"
-            f" {ends[-1]}; end it at rank {pool.depth}, or pool to depth {ends[-1]}"
+            f"{below_last.size:,} documents of the pool are below the last stratum, which ends at"
+            f" rank {ends[-1]}; end it at rank {pool.depth}, or pool to depth {ends[-1]}"
         )
     (topic, label), doc_cell, size = _cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
     sizes = list(strata.values())

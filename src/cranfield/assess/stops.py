@@ -218,7 +218,7 @@ class Knee(Rule):
 
     name = "Knee"
     source = _SOURCE
-    words = "bend {value:.4g} of the gain curve, stops from {bound:.4g}"
+    words = "bend {value:.4g} of the gain curve, stops at {bound:.4g} or more"
     min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
     def looks(self, state: JudgingState, after: Ints) -> Looks:
@@ -241,7 +241,7 @@ class Target(Rule):
 
     def looks(self, state: JudgingState, after: Ints) -> Looks:
         if state.targets is None:
-            raise PolicyError(f"{self} requires targets, one mark for each judged document")
+            raise PolicyError(f"{self} requires targets, a truth value for each judged document")
         value = np.r_[0, np.cumsum(state.targets)][after].astype(np.float64)
         bound = np.full(after.size, float(self.n_targets))
         return value, bound, value >= bound
@@ -256,7 +256,7 @@ class Line(Rule):
     name = "Line"
     aliases = ("2399",)
     source = _SOURCE
-    words = "{value:g} judged, stops from {bound:g}"
+    words = "{value:g} judged, stops at {bound:g}"
     each: float = parameter(1.2, number(0), "judgments for each relevant document")
     more: float = parameter(2399, number(0), "additional judgments")
 
@@ -275,7 +275,7 @@ class Budget(Rule):
 
     name = "Budget"
     source = _SOURCE
-    words = "{value:g} judged, stops from {bound:g}"
+    words = "{value:g} judged, stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend of the gain curve")
     draws: float = parameter(10.0, number(0), "number of relevant documents in a random sample")
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")

@@ -392,7 +392,7 @@ def judges(
     """
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judges_as_runs
-    from cranfield.assess.judges.reading import read_panel, drop_unsampled
+    from cranfield.assess.judges.reading import drop_unsampled, read_panel
     from cranfield.assess.judges.tolerances import check_tolerances, decide, quantity_of
 
     has_runs = bool(runs) or own_runs

@@ -39,18 +39,25 @@ from cranfield.tabular import frame_html
 DEFAULT_SYSTEM = "log"
 """System name of logs that do not name their systems."""
 
-BY_CLICKS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
+CLICK_JUDGMENTS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
 """Name of judgments derived from clicks, optionally with the minimum dwell time in seconds."""
 
 LIST_KEY = ["system", "session", "query"]
 """Columns that identify a result list."""
 
-Schema = dict[str, type[pl.DataType]]
-_LIST_SCHEMA: Schema = dict.fromkeys(LIST_KEY, pl.Int64)
-_TEXT_SCHEMA: Schema = dict.fromkeys(("doc", "title", "snippet"), pl.String)
-RESULTS: Schema = {**_LIST_SCHEMA, "rank": pl.Int64, **_TEXT_SCHEMA}
-CLICKS: Schema = {**_LIST_SCHEMA, "rank": pl.Int64, "start": pl.Float64, "end": pl.Float64}
-QUERIES: Schema = {**_LIST_SCHEMA, "text": pl.String, "start": pl.Float64}
+FrameSchema = dict[str, type[pl.DataType]]
+"""Columns of a data frame of sessions, with their types."""
+
+_LIST_SCHEMA: FrameSchema = dict.fromkeys(LIST_KEY, pl.Int64)
+_TEXT_SCHEMA: FrameSchema = dict.fromkeys(("doc", "title", "snippet"), pl.String)
+RESULT_SCHEMA: FrameSchema = {**_LIST_SCHEMA, "rank": pl.Int64, **_TEXT_SCHEMA}
+CLICK_SCHEMA: FrameSchema = {
+    **_LIST_SCHEMA,
+    "rank": pl.Int64,
+    "start": pl.Float64,
+    "end": pl.Float64,
+}
+QUERY_SCHEMA: FrameSchema = {**_LIST_SCHEMA, "text": pl.String, "start": pl.Float64}
 
 
 def first_occurrences(frame: pl.DataFrame, *columns: str) -> pl.Series:
@@ -144,7 +151,7 @@ class Sessions:
     @cached_property
     def counts(self) -> SessionCounts:
         """Sizes of the log, and counts of its anomalies."""
-        with_queries = set(self.queries["session"])
+        sessions_with_queries = set(self.queries["session"])
         n_nonempty = self.results.select(LIST_KEY).unique().height
         first_in_session = first_occurrences(self.results, "system", "session", "doc")
         first_in_list = first_occurrences(self.results, *LIST_KEY, "doc")
@@ -157,7 +164,7 @@ class Sessions:
                 name for name, topic in zip(self.names, self.topics, strict=True) if topic is None
             ),
             without_queries=tuple(
-                name for i, name in enumerate(self.names) if i not in with_queries
+                name for i, name in enumerate(self.names) if i not in sessions_with_queries
             ),
             empty_lists=self.queries.height - n_nonempty,
             repeated=int((first_in_list & ~first_in_session).sum()),
@@ -187,7 +194,7 @@ class Sessions:
         InputError
             If no session has a judged topic.
         """
-        if isinstance(qrels, str) and (match := BY_CLICKS.fullmatch(qrels)):
+        if isinstance(qrels, str) and (match := CLICK_JUDGMENTS.fullmatch(qrels)):
             return self.clicked(None if match[1] is None else float(match[1]))
         judgments = read_qrels(qrels)
         code_of = {name: code for code, name in enumerate(judgments.topics)}
@@ -437,7 +444,7 @@ class ConcatenatedSessions(Sequence[Run]):
             return replace(runs, annotations=annotations, views={})
 
         judged = with_queries(judged)
-        clicks = clicks_of(self.sessions, session_qrels, judged, policies.get("lengths"))
+        clicks = match_clicks(self.sessions, session_qrels, judged, policies.get("lengths"))
         extended = replace(judged.annotations, clicks=clicks, settings=self.settings)
         judged = replace(judged, annotations=extended, views={}).read_as(self.sessions.runs_read)
         if not condense:
@@ -549,7 +556,7 @@ def concatenated(
     )
 
 
-def clicks_of(
+def match_clicks(
     sessions: Sessions, qrels: Qrels, judged: JudgedRuns, lengths: DocumentTable | None
 ) -> Clicks:
     """Return the clicks by system and judged session, in order of time; `qrels` are by session."""
@@ -681,7 +688,9 @@ def followed_by(
         code = pl.col("session").replace_strict(indices, range(len(indices)), return_dtype=pl.Int64)
         return part.with_columns(code)
 
-    def append_rows(history: pl.DataFrame, extra: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    def append_rows(
+        history: pl.DataFrame, extra: pl.DataFrame, schema: FrameSchema
+    ) -> pl.DataFrame:
         frame = pl.concat([repeat_rows(history).select(*schema), extra.select(*schema)])
         return renumber(frame).sort(*LIST_KEY, maintain_order=True)
 
@@ -698,9 +707,9 @@ def followed_by(
             )
         ),
         current=(None,) * len(indices),
-        queries=append_rows(sessions.queries, repeat_rows(current), QUERIES),
-        results=append_rows(sessions.results, results, RESULTS),
-        clicks=renumber(repeat_rows(sessions.clicks)).select(*CLICKS),
+        queries=append_rows(sessions.queries, repeat_rows(current), QUERY_SCHEMA),
+        results=append_rows(sessions.results, results, RESULT_SCHEMA),
+        clicks=renumber(repeat_rows(sessions.clicks)).select(*CLICK_SCHEMA),
         lost_clicks=sessions.lost_clicks * len(run_list),
     )
 

@@ -16,11 +16,11 @@ from cranfield.base.errors import CranfieldWarning, InputError, check_choice, qu
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, SCORE
 from cranfield.sessions.log import (
-    CLICKS,
+    CLICK_SCHEMA,
     DEFAULT_SYSTEM,
     LIST_KEY,
-    QUERIES,
-    RESULTS,
+    QUERY_SCHEMA,
+    RESULT_SCHEMA,
     Sessions,
     first_occurrences,
 )
@@ -384,9 +384,9 @@ def _topic_map(frame: pl.DataFrame, source: str) -> dict[str, str]:
 
 def _sessions_of_xml(log: LogRows, source: str, topics: Any) -> Sessions:
     topic_of = {} if topics is None else read_session_topics(topics)
-    queries = pl.DataFrame(log.queries, schema=_without_system(QUERIES), orient="row")
-    results = pl.DataFrame(log.results, schema=_without_system(RESULTS), orient="row")
-    schema = {**_without_system(CLICKS), "doc": pl.String}
+    queries = pl.DataFrame(log.queries, schema=_without_system(QUERY_SCHEMA), orient="row")
+    results = pl.DataFrame(log.results, schema=_without_system(RESULT_SCHEMA), orient="row")
+    schema = {**_without_system(CLICK_SCHEMA), "doc": pl.String}
     rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in log.clicks]
     clicks = pl.DataFrame(rows, schema=schema, orient="row")
     # A click with a document but no rank is on the best rank of that document.
@@ -478,7 +478,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
 def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]) -> pl.DataFrame:
     """Read clicks; the query of a click on an unknown list is null."""
     if clicks is None:
-        return pl.DataFrame(schema=CLICKS)
+        return pl.DataFrame(schema=CLICK_SCHEMA)
     table = read_table(clicks, CLICK_COLUMNS)
     if "system" not in table.names and len(systems) > 1:
         raise InputError(
@@ -515,7 +515,7 @@ def _make_sessions(
     """Sort the data frames of queries, results and clicks; exclude clicks without a result."""
     queries, results, clicks = (
         frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
-        for frame, schema in zip(frames, (QUERIES, RESULTS, CLICKS), strict=True)
+        for frame, schema in zip(frames, (QUERY_SCHEMA, RESULT_SCHEMA, CLICK_SCHEMA), strict=True)
     )
     results = results.sort(*LIST_KEY, "rank", maintain_order=True)
     valid = clicks.join(

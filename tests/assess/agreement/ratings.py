@@ -22,12 +22,12 @@ KRIPPENDORFF = np.array(
 
 def many_assessors(ratings: Any, *, topics: Any = None) -> Tables:
     """Ratings have shape (units, assessors); the tables have shape (topics, ...)."""
-    tables = read_ratings(np.asarray(ratings, dtype=float), axis=1, topics=topics).together()
+    tables = read_ratings(np.asarray(ratings, dtype=float), axis=1, topics=topics).count_all()
     return Tables(tables.grades, tables.pairs[:, 0], tables.units[:, 0], tables.proportions[:, 0])
 
 
 def two_assessors(first: Any, second: Any, *, topics: Any = None, grades: Any = None) -> Tables:
     ratings = np.column_stack([first, second]).astype(float)
-    _, tables = read_ratings(ratings, axis=1, topics=topics, grades=grades).by_pair(None)
+    _, tables = read_ratings(ratings, axis=1, topics=topics, grades=grades).count_pairs(None)
     assert tables.joint is not None
     return tables_from_joint(tables.joint[:, 0], tables.grades)

@@ -164,6 +164,7 @@ def _sum(table: Floats) -> Floats:
 
 
 def _positive(size: Floats) -> Floats:
+    """Replace sizes of 0 by NaN, so that quotients are undefined."""
     return np.asarray(np.where(size > 0, size, np.nan))
 
 

@@ -125,7 +125,7 @@ class Agreement(Result):
                     has_units=self.has_units[:, row],
                 )
         listing = ", ".join(map(quoted, assessors))
-        raise PolicyError(f"expected assessors of a comparison, got {names}")
+        raise PolicyError(f"expected assessors of a comparison, got {listing}")
 
     def minus(self, other: Agreement) -> Agreement:
         """Compute differences from another agreement over the same topics, with intervals.
@@ -410,10 +410,10 @@ def agreement_of(
     parsed = coefficients(measures, rel, paired or len(ratings.assessors) == 2)
     comparisons: list[tuple[str, ...]] = [ratings.assessors]
     if paired:
-        pair_names, tables = ratings.by_pair(against)
+        pair_names, tables = ratings.count_pairs(against)
         comparisons = [*pair_names]
     else:
-        tables = ratings.together()
+        tables = ratings.count_all()
 
     def formula(sums: Tables) -> Floats:
         return np.stack([measure.compute(sums) for measure in parsed], axis=-1)

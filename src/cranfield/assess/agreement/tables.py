@@ -138,7 +138,7 @@ class Ratings:
     level: Ints
     notes: tuple[str, ...] = ()
 
-    def together(self) -> Tables:
+    def count_all(self) -> Tables:
         """Count the labels of all assessors; shape (topics, 1, ...)."""
         n_topics, n_grades = len(self.topics), self.scale.size
         if n_topics * n_grades * n_grades > MAX_ENTRIES:
@@ -165,7 +165,7 @@ class Ratings:
             joint = self._joint(np.zeros(1, dtype=np.int64), *self._pairs_of_labels())
         return Tables(self.scale, pairs, units, proportions, joint)
 
-    def by_pair(self, against: str | None) -> tuple[list[tuple[str, str]], Tables]:
+    def count_pairs(self, against: str | None) -> tuple[list[tuple[str, str]], Tables]:
         """Count labels of each pair of assessors with common units; shape (topics, pairs, ...)."""
         first_labels, second_labels = self._pairs_of_labels()
         if against is not None:

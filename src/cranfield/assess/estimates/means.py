@@ -276,13 +276,19 @@ def sum_rows_by_code(values: Any, code: Ints, size: int) -> Floats:
 
 
 def out_of_fold_moments(
-    label: Floats, guess: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
+    label: Floats, judge_label: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Return covariance with labels and variance of guesses outside each fold.
+    """Return covariance with labels and variance of the judge's labels outside each fold.
 
     Both have shape (*shape, folds).
     """
-    products = (np.ones(label.size), label, guess, label * guess, guess * guess)
+    products = (
+        np.ones(label.size),
+        label,
+        judge_label,
+        label * judge_label,
+        judge_label * judge_label,
+    )
     sums = [sum_by_cell(values, cell * n_folds + fold, (*shape, n_folds)) for values in products]
     if n_folds > 1:
         sums = [total.sum(axis=-1, keepdims=True) - total for total in sums]
@@ -490,7 +496,7 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     row, item = np.nonzero(~np.isnan(y))
     count = np.bincount(row, minlength=n_means)
     centred = f - f.mean(axis=1, keepdims=True)
-    label, guess = y[row, item], centred[row, item]
+    label, judge_label = y[row, item], centred[row, item]
     # Units are in the same random order for each mean; the labelled ones are assigned to folds.
     size = int(units.max(initial=-1)) + 1
     shuffled = stream(fit.seed).permutation(size)[units]
@@ -505,18 +511,18 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     if fit.lambda_ is None:
         folds = fit.n_folds(int(n_units.max()))
         fold = (places(labelled_units // size) - 1)[unit_index] % folds
-        covariance, _ = out_of_fold_moments(label, guess, row, fold, folds, (n_means,))
+        covariance, _ = out_of_fold_moments(label, judge_label, row, fold, folds, (n_means,))
         judge_variance = ratio((centred**2).sum(axis=1), np.full(n_means, max(n_items - 1, 1)))
         with np.errstate(over="ignore"):
             lambdas = ratio(covariance[row, fold] * n_others[row], (n_items * judge_variance)[row])
         weight = np.where(has_variance, np.clip(lambdas, 0.0, 1.0), 0.0)
     else:
         weight = np.where(has_variance, fit.lambda_, 0.0)
-    residual = label - weight * guess
+    residual = label - weight * judge_label
     mean = ratio(sum_by_cell(residual, row, (n_means,)), count)
     lambda_ = ratio(sum_by_cell(weight, row, (n_means,)), count)
-    labelled_sums = sum_by_cell(guess, row, (n_means,))
-    # All guesses sum to 0, so guesses of other items sum to minus the sum of labelled ones.
+    labelled_sums = sum_by_cell(judge_label, row, (n_means,))
+    # The judge's labels are centred, so those of other items sum to minus the labelled sum.
     estimate = mean - lambda_ * ratio(labelled_sums, n_others)
     return FittedMeans(row, item, residual, count, n_units, mean, lambda_, estimate)
 
@@ -605,9 +611,9 @@ def stratified_mean(
             f" {count[mean_index, stratum]} human labels of {int(size[stratum])} items; expected at"
             " least 2, or all"
         )
-    guess, label = (f - mean[:, code])[row, item], y[row, item]
+    judge_label, label = (f - mean[:, code])[row, item], y[row, item]
     scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
-    weight, correction = np.full(label.size, lambda_ or 0.0), guess
+    weight, correction = np.full(label.size, lambda_ or 0.0), judge_label
     if lambda_ is None:
         # Items of each stratum are assigned to the folds in random order, round-robin.
         random_order = stream(seed).permutation(y.shape[1])[item]
@@ -618,10 +624,12 @@ def stratified_mean(
         # The lambda of a fold minimises the variance of the mean by the labels of other folds.
         numerator, denominator = (
             np.einsum("rh,rhk->rk", scale, moment)
-            for moment in out_of_fold_moments(label, guess, cell, fold, n_folds, count.shape)
+            for moment in out_of_fold_moments(label, judge_label, cell, fold, n_folds, count.shape)
         )
         weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[row, fold]
-        correction = _independent_corrections(guess, cell, fold, n_folds, np.tile(size, n_means))
+        correction = _independent_corrections(
+            judge_label, cell, fold, n_folds, np.tile(size, n_means)
+        )
 
     def variances(values: Floats) -> Floats:
         """Return the contribution of each stratum to the variance; shape (means, strata)."""
@@ -629,7 +637,7 @@ def stratified_mean(
         return np.asarray(scale * ratio(sum_by_cell(centred**2, cell, count.shape), count - 1))
 
     sums = sum_by_cell(label - weight * correction, cell, count.shape)
-    parts, human_parts = variances(label - weight * guess), variances(label)
+    parts, human_parts = variances(label - weight * judge_label), variances(label)
     n_labels = count.sum(axis=1)
     mean_weight = ratio(sum_by_cell(weight, row, (n_means,)), n_labels)
     variance, no_judge_variance = parts.sum(axis=1), np.zeros(n_means)
@@ -662,18 +670,18 @@ def stratified_mean(
 
 
 def _independent_corrections(
-    guess: Floats, cell: Ints, fold: Ints, n_folds: int, size: Floats
+    judge_label: Floats, cell: Ints, fold: Ints, n_folds: int, size: Floats
 ) -> Floats:
     """Return the judge's labels minus the mean over items that are not labelled in other folds."""
     # A fold is a random sample of these items, so that the difference has expectation 0 for any
-    # lambda learned from the other folds. `guess` is centred by stratum.
+    # lambda learned from the other folds. `judge_label` is centred by stratum.
     shape = size.size, n_folds
     code = cell * n_folds + fold
-    sums, sizes = (sum_by_cell(values, code, shape) for values in (guess, np.ones(cell.size)))
+    sums, sizes = (sum_by_cell(values, code, shape) for values in (judge_label, np.ones(cell.size)))
     other_sums, other_counts = (total.sum(axis=1, keepdims=True) - total for total in (sums, sizes))
     unlabelled_proportion = 1 - other_counts / size[:, None]
     return np.asarray(
-        guess * unlabelled_proportion[cell, fold] + (other_sums / size[:, None])[cell, fold]
+        judge_label * unlabelled_proportion[cell, fold] + (other_sums / size[:, None])[cell, fold]
     )
 
 

@@ -260,14 +260,14 @@ class JudgeComparison(Result):
 
     def distributions(self) -> pl.DataFrame:
         """Return the table `distributions`: divergences of judges' grades from people's grades."""
-        by_topic = np.swapaxes(self.joint, 0, 1).astype(np.float64)
+        topic_counts = np.swapaxes(self.joint, 0, 1).astype(np.float64)
         values, low, high, means = np.empty((4, len(ORDINAL), len(self.judges)))
-        has_pairs = by_topic.sum(axis=(-2, -1)) > 0
-        total = by_topic.sum(axis=0)
-        without = total - by_topic
+        has_pairs = topic_counts.sum(axis=(-2, -1)) > 0
+        total = topic_counts.sum(axis=0)
+        without = total - topic_counts
         with np.errstate(divide="ignore", invalid="ignore"):
             for k, function in enumerate(ORDINAL.values()):
-                values[k], topic_values = function(total), function(by_topic)
+                values[k], topic_values = function(total), function(topic_counts)
                 bounds = jackknife(values[k], function(without), has_pairs, self.confidence)
                 low[k], high[k] = np.clip(bounds, 0.0, 1.0)
                 means[k] = np.where(has_pairs, topic_values, 0.0).sum(axis=0) / has_pairs.sum(
@@ -421,9 +421,9 @@ def compare_judges(
         sizes = f"{counted(len(panel.scale), 'grade')} and {counted(len(joint), 'judge')}"
         raise PolicyError(f"{sizes} are too many for a table of grades for each topic")
     # Topics come first, as statistics are computed for all judges at once.
-    by_topic = np.swapaxes(joint, 0, 1).astype(np.float64)
-    tables = tables_from_joint(by_topic, np.array(panel.scale.grades, float))
-    has_pairs = by_topic.sum(axis=(-2, -1)) > 0
+    topic_counts = np.swapaxes(joint, 0, 1).astype(np.float64)
+    tables = tables_from_joint(topic_counts, np.array(panel.scale.grades, float))
+    has_pairs = topic_counts.sum(axis=(-2, -1)) > 0
     functions = statistics(panel.scale, level)
     total, without = tables.total(), tables.leave_one_out()
     values, low, high = np.empty((3, len(functions), len(joint)))

@@ -303,7 +303,7 @@ def judge_rankings(
     shape = scored.judges.shape[:2]
     n_systems = len(scored.systems)
     topics, flips = np.zeros((2, *shape), dtype=np.int64)
-    tau, ap, overlap, by_topic = np.full((4, *shape), np.nan)
+    tau, tau_ap_values, rbo, mean_topic_tau = np.full((4, *shape), np.nan)
     bounds = np.full((2, *shape, 2), np.nan)
     means = np.full((2, *shape, n_systems), np.nan)
     # Systems are in order of name, so that sums do not depend on the order of runs, to the bit.
@@ -318,14 +318,14 @@ def judge_rankings(
         means[0, m, k, name_order], means[1, m, k, name_order] = people_means, judge_means
         signs = [np.sign(values[:, None] - values) for values in (people_means, judge_means)]
         flips[m, k] = int((signs[0] * signs[1] < 0).sum()) // 2
-        tau[m, k], ap[m, k] = (
+        tau[m, k], tau_ap_values[m, k] = (
             kendall_tau(people_means, judge_means),
             tau_ap(judge_means, people_means),
         )
-        overlap[m, k] = rbo_of_scores(judge_means, people_means, p).ext
+        rbo[m, k] = rbo_of_scores(judge_means, people_means, p).ext
         topic_taus = kendall_tau(to_order(people), to_order(judge))
         if not np.isnan(topic_taus).all():
-            by_topic[m, k] = np.nanmean(topic_taus)
+            mean_topic_tau[m, k] = np.nanmean(topic_taus)
         if size > 1 and n_systems > 1:
             replicate_means = [
                 to_order((values.sum(axis=0) - values) / (size - 1)) for values in (people, judge)
@@ -334,7 +334,7 @@ def judge_rankings(
                 [kendall_tau(*replicate_means), tau_ap(replicate_means[1], replicate_means[0])]
             )
             has_scores = np.ones(values.shape, dtype=bool)
-            estimates = np.array([tau[m, k], ap[m, k]])
+            estimates = np.array([tau[m, k], tau_ap_values[m, k]])
             interval = jackknife(estimates, values, has_scores, confidence, bounded=False)
             bounds[:, m, k] = np.clip(np.column_stack(interval), -1.0, 1.0)
     ranks = [ranks_of(values) for values in means]
@@ -346,11 +346,11 @@ def judge_rankings(
         "tau": tau,
         "tau low": bounds[0, ..., 0],
         "tau high": bounds[0, ..., 1],
-        "tau AP": ap,
+        "tau AP": tau_ap_values,
         "tau AP low": bounds[1, ..., 0],
         "tau AP high": bounds[1, ..., 1],
-        "RBO": overlap,
-        "tau by topic": by_topic,
+        "RBO": rbo,
+        "tau by topic": mean_topic_tau,
         "flips": flips,
         "largest change": np.take_along_axis(changes, most_moved[..., None], -1),
     }

@@ -99,10 +99,10 @@ def score_bias(
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     difference = scored.judges - scored.people[:, None]
     is_missing = np.isnan(difference).any(axis=-1, keepdims=True)
-    by_topic = np.ma.array(difference, mask=np.broadcast_to(is_missing, difference.shape))
-    topics = by_topic.count(axis=2)
-    bias = by_topic.mean(axis=2).filled(np.nan)
-    spread = by_topic.std(axis=2, ddof=1).filled(0.0)
+    differences = np.ma.array(difference, mask=np.broadcast_to(is_missing, difference.shape))
+    topics = differences.count(axis=2)
+    bias = differences.mean(axis=2).filled(np.nan)
+    spread = differences.std(axis=2, ddof=1).filled(0.0)
     error = np.where(spread > ROUNDING, spread, np.nan) / np.sqrt(np.maximum(topics, 1))
     tail = (1 - confidence) / (2 * len(scored.systems))
     half_width = stdtrit(np.maximum(topics - 1, 1), 1 - tail) * error

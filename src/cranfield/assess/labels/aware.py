@@ -213,7 +213,7 @@ def aware(
     elif gold is not None:
         raise PolicyError("numeric weights do not use gold judgments")
     draws = draws if is_named and weights in UNSUPERVISED else 0
-    scores, values, random = _by_assessor(runs, labels, measures[0], draws, seed, options)
+    scores, values, random = _score_by_assessor(runs, labels, measures[0], draws, seed, options)
     is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))
     if not is_named:
         weight = numbers(weights, "weights")
@@ -255,7 +255,7 @@ def aware(
     )
 
 
-def _by_assessor(
+def _score_by_assessor(
     runs: Any, labels: Labels, measure: Measure, draws: int, seed: int, options: dict[str, Any]
 ) -> tuple[Scores, Floats, Floats]:
     """Return scores by the first assessor, and values by all assessors and by random ones."""

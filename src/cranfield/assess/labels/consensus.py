@@ -224,11 +224,11 @@ class Consensus(Result):
         is_decided = self.level[labels.pair] >= 0
         agrees = labels.level == self.level[labels.pair]
         cells, cell = np.unique(labels.cell, return_inverse=True)
-        own = np.zeros((cells.size, labels.grades.size))
-        np.add.at(own, cell, self.parts())
+        own_evidence = np.zeros((cells.size, labels.grades.size))
+        np.add.at(own_evidence, cell, self.parts())
         n_labels = np.bincount(labels.pair, minlength=len(labels.docs))[labels.pair]
         has_others = n_labels > np.bincount(cell)[cell]
-        best = _most_likely(self.evidence[labels.pair] - own[cell])
+        best = _most_likely(self.evidence[labels.pair] - own_evidence[cell])
         agreement_without = best[np.arange(len(labels)), labels.level] / best.sum(axis=1)
 
         def mean(values: Any, rows: Bools) -> Floats:
@@ -274,16 +274,18 @@ class LabelCounts:
         self.shape = (len(labels.workers), labels.grades.size)
         self.rows = labels.worker * self.shape[1] + labels.level
         size = (self.shape[0] * self.shape[1], len(labels.docs))
-        self._by_worker = csr_array((np.ones(len(labels)), (self.rows, labels.pair)), shape=size)
-        self._by_pair = self._by_worker.T.tocsr()
+        self._worker_counts = csr_array(
+            (np.ones(len(labels)), (self.rows, labels.pair)), shape=size
+        )
+        self._pair_counts = self._worker_counts.T.tocsr()
 
     def expected(self, posterior: Floats) -> Floats:
         """Return the expected counts of labels; shape (workers, labels, true grades)."""
-        return np.asarray(self._by_worker @ posterior).reshape(*self.shape, -1)
+        return np.asarray(self._worker_counts @ posterior).reshape(*self.shape, -1)
 
     def evidence(self, table: Floats) -> Floats:
         """Sum a table (workers, labels, true grades) over labels; shape (pairs, true grades)."""
-        return np.asarray(self._by_pair @ table.reshape(-1, table.shape[2]))
+        return np.asarray(self._pair_counts @ table.reshape(-1, table.shape[2]))
 
     def parts(self, table: Floats) -> Floats:
         """Return the row of such a table for each label; shape (labels, true grades)."""
@@ -478,8 +480,8 @@ class LeadRule:
         if (squares < 0).any():
             raise PolicyError("sums of votes and of squares must be >= 0")
         zero = np.zeros((*votes.shape[:-1], 1))
-        ordered = np.sort(np.concatenate([zero, votes], axis=-1), axis=-1)
-        lead = ordered[..., -1] - ordered[..., -2]
+        sorted_votes = np.sort(np.concatenate([zero, votes], axis=-1), axis=-1)
+        lead = sorted_votes[..., -1] - sorted_votes[..., -2]
         # The bound allows for rounding of the sums; a pair without labels never stops.
         bound = self.c * np.sqrt(squares) - self.epsilon * total - _LEAD_ROUNDING * total
         return np.asarray((lead >= bound) & (total > 0))

@@ -407,12 +407,14 @@ def glad(
 
     def expect(point: Floats) -> tuple[Floats, Floats, float]:
         _, logits = ease_and_logits(point)
-        wrong = np.bincount(
+        wrong_evidence = np.bincount(
             labels.pair, weights=log_expit(-logits) - log_others, minlength=shape[0]
         )
-        right = np.bincount(cell, weights=logits + log_others, minlength=shape[0] * shape[1])
+        right_evidence = np.bincount(
+            cell, weights=logits + log_others, minlength=shape[0] * shape[1]
+        )
         posterior, evidence, value = crowd.posterior(
-            right.reshape(shape) + wrong[:, None] + log_prior
+            right_evidence.reshape(shape) + wrong_evidence[:, None] + log_prior
         )
         return posterior, evidence, value - ((point - 1) ** 2).sum() / (2 * spread**2)
 
@@ -517,13 +519,15 @@ def mace(
 
     # The state: weights of copying and of spam, shape (workers, 2); weights of the grades in spam,
     # shape (workers, grades); contribution of their priors to the objective; prior of grades.
-    def fit_state(copied: Floats, grade_prior: Floats) -> tuple[Floats, Floats, float, Floats]:
+    def fit_state(
+        copied_counts: Floats, grade_prior: Floats
+    ) -> tuple[Floats, Floats, float, Floats]:
         strategy_counts = np.stack(
-            [copied.sum(axis=1), (label_counts - copied).sum(axis=1)], axis=1
+            [copied_counts.sum(axis=1), (label_counts - copied_counts).sum(axis=1)], axis=1
         )
-        copying, first = fit(strategy_counts, COPYING_ALPHA)
-        spam, second = fit(label_counts - copied, SPAM_ALPHA)
-        return copying, spam, first + second, grade_prior
+        copying, copying_prior = fit(strategy_counts, COPYING_ALPHA)
+        spam, spam_prior = fit(label_counts - copied_counts, SPAM_ALPHA)
+        return copying, spam, copying_prior + spam_prior, grade_prior
 
     def maximise(posterior: Floats, state: Any) -> Any:
         copying, spam = state[:2]

@@ -487,12 +487,12 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
         raise CranfieldError(f"{qrels.origin.name}: no labelled pair has a gold judgment")
     grades = gold.gather(rows).to_numpy()
     level[rows] = np.searchsorted(labels.grades, grades)
-    outside = np.flatnonzero(~np.isin(grades, labels.grades))
-    if outside.size:
-        topic, doc = labels.pairs.row(int(rows[outside[0]]))
+    outside_rows = np.flatnonzero(~np.isin(grades, labels.grades))
+    if outside_rows.size:
+        topic, doc = labels.pairs.row(int(rows[outside_rows[0]]))
         scale = ", ".join(map(str, labels.grades[:8].tolist()))
         raise InputError(
-            f"gold grade {grades[outside[0]]} is outside the scale of the labels ({scale})",
+            f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})",
             source=qrels.origin.name,
             topic=topic,
             doc=doc,

@@ -105,12 +105,12 @@ class Labels(Result):
 
     def heading(self) -> list[str]:
         """Return one line: the number of labels, pairs, topics and workers, and the scale."""
-        several = f" of {counted(len(self.topics), 'topic')}" if len(self.topics) > 1 else ""
+        topics = f" of {counted(len(self.topics), 'topic')}" if len(self.topics) > 1 else ""
         scale = ", ".join(map(str, self.grades.tolist()))
         if self.grades.size > 6:
             scale = f"{self.grades[0]} to {self.grades[-1]} ({self.grades.size})"
         return [
-            f"{counted(len(self), 'label')} of {counted(len(self.docs), 'pair')}{several}"
+            f"{counted(len(self), 'label')} of {counted(len(self.docs), 'pair')}{topics}"
             f" by {counted(len(self.workers), 'worker')}, grades {scale}"
         ]
 

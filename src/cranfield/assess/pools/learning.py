@@ -18,8 +18,8 @@ TIE_TOLERANCE = 1e-12
 
 def concatenate_ranges(starts: Ints, counts: Ints) -> Ints:
     """Concatenate the ranges of `counts` integers from each start."""
-    before = np.cumsum(counts) - counts
-    return np.repeat(starts - before, counts) + np.arange(counts.sum())
+    offsets = np.cumsum(counts) - counts
+    return np.repeat(starts - offsets, counts) + np.arange(counts.sum())
 
 
 _WINDOW = 16
@@ -37,7 +37,7 @@ class WeightedSumState(MethodState):
         rows = pool.by_document
         self.cells = pool.cell[rows]
         self.ranks = pool.rank[rows].astype(np.int64)
-        self.left = np.diff(pool.lists)
+        self.n_left = np.diff(pool.lists)
 
     def start(self, values: Floats) -> None:
         """Set the value of each document in each run, in the order of the pool's documents."""
@@ -65,7 +65,7 @@ class WeightedSumState(MethodState):
         topics, first = np.unique(self._topics[best], return_index=True)
         docs = self._docs[best[first[np.searchsorted(topics, groups)]]]
         self.free[docs] = False
-        self.left[self.cells[self._rows_of(docs)]] -= 1
+        self.n_left[self.cells[self._rows_of(docs)]] -= 1
         return docs
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
@@ -186,7 +186,7 @@ class LossState(WeightedSumState):
 
     def weights(self) -> Floats:
         # Only ratios of weights matter: the largest weight of runs with documents left is 1.
-        loss = np.where(self.left.reshape(self._loss.shape) > 0, self._loss, np.inf)
+        loss = np.where(self.n_left.reshape(self._loss.shape) > 0, self._loss, np.inf)
         smallest = loss.min(axis=1, keepdims=True, initial=_LARGEST)
         return np.asarray(np.exp(self._log * (loss - smallest)).ravel())
 
@@ -375,7 +375,7 @@ class BanditState(MethodState):
         self.method = method
         self.judged = np.zeros(shape)
         self.relevant = np.zeros(shape)
-        self.left = np.diff(pool.lists).reshape(shape)
+        self.n_left = np.diff(pool.lists).reshape(shape)
         self.steps = np.zeros(shape[0], dtype=np.int64)
         self.streams = [stream_of(seed, topic) for topic in pool.topics]
         self._next = pool.lists[:-1].copy()
@@ -387,14 +387,14 @@ class BanditState(MethodState):
         self.free = self._free[:-1]
 
     def choose(self, groups: Indices) -> Indices:
-        values = np.where(self.left[groups] > 0, self.method.values(self, groups), -np.inf)
+        values = np.where(self.n_left[groups] > 0, self.method.values(self, groups), -np.inf)
         best = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE
         run = best.argmax(axis=1) if self.method.ties == "name" else self.draw_run(best, groups)
         cells = groups * values.shape[1] + run
         docs = self._next_free(cells)
         self._source[docs] = cells
         self.free[docs] = False
-        self.left.ravel()[self._holders(docs)[0]] -= 1
+        self.n_left.ravel()[self._holders(docs)[0]] -= 1
         self.steps[groups] += 1
         return docs
 
@@ -419,8 +419,8 @@ class BanditState(MethodState):
 
     def random_run_values(self, topics: Indices) -> Floats:
         """Return values with the maximum at a random run that has documents left."""
-        values = np.zeros((topics.size, self.left.shape[1]))
-        values[np.arange(topics.size), self.draw_run(self.left[topics] > 0, topics)] = 2.0
+        values = np.zeros((topics.size, self.n_left.shape[1]))
+        values[np.arange(topics.size), self.draw_run(self.n_left[topics] > 0, topics)] = 2.0
         return values
 
     def mean(self, topics: Indices) -> Floats:
@@ -478,7 +478,7 @@ class EpsilonGreedy(Bandit):
 
     def values(self, state: BanditState, topics: Indices) -> Floats:
         # Divide twice, as the square of a small d underflows to 0.
-        probability = self.c * state.left.shape[1] / self.d / self.d / (state.steps[topics] + 1)
+        probability = self.c * state.n_left.shape[1] / self.d / self.d / (state.steps[topics] + 1)
         explores = state.random(topics) < probability
         # Draw for every topic, so that the draws of a topic do not depend on other topics.
         return np.where(explores[:, None], state.random_run_values(topics), state.mean(topics))

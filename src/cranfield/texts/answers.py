@@ -40,6 +40,7 @@ from cranfield.texts.gold import (
     Nuggets,
     build_nuggets,
     check_name_used,
+    input_files,
     read_nuggets,
     stem_of,
     text_length,
@@ -207,7 +208,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     JudgedAnswers(1 topic, 2 systems, 3 matches)
     """
     gold = read_nuggets(nuggets)
-    return build_answers([_read_answer_table(file, name) for file in _input_files(answers)], gold)
+    return build_answers([_read_answer_table(file, name) for file in input_files(answers)], gold)
 
 
 def _read_answer_table(data: Any, name: str | None) -> Table:
@@ -385,7 +386,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     first_nuggets: dict[str, Counter[tuple[str, Any]]] = {}
     answered: set[tuple[str, str]] = set()
     n_failed_labels = 0
-    for file in _input_files(data):
+    for file in input_files(data):
         table = read_table(file, ASSIGNMENTS)
         if "candidate_text" in table.names:
             raise InputError(
@@ -424,13 +425,6 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             stacklevel=2,
         )
     return build_answers(tables, build_nuggets(read_table(gold, NUGGETS)))
-
-
-def _input_files(data: Any) -> list[Any]:
-    """Return a list of files, or a list with the data as its only item."""
-    if isinstance(data, (list, tuple)) and data:
-        return [*data] if all(isinstance(file, (str, PathLike)) for file in data) else [data]
-    return [data]
 
 
 def _read_labels(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isnan, nan
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from cranfield.texts.gold import (
     YES_OR_NO,
     check_name_used,
     check_systems,
+    input_files,
     stem_of,
     warn_missing,
 )
@@ -212,13 +212,9 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     """
     if isinstance(data, Mapping):
         data = list(_citation_rows(data))
-    is_paths = isinstance(data, (list, tuple)) and all(
-        isinstance(item, (str, PathLike)) for item in data
-    )
-    files = [*data] if is_paths and data else [data]
     support_degrees = None if support is None else _support_degrees(read_table(support, _SUPPORT))
     tables = []
-    for file in files:
+    for file in input_files(data):
         table = read_table(file, _CITATIONS)
         check_systems(table)
         is_unnamed = table.frame["system"].is_null().all()

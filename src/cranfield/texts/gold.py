@@ -101,6 +101,14 @@ def text_length(text: str) -> int:
     return len("".join(text.split()))
 
 
+def input_files(data: Any) -> list[Any]:
+    """Return a list of files unchanged, or a list with the data as its only item."""
+    is_files = isinstance(data, (list, tuple)) and all(
+        isinstance(file, (str, PathLike)) for file in data
+    )
+    return [*data] if is_files and data else [data]
+
+
 def stem_of(data: Any) -> str:
     """Return the stem of a file as the name of its system; `run` for other inputs."""
     return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"

@@ -39,7 +39,7 @@ class WeightedSumState(MethodState):
         self.ranks = pool.rank[rows].astype(np.int64)
         self.n_left = np.diff(pool.lists)
 
-    def start(self, values: Floats) -> None:
+    def set_values(self, values: Floats) -> None:
         """Set the value of each document in each run, in the order of the pool's documents."""
         self.values = values
         self._pack(np.arange(len(self.pool)))
@@ -116,7 +116,7 @@ class ResidualState(WeightedSumState):
 
     def __init__(self, pool: Pool, p: float, *, uses_base: bool) -> None:
         super().__init__(pool)
-        self.start(np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64))
+        self.set_values(np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64))
         self._uses_base = uses_base
         self._unjudged_weights = (1 - p) * p ** (pool.rank - 1.0)
         self._tail = p ** np.diff(pool.lists).astype(np.float64)
@@ -180,21 +180,21 @@ class LossState(WeightedSumState):
         )
         self._missing_loss = np.where(n_missing > 0, mean_loss, 0.0).reshape(-1, n_systems)
         ranked_loss = log_size[self.cells] - np.log(self.ranks)
-        self.start(ranked_loss - self._missing_loss.ravel()[self.cells])
-        self._log = np.log(beta)
+        self.set_values(ranked_loss - self._missing_loss.ravel()[self.cells])
+        self._log_beta = np.log(beta)
         self._loss = np.zeros(self._missing_loss.shape)
 
     def weights(self) -> Floats:
         # Only ratios of weights matter: the largest weight of runs with documents left is 1.
         loss = np.where(self.n_left.reshape(self._loss.shape) > 0, self._loss, np.inf)
         smallest = loss.min(axis=1, keepdims=True, initial=_LARGEST)
-        return np.asarray(np.exp(self._log * (loss - smallest)).ravel())
+        return np.asarray(np.exp(self._log_beta * (loss - smallest)).ravel())
 
     def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        half = np.where(relevant, -0.5, 0.5)
+        factor = np.where(relevant, -0.5, 0.5)
         topics = self.pool.topic[docs]
-        self._loss[topics] += half[:, None] * self._missing_loss[topics]
-        self._loss.ravel()[self.cells[rows]] += np.repeat(half, counts) * self.values[rows]
+        self._loss[topics] += factor[:, None] * self._missing_loss[topics]
+        self._loss.ravel()[self.cells[rows]] += np.repeat(factor, counts) * self.values[rows]
 
 
 class PlainLossState(MethodState):
@@ -259,16 +259,16 @@ class MoveToFront(Method):
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
         single_group = np.array([0, len(pool)])
         starts = single_group if self.scope == "global" else pool.starts
-        return QueueState(pool, starts, counts=self.seen == "counts")
+        return QueueState(pool, starts, counts_seen=self.seen == "counts")
 
 
 class QueueState(MethodState):
     """State of move-to-front: for each group a heap of rankings by priority, topic and name."""
 
-    def __init__(self, pool: Pool, starts: Ints, *, counts: bool) -> None:
+    def __init__(self, pool: Pool, starts: Ints, *, counts_seen: bool) -> None:
         super().__init__(pool, starts)
         n_groups = starts.size - 1
-        self._counts = counts
+        self._counts_seen = counts_seen
         self._n_cells = pool.lists.size - 1
         self._n_rankings = self._n_cells // n_groups
         self._ranked = np.ascontiguousarray(pool.ranked).data
@@ -319,7 +319,7 @@ class QueueState(MethodState):
                     self._source[doc] = cell
                     self._next[cell] = position
                     return doc
-                if self._counts and (outcome := self._outcomes[doc]):
+                if self._counts_seen and (outcome := self._outcomes[doc]):
                     self._next[cell] = position
                     if outcome < 0:
                         self._move_back(cell)

@@ -38,11 +38,11 @@ class MethodState:
         """Choose the next document of each group; each group must have one left."""
         raise NotImplementedError
 
-    def learn(self, docs: Indices, is_relevant: Bools) -> None:
+    def learn(self, docs: Indices, relevant: Bools) -> None:
         """Update the state by the relevance of chosen documents, one per group."""
         raise NotImplementedError
 
-    def order_all(self, is_relevant: Bools, is_judged: Bools, batch: int) -> Indices:
+    def order_all(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
         """Order all documents, learning from judged ones after each batch of a group."""
         sizes = np.diff(self.starts)
         longest_first = np.argsort(-sizes, kind="stable")
@@ -56,8 +56,8 @@ class MethodState:
             pending.append(docs)
             if len(pending) == batch:
                 for step_docs in pending:
-                    judged = step_docs[is_judged[step_docs]]
-                    self.learn(judged, is_relevant[judged])
+                    judged_docs = step_docs[judged[step_docs]]
+                    self.learn(judged_docs, relevant[judged_docs])
                 pending = []
         return order
 

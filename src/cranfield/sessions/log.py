@@ -418,8 +418,8 @@ class ConcatenatedSessions(Sequence[Run]):
         PolicyError
             For an unknown policy.
         """
-        condense = policies.get("unjudged") == "condensed"
-        if condense:
+        is_condensed = policies.get("unjudged") == "condensed"
+        if is_condensed:
             policies = policies | {"unjudged": "nonrelevant"}
         if policies.setdefault("ties", "input") != "input":
             raise PolicyError(
@@ -438,16 +438,16 @@ class ConcatenatedSessions(Sequence[Run]):
         if judged.policies.depth is not None:
             queries = queries.where(queries.rank <= judged.policies.depth)
 
-        def with_queries(runs: JudgedRuns) -> JudgedRuns:
-            aspects = {name: with_queries(view) for name, view in runs.annotations.aspects.items()}
+        def add_queries(runs: JudgedRuns) -> JudgedRuns:
+            aspects = {name: add_queries(view) for name, view in runs.annotations.aspects.items()}
             annotations = replace(runs.annotations, queries=queries, aspects=aspects)
             return replace(runs, annotations=annotations, views={})
 
-        judged = with_queries(judged)
+        judged = add_queries(judged)
         clicks = match_clicks(self.sessions, session_qrels, judged, policies.get("lengths"))
-        extended = replace(judged.annotations, clicks=clicks, settings=self.settings)
-        judged = replace(judged, annotations=extended, views={}).read_as(self.sessions.runs_read)
-        if not condense:
+        annotations = replace(judged.annotations, clicks=clicks, settings=self.settings)
+        judged = replace(judged, annotations=annotations, views={}).read_as(self.sessions.runs_read)
+        if not is_condensed:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
 
@@ -534,9 +534,9 @@ def concatenated(
     check_choice("duplicates", duplicates, DUPLICATES)
     rows = sessions.results.select(*LIST_KEY, "rank", "doc")
     if until_click:
-        lowest = sessions.clicks.group_by(LIST_KEY).agg(pl.col("rank").max().alias("lowest"))
+        lowest = sessions.clicks.group_by(LIST_KEY).agg(last_rank=pl.col("rank").max())
         rows = rows.join(lowest, on=LIST_KEY, how="inner", maintain_order="left")
-        rows = rows.filter(pl.col("rank") <= pl.col("lowest"))
+        rows = rows.filter(pl.col("rank") <= pl.col("last_rank"))
     if depth is not None:
         rows = rows.filter(pl.int_range(pl.len()).over(LIST_KEY) < depth)
     n_rows = rows.height
@@ -569,7 +569,7 @@ def match_clicks(
     )
     clicks = clicks.with_columns(
         topic=pl.Series(_topic_indices(sessions, judged)[clicks["session"].to_numpy()]),
-        again=~first_occurrences(clicks, "system", "session", "doc"),
+        is_repeated=~first_occurrences(clicks, "system", "session", "doc"),
     ).filter(pl.col("topic") >= 0)
     cell = clicks["system"].to_numpy() * judged.shape[0] + clicks["topic"].to_numpy()
     order = np.argsort(cell, kind="stable")
@@ -584,7 +584,7 @@ def match_clicks(
         clicks["rank"].to_numpy(),
         length,
         _grades(clicks, sessions.names, qrels),
-        clicks["again"].to_numpy(),
+        clicks["is_repeated"].to_numpy(),
         clicks["text"].to_numpy(),
     )
 

@@ -261,8 +261,8 @@ def _score_by_assessor(
     """Return scores by the first assessor, and values by all assessors and by random ones."""
     if labels.repeats:
         raise PolicyError(
-            f"expected one label per assessor and pair, got {counted(labels.repeats, 'repeat')}"
-            " (repeats='last' keeps the last)"
+            f"expected one label per assessor and pair, got {counted(labels.repeats, 'repeat')};"
+            " use repeats='last' to keep the last label"
         )
     if options.pop("aspects", None):
         raise PolicyError("aspects cannot be combined with AWARE, where each assessor is an aspect")

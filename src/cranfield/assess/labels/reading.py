@@ -344,14 +344,14 @@ def _read_worker(
         raise PolicyError(
             "repeats='keep' applies to tables, got judgments with one grade per document"
         )
-    values: Any = grade_map
+    grade_option: Any = grade_map
     try:
         qrels = read_qrels(
             judgments,
             encoding=encoding,
             on_duplicate="last" if repeats == "last" else "error",
             ungraded=missing,
-            grades=values,
+            grades=grade_option,
         )
     except InputError as error:
         error.args = (str(error).replace("ungraded=", "missing="),)
@@ -376,14 +376,14 @@ def _apply_policies(
         ~frame["order"].is_finite().fill_null(True),
         lambda row: f"order must be a finite number, got {row['order']}",
     )
-    empty = frame["grade"].is_null()
+    is_missing = frame["grade"].is_null()
     if missing == "error":
-        table.refuse(empty, lambda _: "has no grade (missing='drop' skips it)")
-    elif empty.any():
-        if empty.all():
+        table.refuse(is_missing, lambda _: "has no grade; use missing='drop' to exclude it")
+    elif is_missing.any():
+        if is_missing.all():
             raise InputError("no label has a grade", source=table.source)
-        table = table.gather((~empty).arg_true())
-        notes.append(f"{counted(int(empty.sum()), 'label')} without a grade excluded")
+        table = table.gather((~is_missing).arg_true())
+        notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
     if scale is not None:
         grades = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
         table.refuse(
@@ -396,16 +396,16 @@ def _apply_policies(
         table.refuse(
             is_repeat,
             lambda row: (
-                f"a second label of worker {quoted(row['worker'])}"
-                " (repeats='last' keeps the last one, repeats='keep' all)"
+                f"a second label of worker {quoted(row['worker'])}; use repeats='last' to keep the"
+                " last label, or repeats='keep' to keep all"
             ),
         )
     elif is_repeat.any() and repeats == "keep":
         notes.append(f"{counted(int(is_repeat.sum()), 'repeated label')} kept")
     elif is_repeat.any():
-        ordered = table.frame.with_row_index("row").sort("order", maintain_order=True)
-        last = ordered.unique(key, keep="last", maintain_order=True)["row"].sort()
-        table = table.gather(last)
+        sorted_frame = table.frame.with_row_index("row").sort("order", maintain_order=True)
+        last_rows = sorted_frame.unique(key, keep="last", maintain_order=True)["row"].sort()
+        table = table.gather(last_rows)
         notes.append(
             f"{counted(int(is_repeat.sum()), 'label')} replaced by a later label of the same worker"
         )

@@ -157,8 +157,8 @@ class Labels(Result):
         shape = (len(self.docs), len(self.workers))
         if self.repeats:
             raise PolicyError(
-                f"expected one label per worker and pair, got {counted(self.repeats, 'repeat')}"
-                " (repeats='last' keeps the last)"
+                f"expected one label per worker and pair, got {counted(self.repeats, 'repeat')};"
+                " use repeats='last' to keep the last label"
             )
         check_size({"pair": shape[0], "worker": shape[1]})
         ratings = np.full(shape, np.nan)

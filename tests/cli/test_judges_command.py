@@ -92,7 +92,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     )
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--cut")
     assert "note: odd: 1 grade outside the scale 0 to 2 clipped to it" in out
-    assert "missing: number of documents that people judged and the judge did not" in out
+    assert "missing: number of documents that people judged but the judge did not" in out
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--scale", "0..5")
     assert "kappa 0|12345" in out
 
@@ -151,7 +151,7 @@ def test_ppi_scores(llmjudge: Path, form: str) -> None:
     if form == "text":
         assert (
             "Prediction-powered P@5 by Olz-gpt4o: " in out
-            and "95% confidence interval of each mean" in out
+            and "95% confidence interval for" in out
         )
         assert "Kendall" not in out
     if form == "json":

@@ -58,7 +58,7 @@ class Tables:
         """Return tables of binary grades: 1 for grades of at least `rel`, else 0."""
         is_relevant = self.grades >= rel
         indicator = np.stack([~is_relevant, is_relevant]).astype(np.float64)
-        # Every pair of labels remains a pair, so that entries can be summed.
+        # Grades are merged, but pairs of labels remain pairs: entries are summed.
         tables = self._map(
             lambda values: (
                 indicator @ values @ indicator.T if values.ndim > self.proportions.ndim else values
@@ -115,7 +115,7 @@ def encode_ratings(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
 
 
 MAX_PAIRS = 2**25
-"""Maximum number of pairs of labels of one unit."""
+"""Maximum number of pairs of labels of the same unit, and of entries of joint tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +152,8 @@ class Ratings:
         pairs, units = np.zeros((2, n_topics, 1, n_grades, n_grades))
         proportions = np.zeros((n_topics, 1, n_grades))
         np.add.at(proportions[:, 0], self.topic_of, counts / np.maximum(n_labels, 1)[:, None])
-        is_repeated = n_labels > 1
-        m, topic, counts = n_labels[is_repeated], self.topic_of[is_repeated], counts[is_repeated]
+        has_pairs = n_labels > 1
+        m, topic, counts = n_labels[has_pairs], self.topic_of[has_pairs], counts[has_pairs]
         for c in range(n_grades):
             # One row of the table at a time, to avoid a table for each unit in memory.
             row = counts[:, c, None] * counts
@@ -215,6 +215,7 @@ class Ratings:
         return np.concatenate(firsts), np.concatenate(seconds)
 
     def _joint(self, pairs: Ints, first: Indices, second: Indices, pair_index: Any = 0) -> Floats:
+        """Count pairs of labels by topic, pair of assessors and the two grades."""
         n_grades, n_topics = self.scale.size, len(self.topics)
         shape = (n_topics, pairs.size, n_grades, n_grades)
         n_entries = int(np.prod(shape, dtype=np.float64))

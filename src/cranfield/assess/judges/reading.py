@@ -313,10 +313,10 @@ def read_panel(
     """
     declared_scale = None if scale is None else read_scale(scale)
     people = read_qrels(human, subtopics=False).flat()
-    label_sets = read_judges(judges)
+    judge_list = read_judges(judges)
     highest = [people.max_grade, 0]
     if scale_of_judges and not cut:
-        highest += [judge.labels.max_grade for judge in label_sets]
+        highest += [judge.labels.max_grade for judge in judge_list]
     panel_scale = Scale(0, max(highest)) if declared_scale is None else declared_scale
     if len(panel_scale) > MAX_GRADES:
         raise PolicyError(
@@ -324,23 +324,23 @@ def read_panel(
             f" ({panel_scale})"
         )
     origin = "of the human judgments" if declared_scale is None else "that was declared"
-    people_labels = _fit_to_scale(
+    fitted_people = _fit_to_scale(
         Judge("people", people), panel_scale, cut, origin, allow_negative=True
     )
-    judge_labels = tuple(_fit_to_scale(judge, panel_scale, cut, origin) for judge in label_sets)
+    fitted_judges = tuple(_fit_to_scale(judge, panel_scale, cut, origin) for judge in judge_list)
     n_negative = int((drop_unsampled(people).grades < 0).sum())
     notes = (
         [f"{counted(n_negative, 'human grade')} below 0 counted as {panel_scale.low}"]
         if n_negative
         else []
     )
-    for judge in (people_labels, *judge_labels):
+    for judge in (fitted_people, *fitted_judges):
         if judge.cut:
             notes.append(
                 f"{judge.name}: {counted(judge.cut, 'grade')} outside the scale {panel_scale}"
                 " clipped to it"
             )
-    return Panel(people_labels.labels, judge_labels, panel_scale, tuple(notes))
+    return Panel(fitted_people.labels, fitted_judges, panel_scale, tuple(notes))
 
 
 def _fit_to_scale(

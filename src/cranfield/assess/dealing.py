@@ -173,7 +173,7 @@ def sheets(
     check_number("overlap", overlap, 0, 1)
     n_each = len(names) if each is None else each
     check_whole("each", n_each, 1, len(names))
-    frame = _read_pairs(documents).with_row_index("place")
+    frame = _read_pairs(documents).with_row_index("position")
     frames = {
         str(topic): topic_documents
         for (topic,), topic_documents in frame.group_by("topic", maintain_order=True)
@@ -194,22 +194,22 @@ def sheets(
         if by == "topic":
             first_assessor = np.full(topic_documents.height, assessor_of_topic[topic])
         if arranged == "id":
-            topic_documents = topic_documents.with_columns(place=pl.col("doc").rank("ordinal"))
+            topic_documents = topic_documents.with_columns(position=pl.col("doc").rank("ordinal"))
         elif arranged == "shuffled":
             shuffled = stream_of(seed, topic, _ORDER_STREAM).permutation(topic_documents.height)
-            topic_documents = topic_documents.with_columns(place=pl.Series(shuffled))
+            topic_documents = topic_documents.with_columns(position=pl.Series(shuffled))
         row = np.repeat(np.arange(topic_documents.height), counts)
         repeat = np.arange(row.size) - np.repeat(np.cumsum(counts) - counts, counts)
         assignments.append(
             topic_documents[row].select(
                 pl.Series("assessor", (first_assessor[row] + repeat) % len(names)),
-                pl.lit(0 if arranged == "judging" else topic_index, pl.Int64).alias("topic place"),
-                pl.col("place").cast(pl.Int64),
+                pl.lit(0 if arranged == "judging" else topic_index, pl.Int64).alias("topic index"),
+                pl.col("position").cast(pl.Int64),
                 "topic",
                 "doc",
             )
         )
-    rows = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic place", "place")
+    rows = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic index", "position")
     assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(rows["assessor"])
     repeated = (rows.height - frame.height) // max(n_each - 1, 1)
     return Sheets(
@@ -224,7 +224,7 @@ def sheets(
 
 _NO_ROWS = pl.DataFrame(
     schema={
-        **dict.fromkeys(("assessor", "topic place", "place"), pl.Int64),
+        **dict.fromkeys(("assessor", "topic index", "position"), pl.Int64),
         **dict.fromkeys(("topic", "doc"), pl.String),
     }
 )

@@ -106,7 +106,7 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
     def sum_by_topic(values: Floats | Ints) -> Floats:
         return np.bincount(cells.topic, weights=values, minlength=len(topics)).astype(np.float64)
 
-    variance_by_topic = sum_by_topic(np.where(cells.estimable, variances, np.nan))
+    variance_by_topic = sum_by_topic(np.where(cells.is_estimable, variances, np.nan))
     # If terms cancel, a rounding error may remain.
     variance_by_topic[np.abs(variance_by_topic) < 1e-9] = 0.0
     error = np.sqrt(np.where(variance_by_topic < 0, np.nan, variance_by_topic))

@@ -87,7 +87,7 @@ class Cells:
         return self.inclusion * (own_term + other_terms - self.sum_all(self.mean_count))
 
     @cached_property
-    def estimable(self) -> Bools:
+    def is_estimable(self) -> Bools:
         """Whether any two documents of the cell's topic can both be drawn; shape (cells,)."""
         is_impossible = (self.size > 1) & (self.pairs == 0)
         is_impossible |= (places(self.topic) > 1) & (self.ratio == 0)
@@ -96,7 +96,7 @@ class Cells:
     def draw(self, generators: list[Generator]) -> Bools:
         """Draw a sample with a generator for each topic; shape (documents,)."""
         n_docs = np.bincount(self.topic[self.doc_cell], minlength=len(generators))
-        draw_counts = np.concatenate(
+        counts = np.concatenate(
             [self.draw_counts(t, generator) for t, generator in enumerate(generators)]
         )
         # Within a cell, the documents with the smallest random numbers are sampled.
@@ -107,7 +107,7 @@ class Cells:
         begin = np.cumsum(self.size) - self.size
         cell = self.doc_cell[order]
         selected = np.empty(order.size, dtype=bool)
-        selected[order] = np.arange(order.size) - begin[cell] < draw_counts[cell]
+        selected[order] = np.arange(order.size) - begin[cell] < counts[cell]
         return selected
 
 
@@ -129,7 +129,7 @@ def multinomial_cells(
     Only the last cell of a topic may have fewer documents than `draws`.
     """
     m = float(draws)
-    expected, pairs = m * mass, m * (m - 1) * mass**2
+    mean_count, pairs = m * mass, m * (m - 1) * mass**2
     ratios = np.full(mass.size, (m - 1) / m)
     short_topics = np.flatnonzero(size < draws)
     if short_topics.size:
@@ -138,10 +138,10 @@ def multinomial_cells(
         log = gammaln(m + 1) - gammaln(j + 1) - gammaln(m - j + 1)
         probabilities = np.exp(log + xlogy(j, p) + xlog1py(m - j, -p))
         counts = np.minimum(j, size[short_topics, None])
-        expected[short_topics] = (probabilities * counts).sum(axis=1)
+        mean_count[short_topics] = (probabilities * counts).sum(axis=1)
         pairs[short_topics] = (probabilities * counts * (counts - 1)).sum(axis=1)
         cross = ((m - j) * probabilities * counts).sum(axis=1)
-        ratios[short_topics] = ratio(cross, (1 - mass[short_topics]) * m * expected[short_topics])
+        ratios[short_topics] = ratio(cross, (1 - mass[short_topics]) * m * mean_count[short_topics])
 
     def draw_counts(t: int, generator: Generator) -> Ints:
         topic_cells = _topic_cells(topic, t)
@@ -149,7 +149,7 @@ def multinomial_cells(
             return size[topic_cells]
         return np.minimum(generator.multinomial(draws, mass[topic_cells]), size[topic_cells])
 
-    return Cells(doc_cell, topic, label, size, expected, pairs, ratios, draw_counts)
+    return Cells(doc_cell, topic, label, size, mean_count, pairs, ratios, draw_counts)
 
 
 def _topic_cells(topic: Ints, t: int) -> slice:
@@ -166,12 +166,12 @@ class Design:
 
     cells: function that returns the cells of a pool for a sample size or a mapping of strata.
     columns: columns of judgments that are defined for the design.
-    strata: whether it requires a mapping of strata instead of a sample size.
+    requires_strata: whether it requires a mapping of strata instead of a sample size.
     """
 
     cells: Callable[[Pool, Any], Cells]
     columns: tuple[str, ...] = ("stratum", "inclusion")
-    strata: bool = False
+    requires_strata: bool = False
 
 
 def _stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
@@ -224,7 +224,7 @@ DESIGNS = Registry(
     "sampling design",
     things={
         "uniform": Design(lambda pool, size: _stratified_cells(pool, {pool.depth: size})),
-        "strata": Design(_stratified_cells, strata=True),
+        "strata": Design(_stratified_cells, requires_strata=True),
         "stat": Design(_stat_cells, columns=("inclusion",)),
     },
 )
@@ -236,7 +236,7 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
     name = DESIGNS.find(name)
     options, required = (
         {"size": size, "strata": strata},
-        "strata" if DESIGNS[name].strata else "size",
+        "strata" if DESIGNS[name].requires_strata else "size",
     )
     for option, value in options.items():
         if (value is None) == (option == required):

@@ -114,6 +114,7 @@ def match_labels(panel: Panel) -> PooledLabels:
 
 
 def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
+    """Raise an error for the first invalid document."""
     if invalid.any():
         row = int(invalid.argmax())
         topic = pool.topics[int(pool.codes[row])]
@@ -144,7 +145,7 @@ def sample_documents(
 ) -> SampledDocuments:
     """Return the sampled documents of runs that were judged by the judge's labels."""
     n_topics, n_systems = judged.shape
-    pool_index = judged.column("place", str(measure))
+    pool_index = judged.column("pool index", str(measure))
     rows = labels.sampled[pool_index]
     # Documents are in the order of the topics of the judged runs.
     sampled_docs, topic = pool_index[rows], judged.judgments.topic[rows]

@@ -419,7 +419,7 @@ def _estimate_by_document(
 ) -> tuple[DocumentEstimates, Scores, tuple[str, ...]]:
     """Return the estimates, the scores by the judge, and notes."""
     labels = match_labels(panel)
-    pool = replace(labels.pool, columns={"place": np.arange(len(labels.pool))})
+    pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
     judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
     if judged.policies.unjudged == "condensed":
         raise PolicyError(

@@ -36,7 +36,7 @@ from cranfield.scores import Scores
 
 SUPERVISED = ("accuracy", "kappa")
 UNSUPERVISED = ("rmse", "tau_ap")
-BY = ("all", "topic")
+SCOPES = ("all", "topic")
 
 WEIGHTS = ("uniform", *SUPERVISED, *UNSUPERVISED)
 
@@ -201,7 +201,7 @@ def aware(
     measures = parse_measures(measure, compat=options.get("compat"))
     if len(measures) != 1:
         raise PolicyError(f"AWARE expects one measure, got {len(measures)}")
-    check_choice("by", by, BY)
+    check_choice("by", by, SCOPES)
     check_whole("draws", draws, 1, 1000)
     check_whole("seed", seed, 0)
     is_named = isinstance(weights, str)

@@ -154,7 +154,7 @@ def test_estimates_are_right_on_average(
             hits = [d for d in docs if y[d]]
             r = np.bincount(cells.doc_cell[hits], minlength=cells.size.size).astype(float)
             of_samples += chance * law(cells, s, r).sum()
-        if cells.estimable.all():
+        if cells.is_estimable.all():
             assert of_samples == pytest.approx(true, abs=1e-9)
         else:
             assert "1=1," in drawn.drawing or drawn.drawing == "stat(size=1)"
@@ -182,7 +182,7 @@ def test_variances_are_sums_over_pairs(design: str, wanted: dict[str, Any]) -> N
                     plain["sen-yates-grundy"] -= by / joint[d, e] * gap / 2
         for name, value in plain.items():
             error = estimate(drawn, tuple(docs), y, name).error[0]
-            if not drawn.cells.estimable.all() or value < -1e-9:
+            if not drawn.cells.is_estimable.all() or value < -1e-9:
                 assert np.isnan(error)
             else:
                 assert error**2 == pytest.approx(value, abs=1e-9)

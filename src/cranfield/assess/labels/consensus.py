@@ -418,6 +418,7 @@ def _weighted_vote(
 
 
 _LEAD_ROUNDING = 1e-12
+"""Allowance for rounding errors of the lead, per label."""
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,13 @@ MIN_PROBABILITY = 1e-300
 """Smallest probability in a logarithm."""
 
 PRIORS = ("estimated", "uniform")
+"""Names of priors of the grades."""
 
 UNMET = {"impossible": 0.0, "even": 1.0}
 """Sum of a worker's label probabilities, given a grade that none of its pairs has."""
 
 INFERENCES = ("variational", "em")
+"""Inference methods of MACE."""
 
 _MAX_SMOOTHING = 1e100
 _MIN_SPREAD = 1e-100

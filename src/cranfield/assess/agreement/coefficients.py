@@ -209,7 +209,9 @@ _REL = re.compile(r"rel=(-?\d+)")
 
 @dataclass(frozen=True)
 class Coefficient:
-    """Agreement coefficient with its distance and lowest relevant grade; its text form is parsed.
+    """Agreement coefficient with its distance and lowest relevant grade.
+
+    Its text form is parsed by :func:`coefficient`.
 
     >>> str(coefficient("alpha")), str(coefficient("kappa(linear)")), str(coefficient("positive"))
     ('alpha(ordinal)', 'kappa(linear)', 'positive(rel=1)')

@@ -123,7 +123,7 @@ def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SampledDocuments:
-    """Sampled documents, with a fixed sample size of each stratum other than -1.
+    """Sampled documents; each stratum other than -1 has a fixed sample size.
 
     topic, inclusion, stratum: topic, inclusion probability and stratum; shape (sampled,).
     people, judge: contributions to the score of each system; shape (systems, sampled).

@@ -704,7 +704,7 @@ def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
 
 
 def cluster_codes(clusters: Any, items: int) -> Ints:
-    """Number the clusters; shape (items,)."""
+    """Return the index of the cluster of each item; shape (items,)."""
     names = np.asarray(clusters)
     if names.shape != (items,):
         raise PolicyError(f"expected {items} clusters, one per item, got shape {names.shape}")

@@ -485,7 +485,7 @@ class EpsilonGreedy(Bandit):
 
 
 class UcbTuned(Bandit):
-    r"""Choose from the run with the highest upper confidence bound of its proportion of relevant.
+    r"""Choose from the run with the highest upper bound of its proportion of relevant documents.
 
     .. math:: \mu + \sqrt{\frac{\ln N}{n} \min(1/4, \mu (1 - \mu) + \sqrt{2 \ln N / n})}
 
@@ -507,7 +507,7 @@ class UcbTuned(Bandit):
 
 
 class Thompson(Bandit):
-    """Choose from the run with the highest draw from Beta(1 + R, 1 + N - R).
+    """Choose from the run with the highest draw from Beta(1 + R, 1 + N - R), N judged, R relevant.
 
     N is the number of judged documents of the run, R of relevant ones. Each judgment of a run
     multiplies its earlier counts by `rate`.
@@ -529,7 +529,7 @@ class Thompson(Bandit):
 
 
 class MaxMean(Bandit):
-    """Choose from the run with the highest (1 + R)/(2 + N).
+    """Choose from the run with the highest (1 + R)/(2 + N), N judged documents, R relevant.
 
     N is the number of judged documents of the run, R of relevant ones. Each judgment of a run
     multiplies its earlier counts by `rate`.

@@ -141,7 +141,7 @@ class RecallTest(Rule):
     :math:`p = P(X \le u), X \sim \mathrm{Hypergeometric}(N - s + n, K, n)`. The value is the
     smallest p over all n; the rule stops when it is below 1 - confidence. The minimum of several
     p-values is not a p-value: the probability of stopping too early exceeds 1 - confidence. The
-    test assumes documents in random order; if the best are judged first, the urn has fewer relevant
+    test assumes documents in random order; if the best are judged first, the urn has more relevant
     documents than a random sample would have.
     """
 

@@ -429,7 +429,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     keys = keys.with_columns(number=numbers)
     if keys.select("system", "session", "number").is_duplicated().any():
         raise InputError(
-            "query numbers must not have leading zeros if the same number also occurs without",
+            "query numbers must be distinct, got the same number with and without leading zeros",
             source=source,
         )
     if (first_number := min(keys["number"])) > 1:

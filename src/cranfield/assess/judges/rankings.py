@@ -277,7 +277,7 @@ def judge_rankings(
     rounding.
 
     The intervals are for the same systems on other topics. They are jackknife intervals with t
-    quantiles, clipped to [-1, 1]; if excluding any single topic does not change the coefficient,
+    quantiles, clipped to [-1, 1]; if the coefficient remains equal whichever topic is excluded,
     there is no interval. Bootstrap percentile intervals would be biased downwards, and often
     exclude the coefficient itself: resampling topics adds noise to both rankings, which lowers
     their agreement.

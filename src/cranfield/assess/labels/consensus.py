@@ -53,7 +53,7 @@ class Consensus(Result):
     quality
         Quality of each worker, as the method defines it; shape (workers,).
     prior
-        Probability of each grade before labels are seen, fixed or estimated; shape (grades,).
+        Proportion of each grade among pairs, fixed or estimated; shape (grades,).
     objective
         Objective after each step: the log-likelihood, plus the log density of priors if the method
         has priors. Empty for a majority vote.

@@ -10,13 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import (
-    PolicyError,
-    check_choice,
-    check_number,
-    check_whole,
-    quoted,
-)
+from cranfield.base.errors import PolicyError, check_choice, check_number, check_whole, quoted
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted

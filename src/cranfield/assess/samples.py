@@ -280,11 +280,7 @@ class Sample(Result):
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
 
     def to_qrels(
-        self,
-        judgments: Any,
-        columns: Sequence[str] | None = None,
-        *,
-        unjudged: str = "error",
+        self, judgments: Any, columns: Sequence[str] | None = None, *, unjudged: str = "error"
     ) -> Qrels:
         """Return judgments of the sample, for infAP, xinfAP, infNDCG, infP and statAP.
 

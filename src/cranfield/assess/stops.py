@@ -71,10 +71,7 @@ class Rule(Spec):
 
 
 RULES: Registry[type[Rule]] = Registry(
-    "stopping rule",
-    "stops",
-    package="cranfield.assess",
-    base=Rule,
+    "stopping rule", "stops", package="cranfield.assess", base=Rule
 )
 
 
@@ -88,11 +85,7 @@ def rules() -> pl.DataFrame:
     """
     return RULES.table(
         "rule",
-        {
-            "parameters": parameters_of,
-            "what it does": summary_of,
-            "source": attrgetter("source"),
-        },
+        {"parameters": parameters_of, "what it does": summary_of, "source": attrgetter("source")},
     )
 
 

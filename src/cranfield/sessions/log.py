@@ -45,6 +45,9 @@ CLICK_JUDGMENTS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
 LIST_KEY = ["system", "session", "query"]
 """Columns that identify a result list."""
 
+RESULT_KEY = [*LIST_KEY, "rank"]
+"""Columns that identify a result."""
+
 FrameSchema = dict[str, type[pl.DataType]]
 """Columns of a data frame of sessions, with their types."""
 
@@ -267,10 +270,8 @@ class Sessions:
             raise InputError(
                 f"has no clicks{dwell} from which to derive judgments", source=self.source
             )
-        clicked = clicks.select(*LIST_KEY, "rank", clicked=1).unique()
-        results = self.results.join(
-            clicked, on=[*LIST_KEY, "rank"], how="left", maintain_order="left"
-        )
+        clicked = clicks.select(*RESULT_KEY, clicked=1).unique()
+        results = self.results.join(clicked, on=RESULT_KEY, how="left", maintain_order="left")
         grades = results.group_by("session", "doc", maintain_order=True).agg(
             grade=pl.col("clicked").max().fill_null(0)
         )
@@ -294,10 +295,8 @@ class Sessions:
 
     def to_polars(self) -> pl.DataFrame:
         """Return a data frame of results: system, session, topic, query, rank, doc, clicks."""
-        clicks = self.clicks.group_by(*LIST_KEY, "rank").agg(pl.len().alias("clicks"))
-        results = self.results.join(
-            clicks, on=[*LIST_KEY, "rank"], how="left", maintain_order="left"
-        )
+        clicks = self.clicks.group_by(RESULT_KEY).agg(pl.len().alias("clicks"))
+        results = self.results.join(clicks, on=RESULT_KEY, how="left", maintain_order="left")
         return results.select(
             pl.Series("system", self.systems, dtype=pl.String).gather(results["system"]),
             pl.Series("session", self.names, dtype=pl.String).gather(results["session"]),
@@ -532,7 +531,7 @@ def concatenated(
     if depth is not None:
         check_whole("depth", depth, 1, 2**31 - 1)
     check_choice("duplicates", duplicates, DUPLICATES)
-    rows = sessions.results.select(*LIST_KEY, "rank", "doc")
+    rows = sessions.results.select(*RESULT_KEY, "doc")
     if until_click:
         lowest = sessions.clicks.group_by(LIST_KEY).agg(last_rank=pl.col("rank").max())
         rows = rows.join(lowest, on=LIST_KEY, how="inner", maintain_order="left")
@@ -564,9 +563,7 @@ def match_clicks(
     # After a missing snippet, the length of the text read so far is unknown.
     text_length = snippet_length.fill_null(float("nan")).cum_sum().over(LIST_KEY)
     results = sessions.results.with_columns(text=text_length)
-    clicks = sessions.clicks.join(
-        results, on=[*LIST_KEY, "rank"], how="left", maintain_order="left"
-    )
+    clicks = sessions.clicks.join(results, on=RESULT_KEY, how="left", maintain_order="left")
     clicks = clicks.with_columns(
         topic=pl.Series(_topic_indices(sessions, judged)[clicks["session"].to_numpy()]),
         is_repeated=~first_occurrences(clicks, "system", "session", "doc"),

@@ -20,6 +20,7 @@ from cranfield.sessions.log import (
     DEFAULT_SYSTEM,
     LIST_KEY,
     QUERY_SCHEMA,
+    RESULT_KEY,
     RESULT_SCHEMA,
     Sessions,
     first_occurrences,
@@ -443,7 +444,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         results = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(
             rank=pl.int_range(pl.len(), dtype=pl.Int64).over(LIST_KEY) + 1
         )
-    is_first = first_occurrences(results, *LIST_KEY, "rank")
+    is_first = first_occurrences(results, *RESULT_KEY)
     repeats = (~is_first).arg_true()
     if len(repeats) and on_duplicate == "first":
         warn(
@@ -517,9 +518,9 @@ def _make_sessions(
         frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
         for frame, schema in zip(frames, (QUERY_SCHEMA, RESULT_SCHEMA, CLICK_SCHEMA), strict=True)
     )
-    results = results.sort(*LIST_KEY, "rank", maintain_order=True)
+    results = results.sort(*RESULT_KEY, maintain_order=True)
     valid = clicks.join(
-        results.select(*LIST_KEY, "rank"), on=[*LIST_KEY, "rank"], how="semi", maintain_order="left"
+        results.select(RESULT_KEY), on=RESULT_KEY, how="semi", maintain_order="left"
     )
     # A click without a time stays behind the click before it.
     start_time = pl.col("start").fill_nan(None).forward_fill().over("system", "session")

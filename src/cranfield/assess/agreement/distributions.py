@@ -64,9 +64,7 @@ DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 
 def divergence(
-    estimate: ArrayLike,
-    gold: ArrayLike,
-    measure: Annotated[str, OneOf(tuple(DIVERGENCES))] = "NMD",
+    estimate: ArrayLike, gold: ArrayLike, measure: Annotated[str, OneOf(tuple(DIVERGENCES))] = "NMD"
 ) -> Any:
     """Compute the divergence between an estimated and a gold distribution of labels.
 

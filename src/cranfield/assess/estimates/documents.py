@@ -14,8 +14,8 @@ from cranfield.assess.estimates.means import (
     HumanMean,
     PPIMeans,
     add_intervals,
-    satterthwaite_freedom,
-    sum_rows_by_code,
+    satterthwaite,
+    sum_rows,
 )
 from cranfield.assess.judges.reading import Panel
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
@@ -192,7 +192,7 @@ def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
     unsampled = np.sqrt(1 - inclusion)
     # N is n / pi.
     stratum_factor = unsampled * ratio(np.sqrt(ratio(n_sampled, n_sampled - 1)), inclusion)
-    mean = sum_rows_by_code(values, code, count.size) / count
+    mean = sum_rows(values, code, count.size) / count
     centred = values - np.where(is_independent, 0.0, mean[:, code])
     return np.asarray(centred * np.where(is_independent, unsampled / inclusion, stratum_factor))
 
@@ -233,10 +233,10 @@ class DocumentEstimates:
                 np.where(np.abs(part) > ROUNDING * scale[:, None], part / topics, 0.0) ** 2
                 for part in (self.errors, self.human_errors)
             )
-            variance, freedom = parts.sum(axis=1), satterthwaite_freedom(parts, 2)
+            variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
             has_few_errors = (freedom < MIN_ERRORS) | (variance == 0)
             human_mean = HumanMean(
-                has_few_errors, human_parts.sum(axis=1), satterthwaite_freedom(human_parts, 2)
+                has_few_errors, human_parts.sum(axis=1), satterthwaite(human_parts, 2)
             )
         return add_intervals(
             estimate,
@@ -287,15 +287,13 @@ def estimate_scores(
         n_folds = fit.n_folds(n_topics)
         fold = stream(fit.seed).permutation(n_topics) % n_folds
         numerator, denominator = (
-            (total := sum_rows_by_code(part, fold[sample.topic], n_folds)).sum(
-                axis=1, keepdims=True
-            )
+            (total := sum_rows(part, fold[sample.topic], n_folds)).sum(axis=1, keepdims=True)
             - total
             for part in (human_errors * judge_errors, judge_errors**2)
         )
         weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[:, fold].T
     by_people, by_judge = (
-        sum_rows_by_code(part / sample.inclusion, sample.topic, n_topics).T
+        sum_rows(part / sample.inclusion, sample.topic, n_topics).T
         for part in (sample.people, sample.judge)
     )
     return DocumentEstimates(

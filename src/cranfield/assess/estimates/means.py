@@ -182,12 +182,8 @@ def highest_grade(y: Floats, f: Floats) -> Floats:
     max_grade = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
     min_grade = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
     is_integer = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)
-    is_graded = (
-        is_integer
-        & ((min_grade == 0) | ((min_grade > 0) & (max_grade == 1)))
-        & (max_grade <= MAX_GRADE)
-    )
-    return np.where(is_graded, max_grade, np.nan)
+    has_range = ((min_grade == 0) | ((min_grade > 0) & (max_grade == 1))) & (max_grade <= MAX_GRADE)
+    return np.where(is_integer & has_range, max_grade, np.nan)
 
 
 def add_intervals(
@@ -252,7 +248,7 @@ def add_intervals(
     )
 
 
-def satterthwaite_freedom(parts: Floats, counts: Any) -> Floats:
+def satterthwaite(parts: Floats, counts: Any) -> Floats:
     """Compute Satterthwaite's degrees of freedom of a sum of variances; infinite if it is 0.
 
     Each variance is estimated from `counts` values.
@@ -268,7 +264,7 @@ def sum_by_cell(values: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:
     return sums.reshape(shape).astype(np.float64)
 
 
-def sum_rows_by_code(values: Any, code: Ints, size: int) -> Floats:
+def sum_rows(values: Any, code: Ints, size: int) -> Floats:
     """Sum the values of each row by code; shape (rows, size)."""
     rows = len(values)
     cell = (np.arange(rows)[:, None] * size + code).ravel()
@@ -276,19 +272,13 @@ def sum_rows_by_code(values: Any, code: Ints, size: int) -> Floats:
 
 
 def out_of_fold_moments(
-    label: Floats, judge_label: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
+    label: Floats, pred: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
     """Return covariance with labels and variance of the judge's labels outside each fold.
 
     Both have shape (*shape, folds).
     """
-    products = (
-        np.ones(label.size),
-        label,
-        judge_label,
-        label * judge_label,
-        judge_label * judge_label,
-    )
+    products = (np.ones(label.size), label, pred, label * pred, pred * pred)
     sums = [sum_by_cell(values, cell * n_folds + fold, (*shape, n_folds)) for values in products]
     if n_folds > 1:
         sums = [total.sum(axis=-1, keepdims=True) - total for total in sums]
@@ -462,10 +452,8 @@ def _sum_variance(
     size = int(units.max()) + 1
 
     def scaled(part: Floats, mask: Bools) -> Floats:
-        count = (sum_rows_by_code(mask, units, size) > 0).sum(axis=1)
-        return np.asarray(
-            sum_rows_by_code(part, units, size) * np.sqrt(ratio(count, count - 1))[:, None]
-        )
+        count = (sum_rows(mask, units, size) > 0).sum(axis=1)
+        return np.asarray(sum_rows(part, units, size) * np.sqrt(ratio(count, count - 1))[:, None])
 
     return np.asarray(((scaled(*parts[0]) + scaled(*parts[1])) ** 2).sum(axis=1))
 
@@ -496,7 +484,7 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     row, item = np.nonzero(~np.isnan(y))
     count = np.bincount(row, minlength=n_means)
     centred = f - f.mean(axis=1, keepdims=True)
-    label, judge_label = y[row, item], centred[row, item]
+    label, pred = y[row, item], centred[row, item]
     # Units are in the same random order for each mean; the labelled ones are assigned to folds.
     size = int(units.max(initial=-1)) + 1
     shuffled = stream(fit.seed).permutation(size)[units]
@@ -511,17 +499,17 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     if fit.lambda_ is None:
         folds = fit.n_folds(int(n_units.max()))
         fold = (places(labelled_units // size) - 1)[unit_index] % folds
-        covariance, _ = out_of_fold_moments(label, judge_label, row, fold, folds, (n_means,))
+        covariance, _ = out_of_fold_moments(label, pred, row, fold, folds, (n_means,))
         judge_variance = ratio((centred**2).sum(axis=1), np.full(n_means, max(n_items - 1, 1)))
         with np.errstate(over="ignore"):
             lambdas = ratio(covariance[row, fold] * n_others[row], (n_items * judge_variance)[row])
         weight = np.where(has_variance, np.clip(lambdas, 0.0, 1.0), 0.0)
     else:
         weight = np.where(has_variance, fit.lambda_, 0.0)
-    residual = label - weight * judge_label
+    residual = label - weight * pred
     mean = ratio(sum_by_cell(residual, row, (n_means,)), count)
     lambda_ = ratio(sum_by_cell(weight, row, (n_means,)), count)
-    labelled_sums = sum_by_cell(judge_label, row, (n_means,))
+    labelled_sums = sum_by_cell(pred, row, (n_means,))
     # The judge's labels are centred, so those of other items sum to minus the labelled sum.
     estimate = mean - lambda_ * ratio(labelled_sums, n_others)
     return FittedMeans(row, item, residual, count, n_units, mean, lambda_, estimate)
@@ -599,7 +587,7 @@ def stratified_mean(
     code = cluster_codes(strata, y.shape[1])
     n_means, n_strata = y.shape[0], int(code.max(initial=-1)) + 1
     size = np.bincount(code, minlength=n_strata).astype(np.float64)
-    mean = sum_rows_by_code(f, code, n_strata) / size
+    mean = sum_rows(f, code, n_strata) / size
     row, item = np.nonzero(~np.isnan(y))
     cell = row * n_strata + code[item]
     count = np.bincount(cell, minlength=n_means * n_strata).reshape(n_means, n_strata)
@@ -611,9 +599,9 @@ def stratified_mean(
             f" {count[mean_index, stratum]} human labels of {int(size[stratum])} items; expected at"
             " least 2, or all"
         )
-    judge_label, label = (f - mean[:, code])[row, item], y[row, item]
+    pred, label = (f - mean[:, code])[row, item], y[row, item]
     scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
-    weight, correction = np.full(label.size, lambda_ or 0.0), judge_label
+    weight, correction = np.full(label.size, lambda_ or 0.0), pred
     if lambda_ is None:
         # Items of each stratum are assigned to the folds in random order, round-robin.
         random_order = stream(seed).permutation(y.shape[1])[item]
@@ -624,12 +612,10 @@ def stratified_mean(
         # The lambda of a fold minimises the variance of the mean by the labels of other folds.
         numerator, denominator = (
             np.einsum("rh,rhk->rk", scale, moment)
-            for moment in out_of_fold_moments(label, judge_label, cell, fold, n_folds, count.shape)
+            for moment in out_of_fold_moments(label, pred, cell, fold, n_folds, count.shape)
         )
         weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[row, fold]
-        correction = _independent_corrections(
-            judge_label, cell, fold, n_folds, np.tile(size, n_means)
-        )
+        correction = _independent_corrections(pred, cell, fold, n_folds, np.tile(size, n_means))
 
     def variances(values: Floats) -> Floats:
         """Return the contribution of each stratum to the variance; shape (means, strata)."""
@@ -637,7 +623,7 @@ def stratified_mean(
         return np.asarray(scale * ratio(sum_by_cell(centred**2, cell, count.shape), count - 1))
 
     sums = sum_by_cell(label - weight * correction, cell, count.shape)
-    parts, human_parts = variances(label - weight * judge_label), variances(label)
+    parts, human_parts = variances(label - weight * pred), variances(label)
     n_labels = count.sum(axis=1)
     mean_weight = ratio(sum_by_cell(weight, row, (n_means,)), n_labels)
     variance, no_judge_variance = parts.sum(axis=1), np.zeros(n_means)
@@ -647,14 +633,14 @@ def stratified_mean(
         ratio(sums, count) @ size / size.sum(),
         variance,
         mean_weight,
-        satterthwaite_freedom(parts, count),
+        satterthwaite(parts, count),
         n_labels,
         y.shape[1],
         fit,
         human_mean=HumanMean(
             has_few_errors(y, f, n_labels, mean_weight),
             human_parts.sum(axis=1),
-            satterthwaite_freedom(human_parts, count),
+            satterthwaite(human_parts, count),
         ),
         grade_intervals=GradeIntervals(
             highest_grade(y, f),
@@ -670,18 +656,18 @@ def stratified_mean(
 
 
 def _independent_corrections(
-    judge_label: Floats, cell: Ints, fold: Ints, n_folds: int, size: Floats
+    pred: Floats, cell: Ints, fold: Ints, n_folds: int, size: Floats
 ) -> Floats:
     """Return the judge's labels minus the mean over items that are not labelled in other folds."""
     # A fold is a random sample of these items, so that the difference has expectation 0 for any
-    # lambda learned from the other folds. `judge_label` is centred by stratum.
+    # lambda learned from the other folds. `pred` is centred by stratum.
     shape = size.size, n_folds
     code = cell * n_folds + fold
-    sums, sizes = (sum_by_cell(values, code, shape) for values in (judge_label, np.ones(cell.size)))
+    sums, sizes = (sum_by_cell(values, code, shape) for values in (pred, np.ones(cell.size)))
     other_sums, other_counts = (total.sum(axis=1, keepdims=True) - total for total in (sums, sizes))
     unlabelled_proportion = 1 - other_counts / size[:, None]
     return np.asarray(
-        judge_label * unlabelled_proportion[cell, fold] + (other_sums / size[:, None])[cell, fold]
+        pred * unlabelled_proportion[cell, fold] + (other_sums / size[:, None])[cell, fold]
     )
 
 

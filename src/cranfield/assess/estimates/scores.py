@@ -410,12 +410,7 @@ def _gap_notes(panel: Panel) -> tuple[str, ...]:
 
 
 def _estimate_by_document(
-    runs: Any,
-    panel: Panel,
-    measure: Measure,
-    fit: Fit,
-    fixed_topics: bool,
-    options: dict[str, Any],
+    runs: Any, panel: Panel, measure: Measure, fit: Fit, fixed_topics: bool, options: dict[str, Any]
 ) -> tuple[DocumentEstimates, Scores, tuple[str, ...]]:
     """Return the estimates, the scores by the judge, and notes."""
     labels = match_labels(panel)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 from os import PathLike, fspath
 from typing import Any
 
@@ -397,15 +398,13 @@ def match_labels(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
             source=labels.origin.name,
         )
     n_in_topics = int((people.codes_of(labels.topics)[labels.codes] >= 0).sum())
-    n_topics, n_grades, low = len(people.topics), len(panel.scale), panel.scale.low
+    shape = (len(people.topics), len(panel.scale), len(panel.scale))
+    low, n_pairs = panel.scale.low, human_rows.size
     # Only people can have grades below 0 here, which count as the lowest grade.
-    first = np.maximum(people.grades[human_rows], low).astype(np.int64) - low
-    second = labels.grades[rows].astype(np.int64) - low
-    cell = (people.codes[human_rows].astype(np.int64) * n_grades + first) * n_grades + second
-    n_pairs = human_rows.size
-    return np.bincount(cell, minlength=n_topics * n_grades * n_grades).reshape(
-        n_topics, n_grades, n_grades
-    ), {
+    first = np.maximum(people.grades[human_rows], low) - low
+    second = labels.grades[rows] - low
+    cells = np.ravel_multi_index((people.codes[human_rows], first, second), shape)
+    return np.bincount(cells, minlength=prod(shape)).reshape(shape), {
         "labels": len(labels),
         "pairs": n_pairs,
         "missing": len(people) - n_pairs,

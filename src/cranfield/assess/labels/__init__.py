@@ -6,10 +6,7 @@ from typing import Any, TypeVar
 from cranfield.base.spec import Registry
 
 CROWD_MODELS: Registry[Callable[..., Any]] = Registry(
-    "crowd model",
-    "consensus models",
-    package="cranfield.assess.labels",
-    decorators="crowd_model",
+    "crowd model", "consensus models", package="cranfield.assess.labels", decorators="crowd_model"
 )
 """Functions that aggregate labels to a consensus, by name."""
 

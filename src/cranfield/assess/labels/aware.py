@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,10 @@ def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
     level, _ = gold_levels(gold, labels)
     truth = level[labels.pair]
     rows = np.flatnonzero(truth >= 0)
-    n_workers, n_grades = len(labels.workers), labels.grades.size
-    cells = (labels.worker[rows] * n_grades + labels.level[rows]) * n_grades + truth[rows]
-    joint = (
-        np.bincount(cells, minlength=n_workers * n_grades * n_grades)
-        .reshape(n_workers, n_grades, n_grades)
-        .astype(np.float64)
-    )
+    n_grades = labels.grades.size
+    shape = (len(labels.workers), n_grades, n_grades)
+    cells = np.ravel_multi_index((labels.worker[rows], labels.level[rows], truth[rows]), shape)
+    joint = np.bincount(cells, minlength=prod(shape)).reshape(shape).astype(np.float64)
     tables = tables_from_joint(joint, np.arange(n_grades, dtype=np.float64))
     coefficient = observed if kind == "accuracy" else cohen_kappa
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)

@@ -328,11 +328,7 @@ def _worker_weights(labels: Labels, weights: Any) -> Floats:
 
 @crowd_model
 def majority(
-    labels: Labels,
-    *,
-    weights: Any = None,
-    tie: Annotated[str, OneOf(TIES)] = "low",
-    seed: int = 0,
+    labels: Labels, *, weights: Any = None, tie: Annotated[str, OneOf(TIES)] = "low", seed: int = 0
 ) -> Consensus:
     """Aggregate labels by majority vote: the most frequent grade of each pair.
 

@@ -25,13 +25,7 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import (
-    GradeMap,
-    graded,
-    is_pattern,
-    not_a_grade,
-    valued,
-)
+from cranfield.collection.files.grade_maps import GradeMap, graded, is_pattern, not_a_grade, valued
 from cranfield.collection.files.layouts import Layout, layout_of, peeked
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
@@ -46,15 +40,7 @@ from cranfield.sources.columns import (
     two_columns,
 )
 from cranfield.sources.schemas import Column, Schema, optional, schema_of_lines
-from cranfield.sources.values import (
-    GRADE,
-    GRADE_OR_NONE,
-    ID,
-    NO_GRADE,
-    NUMBER,
-    absent,
-    finite,
-)
+from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NO_GRADE, NUMBER, absent, finite
 
 LABELS = Schema(
     "table of labels",

@@ -241,36 +241,30 @@ class Overview(Result):
 
     def anomalies(self) -> list[str]:
         """Return a line for each anomaly to check before labels are aggregated."""
-        labels, labels_per_pair, labels_per_worker = (
-            self.labels,
-            self.labels_per_pair,
-            self.labels_per_worker,
-        )
+        labels, per_pair, per_worker = self.labels, self.labels_per_pair, self.labels_per_worker
         n_grades, n_workers = labels.grades.size, len(labels.workers)
         cells = labels.worker * n_grades + labels.level
         is_used = np.bincount(cells, minlength=n_workers * n_grades).reshape(n_workers, -1) > 0
-        has_one_grade = (
-            (is_used.sum(axis=1) == 1) & (labels_per_worker >= MIN_LABELS) & (n_grades > 1)
-        )
+        has_one_grade = (is_used.sum(axis=1) == 1) & (per_worker >= MIN_LABELS) & (n_grades > 1)
         # Repeated labels by one worker do not count as labels by another worker.
         pair, worker = np.divmod(np.unique(labels.cell), n_workers)
-        is_alone = (labels_per_worker > 0) & (n_workers > 1)
-        is_alone[worker[np.bincount(pair, minlength=labels_per_pair.size)[pair] > 1]] = False
+        is_alone = (per_worker > 0) & (n_workers > 1)
+        is_alone[worker[np.bincount(pair, minlength=per_pair.size)[pair] > 1]] = False
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
         cell, n_levels = np.unique(levels[:, 0], return_counts=True)
         n_contradicted = np.unique(cell[n_levels > 1] // n_workers).size
         anomalies = (
-            ((labels_per_pair == 1).sum(), "pair", "with one label"),
-            ((labels_per_worker == 1).sum(), "worker", "with one label"),
+            ((per_pair == 1).sum(), "pair", "with one label"),
+            ((per_worker == 1).sum(), "worker", "with one label"),
             (
                 has_one_grade.sum(),
                 "worker",
-                f"with at least {MIN_LABELS} labels, all the same grade",
+                f"with {MIN_LABELS} labels or more, all the same grade",
             ),
             (is_alone.sum(), "worker", "without a pair that another worker labelled"),
             (n_contradicted, "pair", "with different grades from one worker"),
         )
-        sizes = {"pair": labels_per_pair.size, "worker": n_workers}
+        sizes = {"pair": per_pair.size, "worker": n_workers}
         lines = [
             f"{size:,} of {counted(sizes[noun], noun)} {problem}"
             for size, noun, problem in anomalies

@@ -269,10 +269,7 @@ class Uniform(Method):
 
 
 METHODS: Registry[type[Method]] = Registry(
-    "pooling method",
-    "method learning",
-    package="cranfield.assess.pools",
-    base=Method,
+    "pooling method", "method learning", package="cranfield.assess.pools", base=Method
 )
 
 

@@ -55,7 +55,7 @@ def test_generalised_linear_models(campaign: Path) -> None:
     assert study["tests"] == alarms["tests"] == ["glm", "glm(link='probit')+tukey"]
     _, err = cranfield(campaign, *SCORES, *tests, status=2)
     assert err == (
-        "cranfield: error: glm requires scores from 0 to 1, which the null 'centred' does not keep;"
+        "cranfield: error: glm requires scores from 0 to 1, but the null 'centred' shifts scores;"
         " use 'simulated' or 'swapped'\n"
     )
     _, err = cranfield(campaign, *SCORES, "-t", "glm(link=probit)", status=2)

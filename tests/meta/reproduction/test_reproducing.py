@@ -242,8 +242,10 @@ def test_what_is_not_defined_is_null_and_noted() -> None:
     assert row["ER"] is row["DRI"] is row["original RI"] is None
     assert row["reproduced RI"] == pytest.approx(1.0)
     assert "ER is not defined: the original effect is 0" in found.notes
-    assert "RI and DRI are not defined: the original baseline has the mean 0" in found.notes
-    assert any("nRMSE requires a lowest and a highest score" in note for note in found.notes)
+    assert "RI and DRI are not defined: the original baseline has mean 0" in found.notes
+    assert any(
+        "nRMSE requires a lowest and a highest possible score" in note for note in found.notes
+    )
     outside = reproduce_scores({"baseline": [0.5, 2]}, {"baseline": [0.5, 1]}, bounds=(0, 1))
     assert outside.scores["nRMSE"][0] is None
     assert "nRMSE is not defined: scores outside 0 to 1" in outside.notes

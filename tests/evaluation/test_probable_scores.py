@@ -217,7 +217,7 @@ def test_the_command(tmp_path: Path) -> None:
     np.testing.assert_allclose(values, [[0.67, deviation, 0, 0], [0.2, 0.4, 0, 0]], rtol=1e-12)
     assert "assumed calibrated" in error
     status, out, _ = ended_with(tmp_path, *evaluate)
-    assert "0.4350" in out and "95% intervals of the mean by true judgments" in out
+    assert "0.4350" in out and "95% confidence intervals of the mean" in out
     (tmp_path / "fixed.yml").write_text("fixed-topics: true\nconfidence: 0.9\n")
     status, out, _ = ended_with(tmp_path, *evaluate, "--settings", "fixed.yml")
     assert status == 0 and "90% intervals of the mean by true judgments of these topics" in out

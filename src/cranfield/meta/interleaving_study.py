@@ -31,7 +31,7 @@ from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.rankings import ranked_documents
 from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
-from cranfield.meta.work import Progress, hash_of, part_name, run_parts
+from cranfield.meta.work import Progress, hash_values, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.log_preference import impressions_needed
@@ -522,7 +522,7 @@ def interleaving_sensitivity(
             for method in (*method_names, AB)
             for first, second in system_pairs
         },
-        about={} if folder is None else {**about, "lists": hash_of(labels, docs, lists.grade)},
+        about={} if folder is None else {**about, "lists": hash_values(labels, docs, lists.grade)},
         jobs=jobs,
         backend=backend,
         folder=folder,

@@ -263,10 +263,10 @@ class Reproduction(Study):
             return ()
         clauses = []
         for row in means.iter_rows(named=True):
-            p = "" if row["p"] is None else f" (p {shown_p(row['p'])})"
+            p = "" if row["p"] is None else f", p {shown_p(row['p'])}"
             clauses.append(
-                f"the {row['role']} run has a mean of {row['reproduced']:.4f}, and the original"
-                f" run {row['original']:.4f}{p}"
+                f"the {row['role']} run has a mean of {row['reproduced']:.4f} (original"
+                f" {row['original']:.4f}{p})"
             )
         effect = ""
         ratios = self.effects.filter(is_measure).drop_nulls(["ER", "ER low"])

@@ -20,7 +20,7 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures.base import Measure
 from cranfield.meta.scale_options import CUTOFFS, MEASURES, TESTS, ScaleOptions, scale_options
-from cranfield.meta.study import MEASURE_PAIR, OF_MEASURE, Study
+from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
@@ -74,7 +74,7 @@ class ScaleStudy(Study):
     columns: ClassVar[Mapping[str, Columns]] = {
         "correlation": {
             **_CUTOFF_COLUMNS,
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "overall": Column(
                 "Kendall's tau of the orders of systems by mean scores of the measure and of"
                 " its interval-scaled version."
@@ -94,7 +94,7 @@ class ScaleStudy(Study):
         },
         "changes": {
             **_CUTOFF_COLUMNS,
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "test": Column("Test and correction.", key=True),
             "Sig": Column("Number of pairs of systems that differ significantly by the measure."),
             "S2NS": Column(
@@ -155,8 +155,8 @@ class ScaleStudy(Study):
             names = [f"{row['measure']} at cutoff {row['cutoff']}{_suffix(row)}" for row in rows]
             order_sentence = (
                 f"Interval scaling changes the order of the systems most with"
-                f" {names_or_count(names, 'version')}: Kendall's tau with the order by the raw"
-                f" measure is {lowest:.2f}"
+                f" {names_or_count(names, 'version')}: Kendall's tau {lowest:.2f} with the"
+                " order by the raw measure"
             )
         decision_clause = ""
         decisions = self.changes.sort("changed % of all", descending=True, maintain_order=True)

@@ -21,7 +21,7 @@ STUDIES: Registry[type[Result]] = Registry(
 )
 """Classes of the results of studies, by name of the study."""
 
-OF_MEASURE = {"measure": Column("Text form of the measure.", key=True)}
+MEASURE_COLUMN = {"measure": Column("Text form of the measure.", key=True)}
 """The first column of tables that several measures can share."""
 
 MEASURE_PAIR = {

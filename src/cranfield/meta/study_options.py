@@ -11,10 +11,10 @@ from cranfield.base.kinds import Numbers, Share, Whole
 from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MAX_RESAMPLES
 
-MOST_REPEATS = 10**6
+MAX_REPEATS = 10**6
 """Maximum number of repeats."""
 
-Repeats = Annotated[int, Whole(1, MOST_REPEATS)]
+Repeats = Annotated[int, Whole(1, MAX_REPEATS)]
 Resamples = Annotated[int, Whole(1, MAX_RESAMPLES)]
 Seed = Annotated[int, Whole(0, called="the seed")]
 Rel = Annotated[int, Whole(1)]

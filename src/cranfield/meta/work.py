@@ -65,7 +65,7 @@ def _insert_hash(data: bytes) -> bytes:
     return before + digest.encode() + after
 
 
-def hash_of(*parts: Any) -> str:
+def hash_values(*parts: Any) -> str:
     """Return a hash of arrays, texts and JSON values."""
     digest = hashlib.sha256()
     for part in parts:
@@ -84,7 +84,7 @@ def fingerprint(*scores: Scores) -> str:
         # NaN has many bit patterns, and 0 two.
         values = np.where(np.isnan(table.values), np.nan, table.values + 0.0)
         parts += [[table.measure, list(table.topics), list(table.systems), values.shape], values]
-    return hash_of(*parts)
+    return hash_values(*parts)
 
 
 def judged_fingerprint(judged: JudgedRuns, *arrays: Ints) -> str:
@@ -92,7 +92,7 @@ def judged_fingerprint(judged: JudgedRuns, *arrays: Ints) -> str:
     rows, judgments = judged.documents, judged.judgments
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
     numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
-    return hash_of(
+    return hash_values(
         labels, *(array.astype(np.int64) for array in (*numbers, *arrays)), judged.scored
     )
 

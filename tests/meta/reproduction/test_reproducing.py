@@ -99,7 +99,7 @@ def test_replication_against_repro_eval() -> None:
     np.testing.assert_allclose(found.effects["DRI"], known["DRI"], rtol=1e-12)
     assert found.scores["RMSE"].null_count() == 6
     assert found.effects.select("topics", "other topics").rows() == [(12, 8)] * 3
-    assert "12 topics and 8 others" in repr(found)
+    assert "12 topics and 8 other topics" in repr(found)
     assert found.order_means().columns == ["role", "topics", "tau", "KTU", "RBO"]
 
 

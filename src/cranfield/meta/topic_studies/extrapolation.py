@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, Study, prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study, prefix
 from cranfield.meta.study_options import Proportion
 from cranfield.meta.test_studies.fast_tests import topic_sizes
 from cranfield.meta.topic_studies.sample_study import topic_scores
@@ -195,7 +195,7 @@ SCORE_FREE_CORRECTIONS = ("tukey", "none", "bonferroni")
 SIZES = (10, 25, 50, 75, 100, 150, 200, 300, 500, 1000)
 """Numbers of topics in a table, besides that of the scores."""
 
-MOST_TOPICS = 10_000_000
+MAX_TOPICS = 10_000_000
 """Maximum number of topics."""
 
 MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
@@ -228,7 +228,7 @@ class Extrapolation(Study):
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "extrapolation": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "means": Column(
                 "Assumption on the true means: `shrunk`, nearer to each other than the observed"
@@ -368,7 +368,7 @@ def extrapolate(
     complete_scores = topic_scores(scores, missing)
     study = generalizability(complete_scores.scores, confidence=confidence)
     n, m = study.topics, study.systems
-    parsed_sizes = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MOST_TOPICS))
+    parsed_sizes = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MAX_TOPICS))
     error = float(study.components["mean square"][2])
     if error <= 0:
         raise CranfieldError(

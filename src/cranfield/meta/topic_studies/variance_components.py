@@ -15,7 +15,7 @@ from scipy.special import chdtri, fdtri
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
 from cranfield.base.kinds import Share
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, Study, percent, prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
 from cranfield.significance.prepare import as_scores, prepare_scores
@@ -74,7 +74,7 @@ class Generalizability(Study):
     parts: ClassVar[Sequence[str]] = ("components", "coefficients", "_topics_needed")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "source": Column("Source of variance: system, topic, or their interaction.", key=True),
             "df": Column("Degrees of freedom."),
             "mean square": Column("Mean square.", decimals=5, read=False),
@@ -87,7 +87,7 @@ class Generalizability(Study):
             ),
         },
         "coefficients": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "relative": _COEFFICIENTS["relative"],
             "relative low": Column("Lower bound of its confidence interval.", decimals=3),
@@ -97,7 +97,7 @@ class Generalizability(Study):
             "absolute high": Column("Upper bound of its confidence interval.", decimals=3),
         },
         "topics needed": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "coefficient": Column("`relative` or `absolute`.", key=True),
             "target": Column("Value to reach.", decimals=2, key=True),
             "topics": Column(
@@ -282,13 +282,13 @@ class Facets(Study):
     parts: ClassVar[Sequence[str]] = ("components", "coefficients")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "source": Column("Source of variance.", key=True),
             "variance": Column("Variance component, at least 0.", decimals=5),
             "proportion": Column("Proportion of the sum of all.", decimals=3),
         },
         "coefficients": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "cells": Column("Number of cells of each topic.", key=True),
             **_COEFFICIENTS,

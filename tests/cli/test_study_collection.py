@@ -112,7 +112,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
     assert cranfield(campaign, *command, "--format", "json") == first
     assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
     _, err = cranfield(campaign, *command, "--seed", "1", status=2)
-    assert "contains another study: seed was 0, and is 1" in err
+    assert "contains another study: seed was 0, now 1" in err
 
 
 def test_scores_from_a_file(campaign: Path) -> None:

@@ -98,7 +98,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
     assert cranfield(campaign, *command) == first
     assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
     _, err = cranfield(campaign, *command, "--alpha", "0.1", status=2)
-    assert "contains another study: alpha was 0.05, and is 0.1" in err
+    assert "contains another study: alpha was 0.05, now 0.1" in err
 
 
 @pytest.mark.parametrize(

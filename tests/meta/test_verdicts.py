@@ -167,7 +167,7 @@ def test_facets() -> None:
     relative = variances["system"] / (variances["system"] + noise)
     _has(
         study,
-        f"{100 * shares['topic']:.1f}%, comes from topics, whatever the system",
+        f"{100 * shares['topic']:.1f}%, comes from topics, for all systems alike",
         f"{100 * shares['system']:.1f}% from systems",
         f"is {relative:.2f} (1:",
     )
@@ -198,7 +198,7 @@ def test_scales() -> None:
     if row["overall"] < 1:
         _has(study, f"most with {row['measure']} at cutoff 5: Kendall's tau {row['overall']:.2f}")
     share = study.changes["changed % of all"].max()
-    _has(study, f"changes {share:.1f}% at most" if share else "no decision on a pair")
+    _has(study, f"changes up to {share:.1f}%" if share else "no decision on a pair")
 
 
 def test_interleaving() -> None:

@@ -517,5 +517,5 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
     for scores in scores_by_measure.values():
         for system in scores.systems:
             check_choice(f"{side} system", system, ROLES)
-        scores.flat("reproduction requires scores without shards")
+        scores.flat("reproduction does not support scores by shard")
     return scores_by_measure

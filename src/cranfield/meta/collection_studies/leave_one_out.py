@@ -194,10 +194,7 @@ def _compare(
                 pl.Series("before", scores_with_all),
                 pl.Series("after", scores_without_team),
                 pl.Series("rank before", rank),
-                pl.Series(
-                    "rank after",
-                    rank_systems(scores_without_team, scores_with_all, lower_is_better),
-                ),
+                pl.Series("rank after", rank_without_team),
             )
         )
         systems.append(scoring.frame(k, system_columns))

@@ -337,7 +337,7 @@ def swap_method(
     """
     call = check_arguments(swap_method, locals())
     scores = as_scores(scores)
-    scores.flat("the swap method requires scores without shards")
+    scores.flat("the swap method does not support scores by shard")
     if len(scores.systems) < 2:
         raise CranfieldError(
             f"the swap method requires at least two systems, got {len(scores.systems)}"

@@ -148,7 +148,8 @@ class Stability(Study):
     reference: ClassVar[str] = "Hall and Miller (2009)"
     parts: ClassVar[Sequence[str]] = ("by_size", "top", "firsts", "ranks")
     titles: ClassVar[Mapping[str, str]] = {
-        "stability": "Samples of topics and all topics; low, high: quantiles over the samples",
+        "stability": "Samples of topics compared with all topics; low, high: quantiles over the"
+        " samples",
         "top": "Samples with the same systems on top",
         "ranks": "Systems, and bootstrap intervals of their ranks",
     }

@@ -57,7 +57,7 @@ class TieEffect:
     effect
         Difference between the overall values with the best and the worst order of tied documents.
     tied
-        Proportion of the retrieved documents that are tied with another one of the same topic.
+        Proportion of the retrieved documents that are tied with another document of the same topic.
     """
 
     measure: str
@@ -76,30 +76,22 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     the documents themselves, other systems) are ignored.
     """
     cells, *_, first, _ = judged.ties
-    tested_measures = {
+    measures = {
         name: table.definition
         for name, table in scores.items()
         if isinstance(table.definition, Measure) and depends_on_grades(table.definition)
     }
-    depths = [
-        np.inf if measure.judged_only else measure.deepest or np.inf
-        for measure in tested_measures.values()
-    ]
+    depths = [np.inf if m.judged_only else m.deepest or np.inf for m in measures.values()]
     systems = np.unique(cells[first <= max(depths, default=0)] // len(judged.topics))
     if not systems.size:
         return []
     orders = tuple(extreme_orders(judged))
-    effects = np.array(
-        [_tie_effect(scores[name], measure, orders) for name, measure in tested_measures.items()]
-    )
-    largest, measures = effects.max(axis=0), effects.argmax(axis=0)
-    tied = [coverage.tied for coverage in judged.coverage.systems]
-    retrieved = judged.retrieved.sum(axis=0).clip(1)
+    effects = np.array([_tie_effect(scores[name], m, orders) for name, m in measures.items()])
+    largest, names = effects.max(axis=0), np.array([*measures])[effects.argmax(axis=0)].tolist()
+    n_tied = [coverage.tied for coverage in judged.coverage.systems]
+    n_retrieved = judged.retrieved.sum(axis=0).clip(1)
     ties = [
-        TieEffect(
-            *([*tested_measures][measures[k]], judged.systems[k]),
-            *(float(largest[k]), tied[k] / int(retrieved[k])),
-        )
+        TieEffect(names[k], judged.systems[k], float(largest[k]), n_tied[k] / int(n_retrieved[k]))
         for k in systems
     ]
     return sorted(ties, key=lambda tie: -tie.effect)
@@ -147,12 +139,6 @@ def _tie_effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) 
     bounds = (values.min(axis=0), values.max(axis=0))
     low, high = (replace(scores, values=bound).overall() for bound in bounds)
     return np.asarray(np.nan_to_num(high - low))
-
-
-def score_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
-    """Return notes on ties, topics without relevant documents, and the range of grades."""
-    functions = (_tie_notes, _empty_topic_notes, _grade_notes)
-    return [note for function in functions for note in function(judged, scores)]
 
 
 def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
@@ -203,8 +189,7 @@ def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[s
     if names and judged.policies.max_grade is None:
         yield (
             f"{names_or_count(names, 'measure')}: the scale of grades is 0 to {judged.max_grade},"
-            f" the highest grade that occurs; an option such as max_grade={judged.max_grade} fixes"
-            " it"
+            f" the highest that occurs; an option such as max_grade={judged.max_grade} fixes it"
         )
 
 
@@ -226,9 +211,8 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         evaluation also accepts other names of the same measure. With shards their values have shape
         (topics, systems, shards), and are NaN where a topic has no relevant document in a shard.
     judged
-        The input: judged runs, with policies and coverage; the judged runs of each shard, with the
-        partition and the documents it excludes; or judged sessions, answers, citations or
-        summaries.
+        The input: judged runs, with policies and coverage; judged runs by shard, with the
+        partition; or judged sessions, answers, citations or summaries.
     compat
         The program whose roundings trec_eval's measures use.
     on_all
@@ -336,7 +320,10 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
 
     def _score_notes(self) -> list[str]:
         judged = self.whole.judged
-        return score_notes(judged, self.whole) if isinstance(judged, JudgedRuns) else []
+        if not isinstance(judged, JudgedRuns):
+            return []
+        functions = (_tie_notes, _empty_topic_notes, _grade_notes)
+        return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:
         """Issue the notes as warnings, except on skipped runs, which are reported when read."""

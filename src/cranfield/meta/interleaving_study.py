@@ -146,8 +146,8 @@ def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
     lists = [row[row >= 0].tolist() for row in docs]
     if not any(lists):
         return np.array([[0, 0, simulation.impressions]] * len(simulation.users))
-    topic_name = simulation.lists.topics[topic]
-    interleaved = interleave(lists, method, docs.shape[1], topic=topic_name)
+    name = simulation.lists.topics[topic]
+    interleaved = interleave(lists, method, docs.shape[1], topic=name)
     codes, teams = interleaved.draw(simulation.impressions, simulation.seed)
     all_docs = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
     outcomes = np.array(
@@ -562,6 +562,6 @@ def _make_users(
         if any(name not in PRESETS for name in names):
             raise
         raise PolicyError(
-            f"simulated users take 2, 3 or 5 grades, got judgments with {n_grades}; pass the"
-            f" lowest relevant grade, such as rel=1, or other users"
+            f"simulated users support 2, 3 or 5 grades, got judgments with {n_grades}; pass the"
+            " lowest relevant grade, such as rel=1, or other users"
         ) from error

@@ -454,38 +454,35 @@ def _common_scores(
     *,
     paired: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the scores of roles on both sides, shape (roles, topics).
+    """Return the scores of roles on both sides; shape (roles, topics).
 
-    Topics are those with scores of all the roles; when paired, on both sides.
+    Topics without scores of all roles are excluded; if paired, on either side.
     """
     scores_by_side: list[dict[str, Floats]] = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
-        role_scores = scores.select(systems=roles).values
-        check_size(role_scores)
-        is_missing = np.isnan(role_scores)
+        values = scores.select(systems=roles).values
+        check_size(values)
+        is_missing = np.isnan(values)
         is_complete = ~is_missing.any(axis=1)
-        scores_by_side.append(
-            {scores.topics[t]: role_scores[t] for t in np.flatnonzero(is_complete)}
-        )
-        n_partial = int((~is_complete & ~is_missing.all(axis=1)).sum())
-        if n_partial:
-            description = (
-                f"{counted(n_partial, 'topic')} of the {side} side with scores of one role only"
-            )
-            notes.add(f"effects: {description}, excluded", measure)
+        scores_by_side.append({scores.topics[t]: values[t] for t in np.flatnonzero(is_complete)})
+        if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
+            gap = f"{counted(n_topics, 'topic')} of the {side} side with scores of one role only"
+            notes.add(f"effects: {gap}, excluded", measure)
     if paired:
         common = scores_by_side[0].keys() & scores_by_side[1].keys()
         for topics, side in zip(scores_by_side, NOTE_SIDES, strict=True):
-            n_alone = len(topics) - len(common)
+            n_topics = len(topics) - len(common)
             # With both roles these topics are already in the notes of each role.
-            if n_alone and len(roles) == 1:
-                description = f"{counted(n_alone, 'topic')} with scores on the {side} side only"
-                notes.add(f"{roles[0]}: {description}, excluded", measure)
+            if n_topics and len(roles) == 1:
+                gap = f"{counted(n_topics, 'topic')} with scores on the {side} side only"
+                notes.add(f"{roles[0]}: {gap}, excluded", measure)
         order = [topic for topic in scores_by_side[0] if topic in common]
         scores_by_side = [{topic: topics[topic] for topic in order} for topics in scores_by_side]
     if not all(scores_by_side):
-        description = f"scores of {measure or 'the measure'} for {' and '.join(roles)}"
-        raise CranfieldError(f"no topic has {description}{' on both sides' if paired else ''}")
+        suffix = " on both sides" if paired else ""
+        raise CranfieldError(
+            f"no topic has scores of {measure or 'the measure'} for {' and '.join(roles)}{suffix}"
+        )
     x, y = (np.array(list(side.values())).T for side in scores_by_side)
     return x, y
 
@@ -524,10 +521,7 @@ def _effect_row(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) 
         if np.isnan(ratio):
             notes.add(f"RI and DRI are not defined: the {side} baseline has mean 0", measure)
         elif values[0].mean() < 0:
-            notes.add(
-                f"RI has the opposite sign of the effect: the {side} baseline's mean is below 0",
-                measure,
-            )
+            notes.add(f"RI has the opposite sign: the {side} baseline's mean is below 0", measure)
     return row | {
         "original effect": original_effect,
         "reproduced effect": reproduced_effect,

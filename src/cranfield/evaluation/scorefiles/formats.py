@@ -57,7 +57,7 @@ Row = tuple[list[str], int]
 
 
 def split_cells(line: str) -> list[str]:
-    """Split a line into cells at tabs; at any whitespace if tabs do not give 3 or 4 cells."""
+    """Split a line into 3 or 4 cells at tabs, or else into cells at any whitespace."""
     cells = [cell.strip() for cell in line.strip("\r\n").split("\t")]
     return cells if len(cells) in {3, 4} else line.split()
 
@@ -210,12 +210,8 @@ def read_table(table: ScoreTable) -> ScorePart:
         )
         if are_scores and not are_measures(names, table.source.requested, "columns"):
             score_columns = sorted([*score_columns, roles.pop("system")])
-    topic_column = roles.get("topic", -1)
-    if (
-        topic_column >= 0
-        and spelt(table.names[topic_column]) == "q"
-        and _has_fractions(table, topic_column)
-    ):
+    topic = roles.get("topic", -1)
+    if topic >= 0 and spelt(table.names[topic]) == "q" and _has_fractions(table, topic):
         # `q` is then the name of a system.
         score_columns = [roles.pop("topic"), *score_columns]
     topics = _find_topics(table, roles, score_columns)

@@ -235,10 +235,10 @@ def _rank_by_budget(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
     """Return the scores and ranks of systems by budget, a row per system."""
     names = pl.Series(inputs.team_pools.runs.judged.systems, dtype=pl.String)
     tables = []
-    for (measure, kind, lower_is_better), scores in zip(
+    for (measure, kind, lower_is_better), full_scores in zip(
         inputs.scoring.kinds, inputs.full_scores, strict=True
     ):
-        overall = scores.overall()
+        overall = full_scores.overall()
         full_ranks = rank_systems(overall, overall, lower_is_better)
         kind_rows = rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for row in kind_rows.iter_slices(1):
@@ -378,7 +378,7 @@ def pooling(
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(
-            f"{choice.test} requires scores by shard, which a study of pooling does not have"
+            f"{choice.test} requires scores by shard, which the study of pooling does not support"
         )
     all_runs, judgments = read_runs(runs), read_qrels(qrels)
     options = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
@@ -472,9 +472,7 @@ def _settings(inputs: PoolingInputs) -> dict[str, Any]:
         "resamples": inputs.choice.resamples,
         "missing": inputs.choice.missing,
         "seed": inputs.seed,
-        "pool": hash_values(
-            "\n".join(document_pool.docs.to_list()), *arrays, document_pool.scores + 0.0
-        ),
+        "pool": hash_values("\n".join(document_pool.docs), *arrays, document_pool.scores + 0.0),
     }
 
 
@@ -486,14 +484,12 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
             f"{counted(team_pools.outside, 'judgment')} of documents that no contributing run has"
             f" in its top {document_pool.depth}; no budget includes them{treatment}"
         )
-    n_unjudged = int((inputs.is_evaluated & (inputs.judgment < 0)).sum())
-    if n_unjudged:
+    if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
         yield (
             f"{counted(n_unjudged, 'document')} of the pool without a judgment, not relevant if"
             " requested"
         )
-    n_topics = np.unique(document_pool.topic[~inputs.is_evaluated]).size
-    if n_topics:
+    if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"{counted(n_topics, 'topic')} without judgments excluded"
     if any(signs is None for signs in inputs.signs):
         yield "pairs of systems are not counted: with all judgments they cannot be tested"

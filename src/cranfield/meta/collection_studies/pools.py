@@ -397,7 +397,7 @@ def pools(
     team_of = np.array([labels.index(name) for name in system_teams], dtype=np.int64)
     if depth is None:
         # Pools are often made from a part of the submitted runs: assume the half that is judged
-        # deepest, and ties. Documents of other runs are judged only if a contributing run has them.
+        # deepest, with ties. Documents of other runs are judged only if these runs have them, too.
         median_depth = np.sort(run_depths)[run_depths.size // 2]
         if contributors is None and not run_depths.min() and median_depth:
             contributes = run_depths >= median_depth

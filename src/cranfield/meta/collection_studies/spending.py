@@ -197,12 +197,9 @@ def _score_without_unique(inputs: PoolingInputs, is_judged: Bools, scores: Float
     for team in np.unique(team_pools.owner[is_judged]).tolist():
         if team >= 0:
             team_runs = np.flatnonzero(team_pools.team_of == team)
-            blocks = team_pools.runs.single_systems(
-                is_judged & (team_pools.owner != team), team_runs
-            )
-            loo_scores[:, team_runs] = [
-                table.overall() for table in score_blocks(blocks, inputs.scoring)
-            ]
+            mask = is_judged & (team_pools.owner != team)
+            blocks = team_pools.runs.single_systems(mask, team_runs)
+            loo_scores[:, team_runs] = [s.overall() for s in score_blocks(blocks, inputs.scoring)]
     return loo_scores
 
 
@@ -215,8 +212,8 @@ def _summarise(
     has_drop = is_contributor & ~np.isnan(drop)
     if not has_drop.any():
         return {}
-    old_ranks, new_ranks = (rank_systems(x, before, lower_is_better) for x in (before, after))
-    fall = new_ranks - old_ranks
+    full_ranks, new_ranks = (rank_systems(x, before, lower_is_better) for x in (before, after))
+    fall = new_ranks - full_ranks
     has_percentage = has_drop & (before != 0)
     percents = 100 * drop[has_percentage] / np.abs(before[has_percentage])
     return {

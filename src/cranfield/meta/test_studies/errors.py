@@ -45,10 +45,7 @@ _TEST_COLUMNS = {
 Population = Resampled | Simulator
 
 Source = Callable[[TestChoice, int, int], "Scores | Floats"]
-"""Function that returns the data set for a test, number of topics and repeat.
-
-All tests get the same topics.
-"""
+"""Function of a test, a number of topics and a repeat; the topics do not depend on the test."""
 
 
 def _draw_swapped(
@@ -72,7 +69,7 @@ def _draw_topics(
 def _make_populations(
     inputs: StudyInputs, kind: str, *, equal: bool = False
 ) -> dict[str, Population]:
-    """Return the population of topics for each test: `simulated`, or the real topics.
+    """Return the population of topics for each test, which is `simulated` or the real topics.
 
     If `equal`, the true mean of each system is set to the mean over all systems.
     """
@@ -184,13 +181,9 @@ class FalseAlarms(Study):
             is_computed.sum().alias("computed"),
             pl.col("failed").sum(),
         )
-        low, high = clopper_pearson(
-            table["count"].to_numpy(), table["computed"].to_numpy(), CONFIDENCE
-        )
-        table = table.with_columns(low=low, high=high).with_columns(
-            pl.col("low", "high").fill_nan(None)
-        )
-        return table.select(*self.columns["false alarms"])
+        counts = (table[name].to_numpy() for name in ("count", "computed"))
+        low, high = (pl.Series(x).fill_nan(None) for x in clopper_pearson(*counts, CONFIDENCE))
+        return table.with_columns(low=low, high=high).select(*self.columns["false alarms"])
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -520,7 +513,7 @@ def power_of_tests(
     parsed_sizes = topic_sizes([topics] if sizes is None else sizes, MAX_TOPICS)
     populations = _make_populations(inputs, population)
     true_differences = {
-        # Differences within rounding are 0.
+        # Sets differences within rounding to 0.
         label: all_pairs(p.means[None, :]).differences_of(p.means)
         for label, p in populations.items()
     }

@@ -78,11 +78,11 @@ def _declare_agreements() -> Columns:
     columns = {}
     for name, about in AGREEMENTS.items():
         columns["bias mean" if name == "bias" else name] = Column(f"Mean {about}.")
-        columns[f"{name} sd"] = Column("Its standard deviation over repeats.")
-        columns[f"{name} low"] = Column("Its 5% quantile over repeats.")
-        columns[f"{name} high"] = Column("Its 95% quantile over repeats.")
+        columns[f"{name} sd"] = Column(f"Standard deviation of `{name}` over repeats.")
+        columns[f"{name} low"] = Column(f"5% quantile of `{name}` over repeats.")
+        columns[f"{name} high"] = Column(f"95% quantile of `{name}` over repeats.")
         if name in PARTLY_DEFINED:
-            columns[f"defined {name}"] = Column("Number of repeats in which it is defined.")
+            columns[f"defined {name}"] = Column(f"Number of repeats with a defined `{name}`.")
     return columns
 
 
@@ -152,7 +152,7 @@ class SplitStudy(Study):
 
         Repeats in which one of the two tests could not be computed are excluded. The columns
         `defined jaccard`, `defined overlap` and `defined bias` have the numbers of repeats in which
-        these statistics are defined; their means are over those.
+        these statistics are defined, and over which they are averaged.
         """
         columns: list[pl.Expr] = [pl.col("failed").sum()]
         for name in AGREEMENTS:
@@ -238,8 +238,11 @@ class SplitStudy(Study):
         if rows["AA"].null_count() == len(rows):
             return ()
         # A test with more contradictions than its level allows is not a candidate.
-        is_sound = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
-        candidates, excluded = rows.filter(is_sound), rows.filter(~is_sound)["first"].to_list()
+        is_valid = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
+        candidates, excluded = (
+            rows.filter(is_valid),
+            rows.filter(~is_valid)["first"].to_list(),
+        )
         highest = candidates["AA"].max()
         descriptions = [
             f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"
@@ -248,8 +251,8 @@ class SplitStudy(Study):
         sentences = []
         if highest:
             sentences.append(
-                f"On two sets of {size} topics, the most pairs that are significant on both in the"
-                f" same order, on average: {names_or_count(descriptions, 'test')}."
+                f"On two sets of {size} topics, the most pairs are significant on both, in the same"
+                f" order and on average, by {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
             subject = "none of the other tests" if excluded else "no test"
@@ -338,9 +341,9 @@ def _table_by_size(
     frame: pl.DataFrame, keys: list[str], column: str, title: str, decimals: int
 ) -> Table:
     """Make a table of one column of the summary, with a column for each size."""
-    table, labels = frame.pivot("size", index=keys, values=column), len(keys)
-    cells = [[*row[:labels], *(number(x, decimals) for x in row[labels:])] for row in table.rows()]
-    return Table(title, table.columns, cells, range(labels))
+    table, n_keys = frame.pivot("size", index=keys, values=column), len(keys)
+    cells = [[*row[:n_keys], *(number(x, decimals) for x in row[n_keys:])] for row in table.rows()]
+    return Table(title, table.columns, cells, range(n_keys))
 
 
 @with_work

@@ -195,9 +195,9 @@ class Generalizability(Study):
         f_error = _f_quantile(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
         if ms_system <= f_error * ms_error:
             return 0.0
-        if ms_error * f_error <= 0:
-            return math.inf
-        return (ms_system / ms_error / f_error - 1) / self.topics
+        # The product underflows if the coefficient rounds to 1; the ratio then has no bound.
+        quotient = ms_system / ms_error / f_error if ms_error * f_error > 0 else math.inf
+        return float(quotient - 1) / self.topics
 
     def _absolute_bound(self, tail: float) -> float:
         ms_system, ms_topic, ms_error = self.components["mean square"].to_list()

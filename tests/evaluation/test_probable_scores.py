@@ -220,7 +220,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert "0.4350" in out and "95% confidence intervals of the mean" in out
     (tmp_path / "fixed.yml").write_text("fixed-topics: true\nconfidence: 0.9\n")
     status, out, _ = ended_with(tmp_path, *evaluate, "--settings", "fixed.yml")
-    assert status == 0 and "90% intervals of the mean by true judgments of these topics" in out
+    assert (
+        status == 0
+        and "90% confidence intervals of the mean score by the true judgments of these topics"
+        in out
+    )
 
 
 @pytest.mark.parametrize(

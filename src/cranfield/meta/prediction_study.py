@@ -257,12 +257,12 @@ def _read_predictions(data: Any) -> pl.DataFrame:
     schema, names = _PREDICTIONS, []
     if not is_long:
         schema = replace(schema, columns=_KEYS, is_selected=True, decisive=())
-        places = schema.places(columns.names, columns.source).values()
+        key_columns = schema.key_columns(columns.names, columns.source).values()
         # Columns that describe topics in words are not predictors.
         names = [
             str(name)
             for k, name in enumerate(columns.names)
-            if k not in places and (spelt(name) == "prediction" or not schema.describes(name))
+            if k not in key_columns and (spelt(name) == "prediction" or not schema.describes(name))
         ]
         if not names:
             raise InputError("expected a column for each predictor", source=columns.source)

@@ -307,28 +307,24 @@ def study_scales(
         },
         **work,
     )
-    changes = (
-        table.select(*_KEYS, "changes").explode("changes").unnest("changes").drop_nulls("test")
-    )
+    changes = table.select(*_KEYS, "changes").explode("changes").unnest("changes")
+    changes = changes.drop_nulls("test")
     grades = {name: runs.judgments.max_grade for name, runs in collections.items()}
     correlation, pairs = table.select(*_KEYS, *_TAUS), _correlate_pairs(table)
     tables = {"correlation": correlation, "pairs": pairs, "changes": changes}
     sizes = [(len(runs.systems), len(runs.topics)) for runs in collections.values()]
     systems, topics = zip(*sizes, strict=True) if has_collections else sizes[0]
-    values: dict[str, Any] = {"collections": tuple(collections)} if has_collections else {}
+    attributes: dict[str, Any] = tables | {"collections": tuple(collections)}
+    if not has_collections:
+        attributes = {name: t.drop("collection") for name, t in tables.items()}
     return ScaleStudy(
         call,
-        **values,
+        **attributes,
         measures=options.names,
         cutoffs=options.cutoffs,
         systems=systems,
         topics=topics,
         headline=average_changes(changes, options, grades),
-        **(
-            tables
-            if has_collections
-            else {name: t.drop("collection") for name, t in tables.items()}
-        ),
     )
 
 
@@ -340,13 +336,13 @@ def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRun
     for name, runs in collections.items():
         if not isinstance(name, str):
             raise PolicyError(f"names of collections must be text, got {name!r}")
-        of_name = f" of {quoted(name)}" if name else ""
+        suffix = f" of {quoted(name)}" if name else ""
         if not isinstance(runs, JudgedRuns):
-            hint = of_name or ", or a mapping of them by collection"
+            hint = suffix or ", or a mapping of them by collection"
             raise PolicyError(f"expected judged runs of judge(){hint}, got {type(runs).__name__}")
         n_systems = len(runs.systems)
         if n_systems < 2:
-            raise PolicyError(f"the study requires at least two systems{of_name}, got {n_systems}")
+            raise PolicyError(f"the study requires at least two systems{suffix}, got {n_systems}")
         options.require(runs.judgments.max_grade, n_systems * len(runs.topics))
     return collections
 
@@ -364,8 +360,6 @@ _PART: dict[str, Any] = {
     **dict.fromkeys(("means", "ranked"), pl.List(pl.Float64)),
     "changes": pl.List(pl.Struct(_CHANGE)),
 }
-
-
 _PAIRS: dict[str, Any] = {
     **{"collection": pl.String, "cutoff": pl.Int64, "first": pl.String, "second": pl.String},
     **dict.fromkeys(("original", "interval", "change %"), pl.Float64),
@@ -397,7 +391,7 @@ def _compare(
         "means": means.tolist(),
         "ranked": ranked_means.tolist(),
         "changes": [
-            _count_changes(tables, test, correct, options) for test, correct in options.tests
+            _count_changes(tables, test, correction, options) for test, correction in options.tests
         ],
     }
     return pl.DataFrame([row], _PART)

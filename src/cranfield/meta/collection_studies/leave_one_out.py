@@ -153,9 +153,8 @@ class LeaveOneOut(Study):
         n_unpooled = int((~pools.contributes).sum())
         if pools.depth_inferred and n_unpooled:
             lines.append(
-                f"note: the half of the runs that is judged deepest has all its top {pools.depth}"
-                f" judged; the other {counted(n_unpooled, 'run')} treated as unpooled; override"
-                " with depth and contributors"
+                f"note: {counted(n_unpooled, 'run')} treated as unpooled, because their top"
+                f" {pools.depth} are not all judged; override with depth and contributors"
             )
         if pools.outside:
             treatment = {"keep": "kept", "drop": "removed"}[self.others]

@@ -13,11 +13,11 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
-    higher_is_better,
-    name_pairs,
+    oriented_values,
+    pair_columns,
+    preference_signs,
     read_by_measure,
     sign_pvalue,
-    signs,
 )
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
@@ -248,12 +248,12 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
     """Compare pairs of candidates; `scores` are of the candidates, then of the gold measures."""
     # Counts are sums of products of indicators over pairs of runs: matrix products, which are exact
     # in floats below 2**53. Rows are the first candidate, columns the second.
-    values = higher_is_better(scores)
+    values = oriented_values(scores)
     n_measures = len(names)
     first, second = np.triu_indices(values.shape[2], 1)
     compared, disagreements, concordant, both_concordant = np.zeros((4, n_measures, n_measures))
     for topic in range(values.shape[1]):
-        preferred = signs(values[:, topic], first, second)
+        preferred = preference_signs(values[:, topic], first, second)
         gold_signs = preferred[n_measures:]
         has_gold = ~np.isnan(gold_signs).any(axis=0)
         has_score = np.where(has_gold, ~np.isnan(preferred[:n_measures]), 0.0)
@@ -275,7 +275,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
         proportions = n_first / n_disagree, n_second / n_disagree
     return pl.DataFrame(
         {
-            **name_pairs(names),
+            **pair_columns(names),
             "compared": n_compared,
             "missing": values.shape[1] * first.size - n_compared,
             "disagreements": n_disagree,

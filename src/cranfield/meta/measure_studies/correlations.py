@@ -48,19 +48,19 @@ def read_by_measure(data: Any) -> dict[str, Scores]:
     return scores
 
 
-def higher_is_better(scores: Iterable[Scores]) -> Floats:
+def oriented_values(scores: Iterable[Scores]) -> Floats:
     """Stack the values of measures, negated if lower is better; the first axis is measures."""
     return np.stack([-table.values if table.lower_is_better else table.values for table in scores])
 
 
-def name_pairs(names: Sequence[str]) -> dict[str, Any]:
+def pair_columns(names: Sequence[str]) -> dict[str, Any]:
     """Return the columns `first` and `second` of a table of all pairs of names."""
     labels = pl.Series(names, dtype=pl.String)
     indices = np.triu_indices(len(names), 1)
     return {side: labels.gather(k) for side, k in zip(("first", "second"), indices, strict=True)}
 
 
-def signs(values: Floats, first: Any, second: Any) -> Floats:
+def preference_signs(values: Floats, first: Any, second: Any) -> Floats:
     """Return which system of each pair measures prefer on a topic; shape (measures, pairs).
 
     values: scores, higher is better; shape (measures, systems). first, second: indices of the
@@ -104,7 +104,7 @@ def number_levels(values: Floats, tolerance: Floats) -> Floats:
 
 
 def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
-    """Check and return the options that a method has."""
+    """Check the options of a method, and return those that apply to it."""
     if method == "rbo":
         return {"ties": ties, "p": check(p, ties)}
     if method == "tau-ap":
@@ -205,7 +205,7 @@ class Correlations(Study):
         coefficients = self.topicwise[:, *indices]
         lowest = np.where(np.isnan(coefficients), np.inf, coefficients).argmin(axis=0)
         pairs = {
-            **name_pairs(self.measures),
+            **pair_columns(self.measures),
             "overall": self.overall[indices],
             "by topic": self.by_topic[indices],
             "lowest": self.lowest[indices],
@@ -350,7 +350,7 @@ def correlate(
     is_lower_better = np.array([table.lower_is_better for table in scores.values()])
     overall_values = np.array([table.overall() for table in scores.values()])
     overall_values[is_lower_better] *= -1
-    topic_values = np.ascontiguousarray(np.swapaxes(higher_is_better(scores.values()), 0, 1))
+    topic_values = np.ascontiguousarray(np.swapaxes(oriented_values(scores.values()), 0, 1))
     overall_levels = number_levels(to_order(overall_values), np.zeros(len(overall_values)))
     topicwise = np.empty((len(topic_values), len(scores), len(scores)))
     for topic, values in enumerate(topic_values):

@@ -15,10 +15,10 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
-    higher_is_better,
-    name_pairs,
+    oriented_values,
+    pair_columns,
+    preference_signs,
     sign_pvalue,
-    signs,
 )
 from cranfield.meta.study import SYSTEM_PAIR, Study, names_with_value, percent
 from cranfield.result import Column, Columns
@@ -181,7 +181,7 @@ def innate_orders(
     evaluation = {} if has_no_measures else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
-        preferred = signs(higher_is_better([scores])[0], first, second)
+        preferred = preference_signs(oriented_values([scores])[0], first, second)
         products = (preferred * pair_orders)[is_ordered]
         n_decided = (np.abs(preferred[is_open]) == 1).sum()
         decision_counts = [is_ordered.sum(), *((products == sign).sum() for sign in (1, 0, -1))]
@@ -194,7 +194,7 @@ def innate_orders(
         depth=int(depth),
         pairs=pl.DataFrame(
             {
-                **name_pairs(judged.systems),
+                **pair_columns(judged.systems),
                 **counts,
                 "p": sign_pvalue(counts["better"], counts["worse"]),
             }

@@ -14,11 +14,11 @@ from cranfield.base.kinds import Flag, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import (
-    higher_is_better,
-    name_pairs,
+    oriented_values,
+    pair_columns,
+    preference_signs,
     read_by_measure,
     sign_pvalue,
-    signs,
 )
 from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, names_with_value, percent
 from cranfield.meta.study_options import Proportion
@@ -258,13 +258,13 @@ def predictive_power(
 
 def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
     """Return the preferences of measures, NaN without a score; shape (measures, preferences)."""
-    values = higher_is_better(scores)
+    values = oriented_values(scores)
     first, second = (places_of(table[name], scores[0].systems) for name in ("first", "second"))
     rows = places_of(table["topic"], scores[0].topics)
     preferred = np.empty((len(scores), table.height))
     for topic in np.unique(rows):
         indices = np.flatnonzero(rows == topic)
-        preferred[:, indices] = signs(values[:, topic], first[indices], second[indices])
+        preferred[:, indices] = preference_signs(values[:, topic], first[indices], second[indices])
     return preferred
 
 
@@ -305,7 +305,7 @@ def _compare_pairs(names: Sequence[str], preferred: Floats, votes: Floats) -> pl
     i, j = np.triu_indices(len(names), 1)
     return pl.DataFrame(
         {
-            **name_pairs(names),
+            **pair_columns(names),
             "first only": n_only[i, j],
             "second only": n_only[j, i],
             "p": sign_pvalue(n_only[i, j], n_only[j, i]),

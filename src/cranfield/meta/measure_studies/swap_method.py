@@ -141,7 +141,7 @@ class Swaps(Study):
         return bins
 
     def extrapolated(self, size: int) -> pl.DataFrame:
-        r"""Estimate the rates for topic sets larger than half of the topics.
+        r"""Extrapolate the rates to topic sets of another size, also above half of the topics.
 
         .. math:: \mathrm{rate}(n) = a_1 e^{-a_2 n}, \quad 0 \le a_1 \le 1, \; a_2 \ge 0
 

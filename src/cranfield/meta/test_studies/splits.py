@@ -239,10 +239,8 @@ class SplitStudy(Study):
             return ()
         # A test with more contradictions than its level allows is not a candidate.
         is_valid = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
-        candidates, excluded = (
-            rows.filter(is_valid),
-            rows.filter(~is_valid)["first"].to_list(),
-        )
+        candidates = rows.filter(is_valid)
+        excluded = rows.filter(~is_valid)["first"].to_list()
         highest = candidates["AA"].max()
         descriptions = [
             f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"

@@ -73,15 +73,14 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
     size, start, stop = task
     repeats = np.arange(start, stop)
     n_topics = len(all_topics.values)
+    replace = all_topics.replace or not size
     means = np.empty((repeats.size, all_topics.values.shape[1]))
     counts = np.zeros((repeats.size, 3), dtype=np.int64)
     is_tested = np.zeros(repeats.size, dtype=bool)
     for k, repeat in enumerate(repeats):
         random = stream(all_topics.seed, size, int(repeat))
         # Sort topics, so that equal samples have exactly equal sums.
-        sample = np.sort(
-            random.choice(n_topics, size or n_topics, replace=all_topics.replace or not size)
-        )
+        sample = np.sort(random.choice(n_topics, size or n_topics, replace=replace))
         values = all_topics.values[sample]
         means[k] = values.mean(axis=0)
         if size:
@@ -111,11 +110,12 @@ def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
 
     The tolerance for rounding depends on the largest of the values that were averaged.
     """
-    order = np.argsort(means if lower_is_better else -means, axis=1, kind="stable")
-    sorted_means = np.take_along_axis(means if lower_is_better else -means, order, axis=1)
+    keys = means if lower_is_better else -means
+    order = np.argsort(keys, axis=1, kind="stable")
+    sorted_keys = np.take_along_axis(keys, order, axis=1)
     tolerance = np.full(len(means), ROUNDING * float(np.abs(values).max()))
     ranks = np.empty(means.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, mid_ranks(sorted_means, tolerance)[0].astype(np.int64), axis=1)
+    np.put_along_axis(ranks, order, mid_ranks(sorted_keys, tolerance)[0].astype(np.int64), axis=1)
     return ranks
 
 

@@ -100,8 +100,9 @@ class _Ties:
         codes = np.searchsorted(self.grades, grade)
         pairs, self.count = np.unique(group * self.grades.size + codes, return_counts=True)
         self.group, self.grade = np.divmod(pairs, self.grades.size)
-        mask = rank <= self.deepest
-        self.doc_cell, self.doc_rank, self.doc_grade = cell[mask], rank[mask], codes[mask]
+        is_counted = rank <= self.deepest
+        arrays = (cell, rank, codes)
+        self.doc_cell, self.doc_rank, self.doc_grade = (x[is_counted] for x in arrays)
 
     def topic(self, cell: Ints) -> Ints:
         """Return the topic of each cell."""
@@ -239,6 +240,7 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
     untied_rows = _find_untied(ties, np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
+    # In cells with ties, each untied document is a group of its own.
     ones = np.ones(untied_rows.size, dtype=np.int64)
     cell = np.concatenate([ties.cell, rows.cell[untied_rows]])
     first = np.concatenate([ties.first, rows.rank[untied_rows]])
@@ -263,16 +265,19 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     worth = np.zeros(gains[:, 0].shape)
     np.divide(gains[topics, stop_grade], stopping[:, None], out=worth, where=stopping[:, None] > 0)
 
-    survives = survival[ties.topic(cell[group]), grade]
+    row_survival = survival[ties.topic(cell[group]), grade]
     passing = np.ones(cell.size)
-    np.multiply.at(passing, group, survives**count)
+    np.multiply.at(passing, group, row_survival**count)
+    # The probability of reaching a group is the product of those of passing the groups above.
     order = np.lexsort((first, cell))
     cumulative = scan(passing[order], places(cell[order]), np.multiply)
     reach = np.empty(cell.size)
     reach[order] = np.where(places(cell[order]) == 1, 1.0, np.append(1.0, cumulative[:-1]))
 
     can_stop = (reach > 0) & (passing < 1) & (first <= ties.deepest)
-    stops, n_ranks = _stop_probabilities(group, survives, count, size, last - first + 1, can_stop)
+    stops, n_ranks = _stop_probabilities(
+        group, row_survival, count, size, last - first + 1, can_stop
+    )
     groups, offset = ranges(np.zeros_like(n_ranks), n_ranks)
     rank = first[groups] + offset
     stop_gains = worth[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
@@ -289,7 +294,7 @@ def _find_untied(ties: _Ties, is_selected: Bools) -> Ints:
 
 
 def _stop_probabilities(
-    group: Ints, survives: Floats, count: Ints, size: Ints, n_ranks: Ints, is_counted: Bools
+    group: Ints, row_survival: Floats, count: Ints, size: Ints, n_ranks: Ints, is_counted: Bools
 ) -> tuple[Floats, Ints]:
     """Return the stopping probability at each rank of the counted groups, if they are reached.
 
@@ -305,10 +310,10 @@ def _stop_probabilities(
     stops = [np.zeros(0)]
     for k in np.flatnonzero(is_counted).tolist():
         rows = order[bounds[k] : bounds[k + 1]]
-        documents = (*zip(survives[rows].tolist(), count[rows].tolist(), strict=True),)
+        documents = (*zip(row_survival[rows].tolist(), count[rows].tolist(), strict=True),)
         group_size = int(size[k])
         if (group_size, documents) not in cache:
-            survival = [s for s, copies in documents if s != 1 for _ in range(copies)]
+            survival = [s for s, n_equal in documents if s != 1 for _ in range(n_equal)]
             passing = np.ones(group_size + 1)
             for n_documents, s in enumerate(survival, group_size - len(survival) + 1):
                 inclusion = np.arange(1, n_documents + 1) / n_documents

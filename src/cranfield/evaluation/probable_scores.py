@@ -192,14 +192,14 @@ def evaluate_probabilities(
             columns |= mean_intervals(expected, variance, n_draws, confidence, fixed_topics)
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
-    notes = [*judged.coverage.notes, *_notes(probable)]
+    notes = [*judged.coverage.notes, *_assumption_notes(probable)]
     if sampled_names:
         notes.append(f"{some_of(sampled_names, 5)}: estimated from {draws:,} draws, seed {seed}")
     if not by_topic:
-        population = "" if fixed_topics else " and of the population that they sample"
+        topics = "these topics" if fixed_topics else "these topics and their population"
         notes.append(
             f"low, high: {100 * confidence:g}% confidence intervals of the mean score by the true"
-            f" judgments of these topics{population}"
+            f" judgments of {topics}"
         )
     table = rows.select(name for name in ExpectedScores.columns if name in rows.columns)
     return ExpectedScores(table, scores, variances, seed, confidence, fixed_topics, tuple(notes))
@@ -259,7 +259,7 @@ def mean_intervals(
     }
 
 
-def _notes(runs: ProbableRuns) -> list[str]:
+def _assumption_notes(runs: ProbableRuns) -> list[str]:
     notes = [
         "probabilities are assumed calibrated, and documents independent; systematic errors of the"
         " probabilities are not in the intervals"

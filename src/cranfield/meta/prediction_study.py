@@ -257,7 +257,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
     schema, names = _PREDICTIONS, []
     if not is_long:
         schema = replace(schema, columns=_KEYS, is_selected=True, decisive=())
-        key_columns = schema.key_columns(columns.names, columns.source).values()
+        key_columns = schema.places(columns.names, columns.source).values()
         # Columns that describe topics in words are not predictors.
         names = [
             str(name)

@@ -389,24 +389,24 @@ def compare_sides(
 
     The systems are named by their roles. Default bounds are those that each measure declares.
     """
-    paired = kind == "reproduction"
+    is_paired = kind == "reproduction"
     scores: list[Row] = []
     effects: list[Row] = []
     for measure, original_scores in original.items():
         sides = (original_scores, other[measure])
         score_range = check_bounds(bounds) if bounds is not None else _declared_range(measure)
         for role in roles:
-            [x], [y] = _common_scores(sides, (role,), measure, notes, paired=paired)
+            [x], [y] = _common_scores(sides, (role,), measure, notes, paired=is_paired)
             row = {"measure": measure, "role": role, "topics": x.size, "other topics": y.size}
             row |= dict(zip(SIDES, (float(x.mean()), float(y.mean())), strict=True))
-            if paired:
+            if is_paired:
                 row["RMSE"] = rmse(x, y)
                 row["nRMSE"] = _nrmse_or_none(x, y, score_range, measure, notes)
-            row |= _test_row(x, y, original_scores, test, notes, paired=paired, seed=seed)
+            row |= _test_row(x, y, original_scores, test, notes, paired=is_paired, seed=seed)
             scores.append(row)
         if len(roles) > 1:
-            x, y = _common_scores(sides, roles, measure, notes, paired=paired)
-            effects.append({"measure": measure, **_effect_row(x, y, measure, notes, paired)})
+            x, y = _common_scores(sides, roles, measure, notes, paired=is_paired)
+            effects.append({"measure": measure, **_effect_row(x, y, measure, notes, is_paired)})
     return {
         "kind": kind,
         "measures": tuple(original),

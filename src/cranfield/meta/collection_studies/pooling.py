@@ -203,7 +203,7 @@ class Pooling(Study):
         return self.pools.unit
 
 
-def average_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def average_repeats(samples: pl.DataFrame, n_relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables of documents and rankings: means over repeats."""
     repeats, relevant_found = pl.len().cast(pl.Int64).alias("repeats"), pl.col("relevant")
     # Documents do not depend on the kind of score; use the rows of the first kind.
@@ -218,7 +218,7 @@ def average_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame,
         )
         .with_columns(
             (relevant_found / relevant_found.last()).fill_nan(None).alias("of pool"),
-            (relevant_found / relevant).fill_nan(None).alias("of all"),
+            (relevant_found / n_relevant).fill_nan(None).alias("of all"),
         )
     )
     means: list[pl.Expr] = []
@@ -428,9 +428,9 @@ def pooling(
         rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for measure, kind, _ in scoring.kinds
     )
-    relevant = int((is_judged & (team_pools.runs.grade >= rel)).sum())
+    n_relevant = int((is_judged & (team_pools.runs.grade >= rel)).sum())
     samples = rows.drop("score", "without")
-    documents, rankings = average_repeats(samples, relevant)
+    documents, rankings = average_repeats(samples, n_relevant)
     return Pooling(
         call,
         measures=tuple(scoring.names),
@@ -441,7 +441,7 @@ def pooling(
         correction=choice.correction,
         pools=team_pools,
         pool=document_pool,
-        relevant=relevant,
+        relevant=n_relevant,
         documents=documents,
         rankings=rankings,
         samples=samples,

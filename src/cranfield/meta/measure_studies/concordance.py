@@ -199,15 +199,15 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     all_scores: dict[Any, Scores] = {**candidates}
     all_scores |= {("gold", name): table for name, table in gold_scores.items()}
     scores = list(align_scores(all_scores, called=_describe_name).values())
-    topics, systems = scores[0].values.shape
-    if systems < 2:
-        raise CranfieldError(f"the concordance test requires at least two systems, got {systems}")
+    n_topics, n_systems = scores[0].values.shape
+    if n_systems < 2:
+        raise CranfieldError(f"the concordance test requires at least two systems, got {n_systems}")
     return Concordance(
         {},
         measures=names,
         gold=tuple(gold_scores),
-        systems=systems,
-        topics=topics,
+        systems=n_systems,
+        topics=n_topics,
         pairs=_compare_pairs(names, scores),
     )
 
@@ -221,8 +221,8 @@ def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[s
         return read_by_measure(gold)
     scores: dict[str, Scores] = {}
     items = [gold] if isinstance(gold, (str, Measure, Scores)) else gold
-    for number, item in enumerate(items, 1):
-        name = item.measure or f"gold {number}" if isinstance(item, Scores) else None
+    for index, item in enumerate(items, 1):
+        name = item.measure or f"gold {index}" if isinstance(item, Scores) else None
         if name is None:
             name = _candidate_name(str(item), data, candidates)
         if name in scores:

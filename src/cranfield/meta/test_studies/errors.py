@@ -282,11 +282,11 @@ def false_alarms(
     """
     call = check_arguments(false_alarms, locals())
     inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
-    topics = len(inputs.scores.topics)
+    n_topics = len(inputs.scores.topics)
     check_null(inputs.tests, null)
     is_swapped = null == "swapped"
-    max_topics = topics if is_swapped else MAX_TOPICS
-    parsed_sizes = topic_sizes([topics] if sizes is None else sizes, max_topics)
+    max_topics = n_topics if is_swapped else MAX_TOPICS
+    parsed_sizes = topic_sizes([n_topics] if sizes is None else sizes, max_topics)
     [members] = inputs.groups.values()
     source: Source = (
         partial(_draw_swapped, inputs, members, seed)
@@ -306,7 +306,7 @@ def false_alarms(
         tests=inputs.labels,
         sizes=parsed_sizes,
         systems=len(members),
-        topics=topics,
+        topics=n_topics,
         repeated=table,
         notes=inputs.notes,
     )
@@ -509,8 +509,8 @@ def power_of_tests(
     parsed_edges = tuple(float(edge) for edge in edges)
     if not parsed_edges or min(np.diff((0.0, *parsed_edges))) <= 0:
         raise PolicyError(f"edges must be above 0 and ascending, got {list(parsed_edges)}")
-    topics = len(inputs.scores.topics)
-    parsed_sizes = topic_sizes([topics] if sizes is None else sizes, MAX_TOPICS)
+    n_topics = len(inputs.scores.topics)
+    parsed_sizes = topic_sizes([n_topics] if sizes is None else sizes, MAX_TOPICS)
     populations = _make_populations(inputs, population)
     true_differences = {
         # Sets differences within rounding to 0.

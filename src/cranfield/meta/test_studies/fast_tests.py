@@ -150,7 +150,7 @@ class TestChoice:
 
 def label_scores(values: Floats) -> Scores:
     """Make scores from an array, with indices as names of topics and systems."""
-    topics, systems = (tuple(map(str, range(number))) for number in values.shape[:2])
+    topics, systems = (tuple(map(str, range(size))) for size in values.shape[:2])
     return Scores(values, topics, systems)
 
 

@@ -73,6 +73,7 @@ def exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | None:
     lowest, rank = grades[None, :1], np.ones((1, 1), dtype=np.int64)
     is_ratio = uncondensed.name in RATIOS
     if uncondensed.name in BINARY_RATIOS and grades.size == 2:
+        # Documents of the lowest grade must not add to the score.
         is_ratio = not score_rankings(uncondensed, runs.judged, rank, lowest, grades).any()
     return _ratio_moments(runs, measure) if is_ratio else None
 
@@ -163,22 +164,16 @@ def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     no_documents = np.zeros((0, 1), dtype=np.int64)
     empty_score = score_rankings(measure, judged, no_documents, no_documents, grades)[0]
     ranks = np.tile(np.arange(1, deepest + 1), (1, grades.size))
-    single_gains = (
-        score_rankings(measure, judged, ranks, np.repeat(grades, deepest)[None], grades)
-        - empty_score
-    )
-    gains = single_gains.reshape(grades.size, deepest)
+    scores = score_rankings(measure, judged, ranks, np.repeat(grades, deepest)[None], grades)
+    gains = (scores - empty_score).reshape(grades.size, deepest)
     if deepest == 1:
         # Only the product of probability and worth matters, so the scale of one is arbitrary.
         stopping = np.abs(gains[:, 0]) / max(np.abs(gains).max(), 1e-300)
     else:
         # A second document of the same grade adds its gain times the probability of reaching it.
         pair_ranks = np.repeat([[1], [2]], grades.size, axis=1)
-        added_gain = (
-            score_rankings(measure, judged, pair_ranks, np.stack([grades, grades]), grades)
-            - empty_score
-        )
-        added_gain -= gains[:, 0]
+        scores = score_rankings(measure, judged, pair_ranks, np.stack([grades, grades]), grades)
+        added_gain = scores - empty_score - gains[:, 0]
         survival = np.ones(grades.size)
         np.divide(added_gain, gains[:, 1], out=survival, where=gains[:, 1] != 0)
         stopping = (1.0 - survival).clip(0.0, 1.0)

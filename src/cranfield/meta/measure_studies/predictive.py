@@ -195,8 +195,9 @@ def predictive_power(
     preferences
         A data frame or a CSV or TSV file with the columns `topic`, `first`, `second`, `preferred`
         and optionally `assessor`, with these or other usual names, such as `left` and `right`; or
-        tuples in this order. `preferred` is the name of a system, or one of `first`, `left` and
-        `1`; `second`, `right` and `2`; `tie`, `same`, `equal` and `0`.
+        tuples in this order. `preferred` is the name of a system, or one of the following words if
+        no system of the table has that name: `first`, `left`, `1` and `a`; `second`, `right`, `2`
+        and `b`; `tie`, `same`, `equal` and `0`.
     majority
         Whether to merge the preferences between the same two runs on a topic into the majority
         preference. Ties are votes for neither run; equal numbers of votes are a tie.

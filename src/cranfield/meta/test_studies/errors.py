@@ -181,8 +181,8 @@ class FalseAlarms(Study):
             is_computed.sum().alias("computed"),
             pl.col("failed").sum(),
         )
-        counts = (table[name].to_numpy() for name in ("count", "computed"))
-        low, high = (pl.Series(x).fill_nan(None) for x in clopper_pearson(*counts, CONFIDENCE))
+        count, n = (table[name].to_numpy() for name in ("count", "computed"))
+        low, high = (pl.Series(x).fill_nan(None) for x in clopper_pearson(count, n, CONFIDENCE))
         return table.with_columns(low=low, high=high).select(*self.columns["false alarms"])
 
     @property

@@ -99,7 +99,7 @@ REFUSALS: Refusals = {
         ({"contributors": "all"}, "'all'"),
         ({"contributors": 3}, "'3'"),
         ({"contributors": ["nobody"]}, "system 'nobody'"),
-        ({"contributors": []}, "no run contributes"),
+        ({"contributors": []}, "at least one contributor"),
         ({"teams": {"A-1": "A"}}, "system 'A-2' has no team"),
     ),
     "pool depths": options(

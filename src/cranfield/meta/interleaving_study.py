@@ -29,7 +29,7 @@ from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.rankings import ranked_documents
-from cranfield.meta.study import Study, percent
+from cranfield.meta.study import SYSTEM_PAIR, Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_values, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
@@ -216,10 +216,8 @@ class Sensitivity(Study):
                 decimals=0,
             ),
             "times fewer": Column(
-                (
-                    "Median over pairs of the impressions needed by an A/B test divided by the"
-                    " impressions needed by interleaving."
-                ),
+                "Median over pairs of the impressions needed by an A/B test divided by the"
+                " impressions needed by interleaving.",
                 decimals=1,
             ),
             "significant": Column(
@@ -229,25 +227,20 @@ class Sensitivity(Study):
                 "Number of significant pairs whose effect has the sign of the measure's difference."
             ),
             "agreement": Column(
-                (
-                    "`agree` divided by the number of significant pairs with different scores by"
-                    " the measure."
-                ),
+                "`agree` divided by the number of significant pairs with different scores by"
+                " the measure.",
                 decimals=3,
             ),
             "agreement of all": Column(
-                (
-                    "Proportion of pairs whose effect has the sign of the measure's difference,"
-                    " of all pairs with different scores by the measure."
-                ),
+                "Proportion of pairs whose effect has the sign of the measure's difference,"
+                " of all pairs with different scores by the measure.",
                 decimals=3,
             ),
         },
         "interleaving pairs": {
             "user": Column("Simulated user.", key=True),
             "method": Column("Interleaving method, or A/B test.", key=True),
-            "first": Column("First system of the pair.", key=True),
-            "second": Column("Second system of the pair.", key=True),
+            **SYSTEM_PAIR,
             "difference": Column("Difference of the scores by the measure, first minus second."),
             "effect": Column(
                 "For interleaving, wins of the first / (wins + losses) - 1/2; for an A/B test,"

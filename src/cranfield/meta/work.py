@@ -48,7 +48,7 @@ def unseal_part(data: bytes, study: str, name: str) -> pl.DataFrame:
         raise InputError("is damaged: its checksum does not match")
     about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_METADATA_KEY])
     if about["study"] != study:
-        raise InputError("is of another study")
+        raise InputError("belongs to another study")
     if about["part"] != name:
         raise InputError(f"is renamed: it contains part {about['part']}")
     return pl.read_parquet(BytesIO(data))

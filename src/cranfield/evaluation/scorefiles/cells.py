@@ -169,7 +169,7 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
     listed = some_of(names, 10)
     if measure is None:
         raise InputError(
-            f"several measures: {listed}; name those to use, as in measure={names[0]!r}"
+            f"expected scores of one measure, got {listed}; select one, as in measure={names[0]!r}"
         )
     if measure in names:
         return measure

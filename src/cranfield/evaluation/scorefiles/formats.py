@@ -394,7 +394,7 @@ def _entries(
     for row, (topic, line) in enumerate(zip(topics, table.lines, strict=True)):
         key = (measures[row], topic, shards[row])
         if not is_long and key in keys:
-            raise InputError("two rows for one topic", line=line, topic=topic)
+            raise InputError("expected one row for each topic, got two", line=line, topic=topic)
         keys.add(key)
         for name, scores in zip(names, cells, strict=True):
             measure = name if has_measure_columns else measures[row]
@@ -444,7 +444,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if any(SCORES.column_of(name) == "topic" for name in data):
         values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(values_by_column.values()):
-            raise InputError("has no rows")
+            raise InputError("expected at least one row, got none")
         return read_table(ScoreTable(source, Columns.of(values_by_column, source.name)))
     systems = _arrange_by_system(data, source)
     inner = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
@@ -547,7 +547,7 @@ def table_from_frame(data: Any, source: ScoreSource) -> ScoreTable:
         raise InputError("expected one level of column names, got several")
     height = len(columns.cells(0)) if columns.names else 0
     if not height:
-        raise InputError("has no rows")
+        raise InputError("expected at least one row, got none")
     table = ScoreTable(source, replace(columns, lines=range(1, height + 1)))
     index = getattr(data, "index", None)
     if index is None or not hasattr(index, "names"):

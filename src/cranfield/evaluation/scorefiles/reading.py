@@ -163,7 +163,8 @@ def with_directions(
             )
         if name not in marked:
             raise PolicyError(
-                f"unknown measure {name!r} in lower_is_better; expected: {some_of(scores, 10)}"
+                f"unknown measure {name!r} in lower_is_better; expected one of:"
+                f" {some_of(scores, 10)}"
             )
         marked[name] = marked[name].with_direction(lower_is_better=True)
     return marked
@@ -188,7 +189,9 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
         parts = [part for item in data for part in _read_parts(item, layout, requested)]
         if parts:
             return parts
-    raise InputError(f"{type(data).__name__} cannot be read as scores")
+    raise InputError(
+        f"expected scores as a file, a data frame or a mapping, got {type(data).__name__}"
+    )
 
 
 def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:

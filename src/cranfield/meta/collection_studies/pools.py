@@ -176,7 +176,7 @@ def find_contributors(
         )
     indices = places_of([str(name) for name in contributors], systems)
     if not indices.size:
-        raise PolicyError("no run contributes to the pool")
+        raise PolicyError("expected at least one contributor, got none")
     return np.isin(np.arange(len(systems)), indices)
 
 

@@ -376,7 +376,10 @@ def _parse_sizes(sizes: Any, n_topics: int, replacement: bool, smallest: int) ->
     """Return distinct sizes of topic sets, ascending; evenly spaced by default."""
     largest = n_topics if replacement else n_topics // 2
     if largest < smallest:
-        raise CranfieldError(f"{counted(n_topics, 'topic')} cannot make two sets of {smallest}")
+        raise CranfieldError(
+            f"the swap method requires two sets of {counted(smallest, 'topic')} or more, got"
+            f" {counted(n_topics, 'topic')} in all"
+        )
     if sizes is None:
         grid = np.linspace(smallest, largest, min(MAX_SIZES, largest - smallest + 1))
         return tuple(sorted({int(size) for size in np.rint(grid)}))

@@ -236,7 +236,7 @@ class StudyInputs:
         n_topics = len(self.scores.topics)
         largest = (n_topics + 1) // 2
         if n_topics < 4:
-            raise CranfieldError(f"two disjoint sets require at least 3 topics, got {n_topics}")
+            raise CranfieldError(f"two disjoint sets require at least 4 topics, got {n_topics}")
         if requested is None:
             return tuple(size for size in SIZES if size <= largest) or (largest,)
         return topic_sizes(requested, largest)

@@ -244,10 +244,8 @@ class Extrapolation(Study):
                 decimals=2,
             ),
             "tau repeat": Column(
-                (
-                    "Expected Kendall's tau of the ranking with a ranking by the same number"
-                    " of other topics; null for the bounds."
-                ),
+                "Expected Kendall's tau of the ranking with a ranking by the same number"
+                " of other topics; null for the bounds.",
                 decimals=2,
             ),
         }

@@ -184,10 +184,8 @@ class Stability(Study):
                 2,
             ),
             "contradicted": Column(
-                (
-                    "Mean number of pairs significant on all topics that are significant in"
-                    " the opposite direction in a sample."
-                ),
+                "Mean number of pairs significant on all topics that are significant in"
+                " the opposite direction in a sample.",
                 2,
             ),
         },

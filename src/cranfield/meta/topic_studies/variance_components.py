@@ -197,7 +197,7 @@ class Generalizability(Study):
             return 0.0
         # The product underflows if the coefficient rounds to 1; the ratio then has no bound.
         quotient = ms_system / ms_error / f_error if ms_error * f_error > 0 else math.inf
-        return float(quotient - 1) / int(self.topics)
+        return float((quotient - 1) / self.topics)
 
     def _absolute_bound(self, tail: float) -> float:
         ms_system, ms_topic, ms_error = self.components["mean square"].to_list()

@@ -128,7 +128,7 @@ def _without_cutoff(measure: str | Measure) -> Measure:
     if isinstance(measure, Measure) and measure.cutoff is None:
         return measure
     if isinstance(measure, Measure) or "@" in measure:
-        raise PolicyError(f"expected a measure without cutoff, got {measure}; pass cutoffs separately")
+        raise PolicyError(f"expected a measure without cutoff, got {measure}; the study adds it")
     try:
         return parse_measure(f"{measure}@1")(cutoff=None).with_label(measure)
     except MeasureError:

@@ -66,7 +66,7 @@ QRELS = {"q": {"a": 1, "b": 2, "c": 0}}
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Measures without a form are not scored on a million runs here.
-    monkeypatch.setattr(values, "MOST_ENUMERATED", 2**10)
+    monkeypatch.setattr(values, "MAX_ENUMERATED", 2**10)
     five, ten = at(text, 5), at(text, 10)
     refused = tried(lambda: scale_of(five, 5))
     # Values of many digits take a second to list.

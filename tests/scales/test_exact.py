@@ -151,7 +151,7 @@ def test_images_and_scales_agree(
     assert (found.own.scale is INTERVAL) == values.gaps().equispaced
     own = exact_values(as_measure(text, length), all_runs(length, grades), grades)
     assert own.size == values.size
-    monkeypatch.setattr(verdicts, "MOST_LISTED", 1)
+    monkeypatch.setattr(verdicts, "MAX_LISTED", 1)
     proved = scale_of(text, length, grades).own
     assert not proved.decided or proved.scale is found.own.scale
 

@@ -40,7 +40,7 @@ def average_precision(run: tuple[int, ...]) -> Fraction:
 @pytest.fixture
 def few_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short runs, whose first ranks would otherwise be listed altogether."""
-    monkeypatch.setattr(sampling, "MOST_HEADS", 100)
+    monkeypatch.setattr(sampling, "MAX_HEADS", 100)
     monkeypatch.setattr(sampling, "SAMPLES", 2**10)
     monkeypatch.setattr(sampling, "DRAWS", 2**16)
 
@@ -48,7 +48,7 @@ def few_heads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ties_are_those_of_an_enumeration(few_heads: None) -> None:
     length = 12
     drawn = SampledImage(walk_of("AP", length), 0, 1)
-    heads = Heads.of(drawn.search, sampling.MOST_HEADS)
+    heads = Heads.of(drawn.search, sampling.MAX_HEADS)
     # Each distinct value and number of relevant documents of the first ranks, with all last ranks.
     firsts = {(average_precision(first), sum(first)) for first in product((0, 1), repeat=heads.cut)}
     assert len(firsts) == heads.values.size
@@ -110,8 +110,8 @@ def test_exact_images(
 def test_impossible_images_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TooManyTiesError, match="equispaced"):
         _equispaced()
-    monkeypatch.setattr(sampling, "MOST_NODES", 2**10)
-    monkeypatch.setattr(sampling, "MOST_HEADS", 4)
+    monkeypatch.setattr(sampling, "MAX_NODES", 2**10)
+    monkeypatch.setattr(sampling, "MAX_HEADS", 4)
     with pytest.raises(TooManyTiesError, match="ties are too many to count"):
         SampledImage(walk_of("AP", 20), 0, None)
 
@@ -128,8 +128,8 @@ def _equispaced() -> SampledImage:
 def test_scores_say_that_they_are_estimated(
     few_heads: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows, "MOST_PAIRS", 2**10)
-    monkeypatch.setattr(sampling, "MOST_HEADS", 100)
+    monkeypatch.setattr(windows, "MAX_PAIRS", 2**10)
+    monkeypatch.setattr(sampling, "MAX_HEADS", 100)
     represent.cache_clear()
     qrels = {"q": {"a": 1, "b": 1, "c": 1}}
     run = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}

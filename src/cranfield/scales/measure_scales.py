@@ -48,7 +48,7 @@ from cranfield.scales.runs import (
     depends_on_recall_base,
 )
 from cranfield.scales.verdicts import (
-    MOST_LISTED,
+    MAX_LISTED,
     Run,
     RunSet,
     ScaleReport,
@@ -348,7 +348,7 @@ def _is_rising(candidates: RunSet) -> bool:
 
 
 def _describe_reach(grades: int) -> str:
-    longest = int(np.log(MOST_LISTED) / np.log(grades + 1) + 1e-9)
+    longest = int(np.log(MAX_LISTED) / np.log(grades + 1) + 1e-9)
     return f"all runs are enumerated up to N = {longest}"
 
 
@@ -470,7 +470,7 @@ def about_scale(
     )
 
 
-MOST_TOPICS = 2_500
+MAX_TOPICS = 2_500
 """Maximum number of pairs of a length and a recall base."""
 
 Example = tuple[Run, int]
@@ -528,16 +528,16 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     check_base(largest_base)
     deepest = as_measure(measure, longest)
     check_grades_decide(deepest)
-    if longest * largest_base > MOST_TOPICS:
+    if longest * largest_base > MAX_TOPICS:
         raise PolicyError(
             f"S[{longest}, {largest_base}] has {longest * largest_base:,} pairs of a length and a"
-            f" recall base; up to {MOST_TOPICS:,} are feasible"
+            f" recall base; up to {MAX_TOPICS:,} are feasible"
         )
     by_count = deepest.info.counts and (deepest.cutoff or longest) >= longest
-    if not by_count and 2 ** (longest + 1) * largest_base > MOST_LISTED:
+    if not by_count and 2 ** (longest + 1) * largest_base > MAX_LISTED:
         raise PolicyError(
             f"S[{longest}, {largest_base}] has too many runs to enumerate; for"
-            f" {measure} the maximum is {MOST_LISTED:,} runs"
+            f" {measure} the maximum is {MAX_LISTED:,} runs"
         )
     values: dict[Any, Example] = {}
     exact = True

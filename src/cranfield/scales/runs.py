@@ -31,14 +31,16 @@ from cranfield.scales.forms.form import inner_measure, lowest_relevant
 
 ROUNDING = 1e-12
 """Scores that differ by at most this are equal."""
-MOST_JUDGED = 100_000
+MAX_JUDGED = 100_000
 """Maximum number of relevant documents of a synthetic topic."""
 
 
-def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tuple[int, ...]:
+def document_grades(
+    judgments: Sequence[int] | int | None, length: int, grades: int
+) -> tuple[int, ...]:
     """Check judgments, grades or a number of documents; return their grades in descending order.
 
-    >>> pool(2, 3, 4), pool([0, 2, 1], 3, 2)
+    >>> document_grades(2, 3, 4), document_grades([0, 2, 1], 3, 2)
     ((4, 4), (2, 1, 0))
     """
     if judgments is None:
@@ -48,9 +50,9 @@ def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tup
             raise PolicyError(
                 f"the number of relevant documents must be at least 0, got {judgments}"
             )
-        if judgments > MOST_JUDGED:
+        if judgments > MAX_JUDGED:
             raise PolicyError(
-                f"the number of relevant documents must be at most {MOST_JUDGED:,},"
+                f"the number of relevant documents must be at most {MAX_JUDGED:,},"
                 f" got {int(judgments):,}"
             )
         return (grades,) * int(judgments)
@@ -66,16 +68,16 @@ def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tup
 
 def check_base(base: Any) -> None:
     """Check that a recall base is a positive integer of feasible size."""
-    check_whole("the recall base", base, 1, MOST_JUDGED)
+    check_whole("the recall base", base, 1, MAX_JUDGED)
 
 
-MOST_RUNS = 2**22
+MAX_RUNS = 2**22
 """Maximum number of runs that are enumerated."""
-MOST_RANKS = 2_000
+MAX_RANKS = 2_000
 """Maximum length of a run; longer ones take minutes."""
-MOST_GRADES = 1_000
+MAX_GRADES = 1_000
 """Maximum of the highest grade."""
-MOST_WEIGHTS = 2**15
+MAX_WEIGHTS = 2**15
 """Maximum number of weights: one for each grade at each rank."""
 
 ROWS = "runs must be rows of integer grades, such as [[1, 0, 1]]"
@@ -107,8 +109,8 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     check_whole("the length of a run", length, 1)
     check_whole("the highest grade", grades, 1)
     base = int(grades) + 1
-    if exceeds(MOST_RUNS, length, grades):
-        longest = int(np.log(MOST_RUNS) / np.log(base))
+    if exceeds(MAX_RUNS, length, grades):
+        longest = int(np.log(MAX_RUNS) / np.log(base))
         raise PolicyError(
             f"there are {base}^{length} runs of length {length} with {base} grades,"
             f" too many to list; up to length {longest} is feasible"
@@ -127,19 +129,19 @@ def check_size(length: Any, grades: Any) -> None:
     """Check that a length and a highest grade are positive integers of feasible size."""
     check_whole("the length of a run", length, 1)
     check_whole("the highest grade", grades, 1)
-    if length > MOST_RANKS:
-        raise PolicyError(f"the length of runs must be at most {MOST_RANKS:,}, got {int(length):,}")
-    if grades > MOST_GRADES:
-        raise PolicyError(f"the highest grade must be at most {MOST_GRADES:,}, got {int(grades):,}")
-    if length * (grades + 1) > MOST_WEIGHTS:
+    if length > MAX_RANKS:
+        raise PolicyError(f"the length of runs must be at most {MAX_RANKS:,}, got {int(length):,}")
+    if grades > MAX_GRADES:
+        raise PolicyError(f"the highest grade must be at most {MAX_GRADES:,}, got {int(grades):,}")
+    if length * (grades + 1) > MAX_WEIGHTS:
         raise PolicyError(
             f"runs of {int(length):,} ranks with {int(grades) + 1:,} grades are too"
-            f" many; up to {MOST_WEIGHTS // (grades + 1):,} ranks are feasible with"
+            f" many; up to {MAX_WEIGHTS // (grades + 1):,} ranks are feasible with"
             " these grades"
         )
 
 
-def checked_runs(runs: Any, length: int, grades: int) -> Ints:
+def check_runs(runs: Any, length: int, grades: int) -> Ints:
     """Return runs as an array of grades, padded with 0 to the length; raise if invalid."""
     table = _as_rows(runs)
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
@@ -157,7 +159,7 @@ def checked_runs(runs: Any, length: int, grades: int) -> Ints:
     return padded
 
 
-def width(runs: Any) -> int:
+def run_length(runs: Any) -> int:
     """Return the number of ranks of the longest run."""
     return int(_as_rows(runs).shape[1])
 
@@ -229,13 +231,16 @@ def score_runs(
     >>> score_runs("AP", [[1, 0], [0, 1]]).tolist()
     [0.5, 0.25]
     """
-    length = width(runs)
+    length = run_length(runs)
     check_whole("the highest grade", grades, 1, np.iinfo(np.int64).max)
-    table = checked_runs(runs, length, int(grades))
+    table = check_runs(runs, length, int(grades))
     measure = as_measure(measure, length)
     by_threshold = grades > 1 and isinstance(inner_measure(measure), GradedAveragePrecision)
     judged = of_grades(
-        table, np.array(pool(judgments, length, grades)), int(grades), every_grade=by_threshold
+        table,
+        np.array(document_grades(judgments, length, grades)),
+        int(grades),
+        every_grade=by_threshold,
     )
     return np.asarray(measure.score(judged)[0], dtype=np.float64)
 

@@ -23,10 +23,10 @@ from cranfield.scales.runs import (
     all_runs,
     as_measure,
     check_base,
+    check_runs,
     check_size,
-    checked_runs,
+    document_grades,
     exceeds,
-    pool,
 )
 
 Run = tuple[int, ...]
@@ -247,7 +247,7 @@ def format_n_runs(runs: int) -> str:
     return f"{float(runs):.2g} runs" if bits < 1000 else f"about 2^{bits} runs"
 
 
-MOST_LISTED = 2**18
+MAX_LISTED = 2**18
 """Maximum number of runs that are enumerated; beyond that, proofs and witnesses are used."""
 
 
@@ -276,11 +276,11 @@ class RunSet:
         return isinstance(self.judgments, tuple)
 
     def can_be_listed(self, depth: int) -> bool:
-        return not exceeds(MOST_LISTED, depth, self.grades)
+        return not exceeds(MAX_LISTED, depth, self.grades)
 
     def list_runs(self, depth: int) -> Ints:
         """Return all runs with grades above 0 down to a depth only; shape (runs, ranks)."""
-        runs = checked_runs(all_runs(depth, self.grades), self.length, self.grades)
+        runs = check_runs(all_runs(depth, self.grades), self.length, self.grades)
         if not self.has_grades:
             return np.asarray(runs[(runs > 0).sum(axis=1) <= len(self.documents)])
         is_possible = np.ones(len(runs), dtype=bool)
@@ -337,7 +337,7 @@ def run_set(
     if isinstance(judgments, (int, np.integer)):
         check_base(judgments)
         known_judgments = int(judgments)
-    documents = pool(judgments, size, grades)
+    documents = document_grades(judgments, size, grades)
     check_whole("the recall base", len(documents), 1)
     if known_judgments is None and judgments is not None:
         known_judgments = tuple(int(grade) for grade in judgments)  # type: ignore[union-attr]

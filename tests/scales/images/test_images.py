@@ -216,7 +216,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
 
 @pytest.mark.usefixtures("small")
 def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.scales.forms.stateful.MOST_SUMS", 64)
+    monkeypatch.setattr("cranfield.scales.forms.stateful.MAX_SUMS", 64)
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
     assert isinstance(found_._store, Windows)

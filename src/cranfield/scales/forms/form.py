@@ -89,7 +89,7 @@ def approximate(base: Fraction) -> float:
 Terms = tuple[tuple[Fraction, Fraction], ...]
 """The sum of coefficient / ln(base), given as (base, coefficient); the base 1 stands for 1."""
 
-MOST_DIGITS = 2**16
+MAX_DIGITS = 2**16
 """Maximum number of binary digits to which two numbers are compared."""
 
 
@@ -122,7 +122,7 @@ def subtract(first: Terms, second: Terms, factor: Fraction = ONE) -> Terms:
 def precisions() -> Iterator[int]:
     """Yield increasing binary precisions for comparing numbers, up to a maximum."""
     bits = 192
-    while bits <= MOST_DIGITS:
+    while bits <= MAX_DIGITS:
         yield bits
         bits *= 4
     raise PolicyError("two values agree to so many digits that they cannot be distinguished")

@@ -80,7 +80,7 @@ from cranfield.scales.forms.form import (
     row_of,
     terms,
 )
-from cranfield.scales.runs import pool
+from cranfield.scales.runs import document_grades
 
 
 def count_form(measure: OfCounts, setting: Setting) -> Form:
@@ -393,7 +393,7 @@ def shared_grade_form(measure: GradedAveragePrecision, setting: Setting) -> Form
 FEW = 2_000
 """Maximum number of ranks whose weights are summed as fractions instead of floats."""
 
-MOST_DIGITS_AT = 200
+MAX_DIGITS_AT = 200
 """Maximum number of ranks whose probabilities are summed at each rank as fractions."""
 
 
@@ -452,10 +452,10 @@ def _satisfied_form(
         return Form(_stopping_users(gains, [ONE] * deepest, patience, setting))
     if not set(gains) <= {ZERO, ONE}:
         return None
-    if end > MOST_DIGITS_AT and set(views) != {ONE}:
+    if end > MAX_DIGITS_AT and set(views) != {ONE}:
         raise PolicyError(
             f"the probabilities of reading {end} ranks have too many digits for an"
-            f" exact image of {model}; up to length {MOST_DIGITS_AT} it is feasible"
+            f" exact image of {model}; up to length {MAX_DIGITS_AT} it is feasible"
         )
     # Users stop at the first relevant document: V of the rank over the sum of V so far.
     worth = [view / total for view, total in zip(views, accumulate(views), strict=True)][:deepest]
@@ -593,4 +593,4 @@ def form(
     if maker is None:
         return None
     measure.require_complete()
-    return maker(measure, Setting(length, grades, pool(judgments, length, grades)))
+    return maker(measure, Setting(length, grades, document_grades(judgments, length, grades)))

@@ -35,7 +35,7 @@ Exact = NDArray[Any]
 
 WORD = 2**61
 """Sums of magnitude below this are computed in int64."""
-MOST_SUMS = 2**18
+MAX_SUMS = 2**18
 """Maximum number of distinct sums of a part."""
 
 
@@ -146,7 +146,7 @@ def _make_part(
     # A pair of a sum and a count is one number: sum * width + count.
     codes, runs = np.zeros(1, dtype=dtype), np.ones(1, dtype=run_dtype)
     for row in weights:
-        if codes.size * grades > 16 * MOST_SUMS:
+        if codes.size * grades > 16 * MAX_SUMS:
             raise TooManySumsError
         sums = (codes[:, None] + (row * width + relevant)[None, :]).ravel()
         order = np.argsort(sums, kind="stable")
@@ -156,7 +156,7 @@ def _make_part(
     sums, count = codes // width, (codes % width).astype(np.int64)
     is_first = np.concatenate([[True], sums[1:] != sums[:-1]]).astype(bool)
     keys = sums[is_first]
-    if keys.size > MOST_SUMS:
+    if keys.size > MAX_SUMS:
         raise TooManySumsError
     unit = Fraction(common, denominator)
     key = np.cumsum(is_first) - 1
@@ -187,7 +187,7 @@ def _count_tuples(pieces: Sequence[tuple[NDArray[np.int64], Exact]], limit: int)
     return int(ways.sum())
 
 
-MOST_STATES = 2**14
+MAX_STATES = 2**14
 """Maximum number of states over all ranks."""
 
 
@@ -254,7 +254,7 @@ class Walk:
         current = np.zeros(0 if runs is None else len(runs), dtype=np.int64)
         for rank in range(1, form.length + 1):
             total += len(states)
-            if runs is None and total > MOST_STATES:
+            if runs is None and total > MAX_STATES:
                 raise PolicyError(
                     f"runs of length {form.length} with {form.grades + 1} grades have"
                     f" too many states; up to length {rank - 1} may be feasible"

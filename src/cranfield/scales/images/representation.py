@@ -25,7 +25,7 @@ CHUNK = 2**17
 TASK = 2**19
 """Pairs of a query and a number of the outer side that are looked up at a time."""
 
-MOST_NEAR = 2**20
+MAX_NEAR = 2**20
 """Maximum number of pairs that floats cannot decide, for one call."""
 
 
@@ -92,7 +92,7 @@ def count_pairs(
         padded = np.append(part, np.inf)
         close = np.flatnonzero(padded[position] <= keys + slack)
         counts = np.searchsorted(part, keys[close] + slack, side="right") - position[close]
-        if counts.sum() > MOST_NEAR:
+        if counts.sum() > MAX_NEAR:
             raise too_near()
         pair, inside = flat_ranges(position[close] + starts[piece], counts)
         close = close[pair]
@@ -112,7 +112,7 @@ def count_pairs(
         total[first : first + below.size] += below
         near_pairs.append(close_pairs)
         n_close += close_pairs.query.size
-        if n_close > MOST_NEAR:
+        if n_close > MAX_NEAR:
             raise too_near()
     empty = np.zeros(0, dtype=np.int64)
     joined = [np.concatenate([empty, *parts]) for parts in zip(*near_pairs, strict=True)]
@@ -145,7 +145,7 @@ def _yield_tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
         yield from ((piece, int(a), int(b)) for a, b in pairwise(cuts))
 
 
-MOST_VALUES = 2**22
+MAX_VALUES = 2**22
 """Maximum number of listed values."""
 LARGEST = 2**62
 """Upper bound of ranks and numbers of runs, which are int64."""
@@ -218,7 +218,7 @@ class ListedImage:
         raise NotImplementedError
 
     def listing(self) -> Floats:
-        """Return all values, ascending; requires at most `MOST_VALUES` values."""
+        """Return all values, ascending; requires at most `MAX_VALUES` values."""
         return self.values
 
     def gaps(self) -> Gaps:

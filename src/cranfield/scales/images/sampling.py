@@ -47,11 +47,11 @@ FEWEST_SAMPLES = 2**9
 """Minimum number of them; an image that affords fewer is refused."""
 CHUNK = 2**5
 """Number of pairs whose ties are counted together."""
-MOST_NODES = 2**27
+MAX_NODES = 2**27
 """Maximum number of partial runs over all pairs; about a minute of one processor."""
-MOST_AT_ONCE = 2**22
+MAX_AT_ONCE = 2**22
 """Maximum number of partial runs of a chunk at one rank."""
-MOST_HEADS = 2**22
+MAX_HEADS = 2**22
 """Maximum number of values of the first ranks."""
 TILTS = (0.0, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0)
 """Values of theta, times the standard deviation of the values of pairs."""
@@ -146,7 +146,7 @@ class Search:
             node, value, state = node[is_possible], value[is_possible], state[is_possible]
             index, residue = index[node], residue[:, is_possible]
             total += index.size
-            if index.size > MOST_AT_ONCE:
+            if index.size > MAX_AT_ONCE:
                 raise TooManyTiesError("ties are too many to count")
         return index, state, residue[-1], total
 
@@ -293,10 +293,10 @@ class SampledImage:
 
     def _affordable_samples(self) -> int:
         """Return for how many pairs ties can be counted, from a first chunk of runs."""
-        cut = int(np.log(MOST_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
+        cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
         drawn = draw(self.search, Heads.of(self.search, 1), 0.0, CHUNK, self._stream(0))
         nodes = self.search.walk_back(*drawn[:2], cut)[-1] // CHUNK
-        samples = min(SAMPLES, MOST_NODES // max(1, nodes))
+        samples = min(SAMPLES, MAX_NODES // max(1, nodes))
         if samples < FEWEST_SAMPLES:
             raise TooManyTiesError("ties are too many to count")
         return samples - samples % CHUNK
@@ -316,7 +316,7 @@ class SampledImage:
     @cached_property
     def curve(self) -> Curve:
         """The estimated distribution of values."""
-        search, heads = self.search, Heads.of(self.search, MOST_HEADS)
+        search, heads = self.search, Heads.of(self.search, MAX_HEADS)
         deviation = float(draw(search, heads, 0.0, SAMPLES, self._stream(1))[0].std())
         thetas = [tilt / deviation for tilt in TILTS]
         draws = [

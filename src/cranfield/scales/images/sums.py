@@ -31,7 +31,7 @@ from cranfield.scales.forms.form import approximate, precisions, scaled
 from cranfield.scales.forms.stateful import Exact, Part, total_runs, total_sums
 from cranfield.scales.images.representation import (
     LARGEST,
-    MOST_VALUES,
+    MAX_VALUES,
     Gaps,
     check_runs,
     count_pairs,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cranfield.scales.distribution import SumDistribution
 
 
-MOST_CELLS = 2**23
+MAX_CELLS = 2**23
 MARGIN = 1 + 2.0**-20
 """Factor by which gaps of irrational weights must exceed ranges, so that floats decide."""
 
@@ -67,7 +67,7 @@ class Lexicographic:
     def of(cls, parts: Sequence[Part], limit: int | None) -> Lexicographic | None:
         """Order the parts lexicographically; None if impossible."""
         cells = max(part.keys.size for part in parts) * ((limit or 0) + 1)
-        if cells > MOST_CELLS:
+        if cells > MAX_CELLS:
             return None
         order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
         active = [parts[i] for i in order if parts[i].keys.size > 1]
@@ -264,9 +264,9 @@ def too_many_values(size: int) -> PolicyError:
 UNIT = 2.0**-52
 COUNTED = 2**44
 """Maximum number of values whose ranks are counted; 2^40 take a minute."""
-MOST_LOOKUPS = 2**37
+MAX_LOOKUPS = 2**37
 """Maximum number of searches of a call; some hours."""
-MOST_COMPARED = 2**16
+MAX_COMPARED = 2**16
 """Maximum number of candidates for the smallest gap, compared beyond floats."""
 
 
@@ -308,10 +308,10 @@ class Sums:
     def distribution(self) -> SumDistribution:
         """The distribution of the values; computing it takes some seconds."""
         # Imported here, as SciPy's transforms load slowly.
-        from cranfield.scales.distribution import distribution_of_sums
+        from cranfield.scales.distribution import compute_distribution
 
         parts = [part.values for part in self.parts if part.values.size > 1]
-        return distribution_of_sums(parts, memory=self.memory, jobs=self.jobs)
+        return compute_distribution(parts, memory=self.memory, jobs=self.jobs)
 
     @property
     def error(self) -> float:
@@ -380,7 +380,7 @@ class Sums:
         return sides(self.parts, self.limit, by_runs, self.memory)
 
     def _check_lookups(self, outer: int, runs: int) -> None:
-        if outer * runs > MOST_LOOKUPS:
+        if outer * runs > MAX_LOOKUPS:
             raise PolicyError(
                 f"the image has {self.size:,} values; ranking {counted(runs, 'run')}"
                 " among them exactly would take days; use shorter runs, fewer grades"
@@ -466,7 +466,7 @@ class Sums:
             if highest_multiple - lowest_multiple + 1 == self.size:
                 gap = float(step) * approximate(active[0].base)
                 return Gaps(True, gap, gap, lowest, highest)
-        if self.size > MOST_VALUES:
+        if self.size > MAX_VALUES:
             return Gaps(False, None, None, lowest, highest)
         return Gaps(*self._list_gaps(), lowest, highest)
 
@@ -484,7 +484,7 @@ class Sums:
         steps = np.diff(values)
         # Close floats may be in the wrong order, and their distance is noise.
         close = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)
-        close = close[np.argsort(steps[close], kind="stable")[:MOST_COMPARED]]
+        close = close[np.argsort(steps[close], kind="stable")[:MAX_COMPARED]]
         members = np.union1d(close, close + 1)
         heights, _ = self._subtract_sums(digits[members], digits[np.zeros_like(members)], 512)
         smallest = int(np.diff(np.sort(heights)).min()) / (self._common_denominator << 512)

@@ -34,7 +34,7 @@ from cranfield.scales.forms.form import (
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import TooManySumsError, Walk, split
 from cranfield.scales.images.representation import (
-    MOST_VALUES,
+    MAX_VALUES,
     ConstantImage,
     EnumeratedImage,
     Gaps,
@@ -47,11 +47,11 @@ from cranfield.scales.images.windows import TooManyRunsError, Windows, last_bags
 from cranfield.scales.runs import (
     all_runs,
     as_measure,
+    check_runs,
     check_size,
-    checked_runs,
     depends_on_recall_base,
+    document_grades,
     exceeds,
-    pool,
 )
 
 Representation = ListedImage | Sums | Windows | SampledImage
@@ -178,11 +178,11 @@ class Image:
         >>> image("P@4").values().tolist()
         [0.0, 0.25, 0.5, 0.75, 1.0]
         """
-        if self.size > MOST_VALUES:
+        if self.size > MAX_VALUES:
             size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
             raise PolicyError(
                 f"the image of {self.measure} has {size} values, too many to list; up"
-                f" to {MOST_VALUES:,} are feasible"
+                f" to {MAX_VALUES:,} are feasible"
             )
         return self._listing.copy()
 
@@ -340,7 +340,7 @@ class Image:
         [12.5]
         """
         _check_ties(ties)
-        rows = checked_runs(runs, self.length, self.grades)
+        rows = check_runs(runs, self.length, self.grades)
         if self.at_most is not None:
             n_relevant = (rows >= lowest_relevant(self.measure)).sum(axis=1)
             if n_relevant.max() > self.at_most:
@@ -377,7 +377,7 @@ class Image:
         [0.0, 0.0351, 1.0]
         """
         if self._rough_store:
-            return self._rough_store.relative_ranks(checked_runs(runs, self.length, self.grades))
+            return self._rough_store.relative_ranks(check_runs(runs, self.length, self.grades))
         return self.normalise_ranks(self.rank_runs(runs))
 
     def normalise_ranks(self, ranks: ArrayLike) -> Floats:
@@ -406,13 +406,13 @@ def _check_ties(ties: Any) -> None:
 
 LISTED = 2**21
 """Maximum number of integers of a table while it is made."""
-MOST_ENUMERATED = 2**20
+MAX_ENUMERATED = 2**20
 """Maximum number of runs that are scored, for a measure without a form."""
-MOST_DIGITS = 2**20
+MAX_DIGITS = 2**20
 """Maximum number of runs whose values are listed, however many digits they have."""
-MOST_READ = 2**28
+MAX_READ = 2**28
 """Maximum number of ranks scored in total, if a user model reads beyond the end of runs."""
-MOST_OF_TOPIC = 2**20, 2**16
+MAX_OF_TOPIC = 2**20, 2**16
 """Approximate maximum of runs if each topic has an image of its own: with a form, and without."""
 
 
@@ -485,7 +485,7 @@ def image(
         check_whole("jobs", jobs, 1)
     check_whole("seed", seed, 0)
     length, grades = int(length), int(grades)
-    judged, limit = pool(judgments, length, grades), _check_limit(at_most, length)
+    judged, limit = document_grades(judgments, length, grades), _check_limit(at_most, length)
     return _cached_image(measure, length, grades, judged, limit, memory, jobs, int(seed))
 
 
@@ -502,9 +502,9 @@ def image_of_topic(
     anew for each run of dozens of topics would be slow.
     """
     has_no_form = form(measure, length, grades) is None
-    max_runs = MOST_OF_TOPIC[has_no_form]
+    max_runs = MAX_OF_TOPIC[has_no_form]
     if not (has_no_form and exceeds(max_runs, length, grades)):
-        judged, limit = pool(ideal, length, grades), _check_limit(at_most, length)
+        judged, limit = document_grades(ideal, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
             measure, length, grades, judged, limit, 2**30, None, 0, represent.__wrapped__
         )
@@ -553,7 +553,7 @@ def represent(
     walk = Walk.of(stateful)
     is_wide = walk.dtype.hasobject
     # Values with many digits can be listed, but not counted in windows.
-    has_many_digits = is_wide and walk.count_runs() > MOST_DIGITS
+    has_many_digits = is_wide and walk.count_runs() > MAX_DIGITS
     rank, bags = last_bags(walk, LISTED // (4 if has_many_digits else 1))
     if rank == 0:
         return TableImage(walk, bags[0])
@@ -604,7 +604,7 @@ def _enumerate_image(
     """Score all runs for the image of a measure without a form, if there are not too many."""
     n_ranks = count_ranks_read(measure)
     max_runs = (
-        MOST_ENUMERATED if n_ranks is None else min(MOST_ENUMERATED, max(1, MOST_READ // n_ranks))
+        MAX_ENUMERATED if n_ranks is None else min(MAX_ENUMERATED, max(1, MAX_READ // n_ranks))
     )
     if exceeds(max_runs, length, grades):
         longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)

@@ -27,11 +27,11 @@ from cranfield.base.parallel import in_threads, one_by_one
 from cranfield.scales.forms.stateful import Bag, Exact, Walk
 from cranfield.scales.images.representation import Gaps, check_runs, flat_ranges
 
-MOST_PAIRS = 2**32
+MAX_PAIRS = 2**32
 """Maximum number of sums that are enumerated, in a minute or two."""
-MOST_WIDE = 2**30
+MAX_WIDE = 2**30
 """The same for sums that do not fit into 64 bits."""
-MOST_HEADS = 2**21
+MAX_HEADS = 2**21
 """Maximum number of values of the first ranks."""
 
 
@@ -152,13 +152,13 @@ def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
     heads = walk.start(by_runs)
     for rank in range(cut):
         heads = walk.values_down_to(heads, rank)
-        if sum(bag.values.size for bag in heads) > MOST_HEADS:
+        if sum(bag.values.size for bag in heads) > MAX_HEADS:
             raise too_many_runs(walk)
     tails = walk.end(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
         tails = walk.values_from(tails, rank)
     halves = Halves.of(heads, tails)
-    if halves.pairs > (MOST_WIDE if walk.dtype.hasobject else MOST_PAIRS):
+    if halves.pairs > (MAX_WIDE if walk.dtype.hasobject else MAX_PAIRS):
         raise too_many_runs(walk)
     return halves
 
@@ -169,7 +169,7 @@ class TooManyRunsError(PolicyError):
 
 def too_many_runs(walk: Walk) -> TooManyRunsError:
     base, length = walk.gains[0].shape[1], len(walk.gains)
-    max_pairs = MOST_WIDE if walk.dtype.hasobject else MOST_PAIRS
+    max_pairs = MAX_WIDE if walk.dtype.hasobject else MAX_PAIRS
     longest = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
     return TooManyRunsError(
         f"there are {base}^{length} runs of length {length} with {base} grades, too many for the"
@@ -183,7 +183,7 @@ WINDOW = 2**20
 MARK = 2**12
 """Number of sums between two marks."""
 WIDEST = 2**61
-MOST_WINDOWS = 2**17
+MAX_WINDOWS = 2**17
 SAMPLE = 2**21
 """Number of sums from which the windows are chosen."""
 
@@ -272,7 +272,7 @@ class Windows:
         }
         borders = [low, *sorted(value for value in inner if low < value <= high), high + 1]
         pieces = sum((b - a) // WIDEST + 1 for a, b in pairwise(borders))
-        if pieces > MOST_WINDOWS:
+        if pieces > MAX_WINDOWS:
             raise PolicyError(
                 f"runs of length {len(self.walk.gains)} have values with too many"
                 " digits for an exact image; use shorter runs or fewer grades"

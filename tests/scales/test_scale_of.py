@@ -302,7 +302,7 @@ def test_undecided_is_said() -> None:
     assert not found.own.decided
     assert found.own.scale is ORDINAL
     assert "not decided" in str(found)
-    assert "N = 18" in str(found)
+    assert "up to length 18" in str(found)
     assert not found.exact
     assert "2^-40" in str(found)
 

@@ -294,7 +294,7 @@ def scale_text(facts: ScaleFacts) -> str:
             f" scores also depend on {facts.beyond_length}, so that there is no"
             f" interval({facts.report.measure})"
         )
-    if facts.by_topic:
+    if facts.depends_on_topic:
         lines.append(
             "values depend on the recall base: topics with different ones have scales of their own"
         )
@@ -343,7 +343,7 @@ def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
         "grades": facts.report.grades,
         "recall base": facts.report.judgments,
         "scale": str(facts.scale),
-        "depends on recall base": facts.by_topic,
+        "depends on recall base": facts.depends_on_topic,
         "depends on length": facts.beyond_length or None,
         "orders": [
             {

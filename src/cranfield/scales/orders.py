@@ -247,8 +247,8 @@ def induced_order(
     measure = as_measure(measure, table.shape[1])
     values = exact_values(measure, table, grades, judgments)
     if measure.info.lower_is_better:
-        return np.asarray(values.size - 1 - values.place)
-    return values.place
+        return np.asarray(values.size - 1 - values.index)
+    return values.index
 
 
 def _check_table(runs: Any, grades: int, length: int | None = None) -> Ints:

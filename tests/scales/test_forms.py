@@ -83,8 +83,8 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
     if isinstance(found.shape, Additive):
         raw = found.shape.weights()[np.arange(5), runs].sum(axis=1)
     else:
-        walk = Walk.of(found.shape)
-        raw = walk.run(runs) * float(walk.unit)
+        walk = Walk.from_form(found.shape)
+        raw = walk.values(runs) * float(walk.unit)
     assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
 
 

@@ -81,7 +81,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         "highest grade must be at most 1,000",
     ),
     # Images
-    (lambda: image("AP"), "length is required, as in image('AP', 10)"),
+    (lambda: image("AP"), "length is required, such as image('AP', 10)"),
     (lambda: image("AP", 0), "length of a run must be an integer from 1, got 0"),
     (lambda: image("AP", 5, 0), "highest grade"),
     (lambda: image("AP", 5, -1), "highest grade"),

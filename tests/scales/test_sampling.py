@@ -24,7 +24,7 @@ def walk_of(text: str, length: int, grades: int = 1, limit: int | None = None) -
     """The walk of a measure on runs of a length."""
     exact = form(parse_measure(f"{text}@{length}"), length, grades, (grades,) * length)
     assert exact is not None and isinstance(exact.shape, Stateful)
-    return Walk.of(exact.shape if limit is None else with_at_most(exact.shape, limit, 1))
+    return Walk.from_form(exact.shape if limit is None else with_at_most(exact.shape, limit, 1))
 
 
 def average_precision(run: tuple[int, ...]) -> Fraction:
@@ -41,14 +41,14 @@ def average_precision(run: tuple[int, ...]) -> Fraction:
 def few_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short runs, whose first ranks would otherwise be listed altogether."""
     monkeypatch.setattr(sampling, "MAX_HEADS", 100)
-    monkeypatch.setattr(sampling, "SAMPLES", 2**10)
-    monkeypatch.setattr(sampling, "DRAWS", 2**16)
+    monkeypatch.setattr(sampling, "MAX_SAMPLES", 2**10)
+    monkeypatch.setattr(sampling, "N_DRAWS", 2**16)
 
 
 def test_ties_are_those_of_an_enumeration(few_heads: None) -> None:
     length = 12
     drawn = SampledImage(walk_of("AP", length), 0, 1)
-    heads = Heads.of(drawn.search, sampling.MAX_HEADS)
+    heads = Heads.list_values(drawn.search, sampling.MAX_HEADS)
     # Each distinct value and number of relevant documents of the first ranks, with all last ranks.
     firsts = {(average_precision(first), sum(first)) for first in product((0, 1), repeat=heads.cut)}
     assert len(firsts) == heads.values.size
@@ -112,7 +112,7 @@ def test_impossible_images_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         _equispaced()
     monkeypatch.setattr(sampling, "MAX_NODES", 2**10)
     monkeypatch.setattr(sampling, "MAX_HEADS", 4)
-    with pytest.raises(TooManyTiesError, match="ties are too many to count"):
+    with pytest.raises(TooManyTiesError, match="too many ties to count"):
         SampledImage(walk_of("AP", 20), 0, None)
 
 
@@ -122,7 +122,7 @@ def _equispaced() -> SampledImage:
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Any]:
         return Fraction(grade), 0
 
-    return SampledImage(Walk.of(Stateful(20, 1, "count", 0, step)), 0, None)
+    return SampledImage(Walk.from_form(Stateful(20, 1, "count", 0, step)), 0, None)
 
 
 def test_scores_say_that_they_are_estimated(

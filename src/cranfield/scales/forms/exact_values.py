@@ -134,7 +134,7 @@ def _sum_form(
 ) -> tuple[NDArray[Any], tuple[Fraction, ...], Fraction]:
     """Sum a form for each run in multiples of a unit, with a column for each logarithm base."""
     if isinstance(shape, Stateful):
-        values, unit = Walk.along(shape, runs)
+        values, unit = Walk.values_along(shape, runs)
         return values[:, None], (ONE,), unit
     ranks = [rank for rank, row in enumerate(shape.coefficients) if any(row)]
     bases = sorted({shape.bases[rank] for rank in ranks}) or [ONE]

@@ -233,7 +233,7 @@ class Ratios:
     ideal: Row
 
     @classmethod
-    def of(cls, measure: Any, setting: Setting) -> Ratios:
+    def from_measure(cls, measure: Any, setting: Setting) -> Ratios:
         relevant = setting.is_relevant(measure)
         worth = setting.gains(measure.gains)
         # Gains of weight 0 would distinguish states that are the same.
@@ -273,7 +273,7 @@ def ratio_sum(ratios: Ratios, worth: Row, continuation: Row, setting: Setting) -
 
 def q_form(measure: QMeasure, setting: Setting) -> Form:
     constants = (ONE,) * (setting.grades + 1)
-    shape = ratio_sum(Ratios.of(measure, setting), constants, constants, setting)
+    shape = ratio_sum(Ratios.from_measure(measure, setting), constants, constants, setting)
     return Form(shape, rational(int(sum_divisor(measure, setting.recall_base(measure)))))
 
 
@@ -295,19 +295,19 @@ def cumulative_utility_form(measure: NormalisedCumulativeUtility, setting: Setti
         total = sum((exact.chance(count) for count in range(1, base + 1)), ZERO)
     # Precision is the ratio without gains.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
-    ratios = Ratios.of(ratio_measure, setting)
+    ratios = Ratios.from_measure(ratio_measure, setting)
     return Form(ratio_sum(ratios, worth, continuation, setting), rational(total))
 
 
 def expected_ratio_form(measure: ExpectedBlendedRatio, setting: Setting) -> Form:
-    ratios, stops = Ratios.of(measure, setting), setting.stop_rates(measure)
+    ratios, stops = Ratios.from_measure(measure, setting), setting.stop_rates(measure)
     continuation = tuple(1 - stop for stop in stops)
     return Form(ratio_sum(ratios, stops, continuation, setting))
 
 
 def r_measure_form(measure: RMeasure, setting: Setting) -> Form:
     """Return the form of R-measure: sum of C + beta cg, the ratio at rank 1 without ideal gain."""
-    ratios, base = Ratios.of(measure, setting), setting.recall_base(measure)
+    ratios, base = Ratios.from_measure(measure, setting), setting.recall_base(measure)
     blended = ratios.measure.blend
     pairs = zip(ratios.relevant, ratios.gains, strict=True)
     row = [blended(int(is_relevant), gain, ONE, ZERO) for is_relevant, gain in pairs]
@@ -317,7 +317,7 @@ def r_measure_form(measure: RMeasure, setting: Setting) -> Form:
 
 
 def o_measure_form(measure: OMeasure, setting: Setting) -> Form:
-    ratios = Ratios.of(measure, setting)
+    ratios = Ratios.from_measure(measure, setting)
     first = [ratios.after(NOTHING, grade) for grade in range(setting.grades + 1)]
     ranks = range(1, setting.depth(measure) + 1)
     rows = [tuple(ratios.at(rank, cumulated) for cumulated in first) for rank in ranks]
@@ -334,7 +334,7 @@ def p_measure_form(measure: Any, setting: Setting) -> Form | None:
     # relevant grade it is P-measure, and has a form.
     if isinstance(measure, PPlusMeasure) and max(measure.rel, 0) < setting.grades:
         return None
-    ratios, highest = Ratios.of(measure, setting), setting.grades
+    ratios, highest = Ratios.from_measure(measure, setting), setting.grades
 
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable]:
         best_grade, value, before = state

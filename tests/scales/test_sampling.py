@@ -12,7 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.measures import parse_measure
-from cranfield.scales.forms.form import Stateful, with_at_most
+from cranfield.scales.forms.form import Stateful, limit_relevant
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import Walk
 from cranfield.scales.images import sampling, windows
@@ -24,7 +24,7 @@ def walk_of(text: str, length: int, grades: int = 1, limit: int | None = None) -
     """The walk of a measure on runs of a length."""
     exact = form(parse_measure(f"{text}@{length}"), length, grades, (grades,) * length)
     assert exact is not None and isinstance(exact.shape, Stateful)
-    return Walk.from_form(exact.shape if limit is None else with_at_most(exact.shape, limit, 1))
+    return Walk.from_form(exact.shape if limit is None else limit_relevant(exact.shape, limit, 1))
 
 
 def average_precision(run: tuple[int, ...]) -> Fraction:

@@ -31,7 +31,7 @@ from cranfield.scales.forms.form import (
     Irrational,
     Number,
     beyond_length,
-    check_grades_decide,
+    check_depends_on_grades,
 )
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import TooManySumsError, split
@@ -314,7 +314,12 @@ def _search_own_order(candidates: RunSet) -> Verdict:
     if candidates.can_be_listed(depth):
         runs = candidates.list_runs(depth)
         return judge_own_order(candidates.values(runs), runs)
-    if measure.info.monotone and _is_rising(candidates) and depth > 1 and not candidates.has_grades:
+    if (
+        measure.info.monotone
+        and _is_monotone(candidates)
+        and depth > 1
+        and not candidates.has_grades
+    ):
         runs = np.pad(lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
         witness = find_unequal_lowest_steps(candidates.values(runs), runs, candidates.sign)
         if witness is not None:
@@ -334,13 +339,13 @@ def _search_witnesses(candidates: RunSet) -> list[Verdict]:
     ]
 
 
-def _is_rising(candidates: RunSet) -> bool:
+def _is_monotone(candidates: RunSet) -> bool:
     """Return True if a higher grade never lowers the gain."""
     gains = getattr(candidates.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
     exact = form(candidates.measure, 2, candidates.grades)
-    return exact is not None and exact.shape.rises
+    return exact is not None and exact.shape.is_monotone
 
 
 def _describe_reach(grades: int) -> str:
@@ -537,7 +542,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     check_size(longest, 1)
     check_recall_base(largest_base)
     parsed_measure = as_measure(measure, longest)
-    check_grades_decide(parsed_measure)
+    check_depends_on_grades(parsed_measure)
     if longest * largest_base > MAX_TOPICS:
         raise PolicyError(
             f"expected at most {MAX_TOPICS:,} combinations of a length and a recall base, got"

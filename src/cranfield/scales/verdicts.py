@@ -17,7 +17,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import Values, exact_values
-from cranfield.scales.forms.form import Form, Number, check_grades_decide
+from cranfield.scales.forms.form import Form, Number, check_depends_on_grades
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.runs import (
     all_runs,
@@ -332,7 +332,7 @@ def make_run_set(
 ) -> RunSet:
     """Make the set of runs of :func:`cranfield.scale_of` from its arguments."""
     measure = as_measure(measure, length)
-    check_grades_decide(measure)
+    check_depends_on_grades(measure)
     size = measure.cutoff if length is None else length
     if size is None:
         raise PolicyError("length is required, such as length=10")

@@ -41,7 +41,15 @@ from cranfield.reporting.charts.theme import (
     score_axis,
     tips,
 )
-from cranfield.reporting.summary import BETTER, DIFFERENT, NONE, SAME, WORSE, by_pair, verdicts_of
+from cranfield.reporting.summary import (
+    BETTER,
+    DIFFERENT,
+    NONE,
+    SAME,
+    WORSE,
+    pair_verdicts,
+    verdict_matrix,
+)
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.cost import CostEffectiveness
@@ -196,7 +204,7 @@ def intervals_chart(
             " means; use test='anova' and complete scores"
         )
     low, high = bounds
-    verdicts = verdicts_of(comparison)[:, centre]
+    verdicts = verdict_matrix(comparison)[:, centre]
     verdicts[centre] = "reference"
     frame = pl.DataFrame(
         {
@@ -379,7 +387,7 @@ def _cells(comparison: PairwiseComparison) -> pl.DataFrame:
     rank_of = np.empty(len(comparison.order), dtype=np.int64)
     rank_of[comparison.order] = np.arange(len(comparison.order))
     code = {word: code for code, word in WORDS.items()}
-    words = by_pair(comparison)
+    words = pair_verdicts(comparison)
     is_compared = words != NONE
     return pl.DataFrame(
         {

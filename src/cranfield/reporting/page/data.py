@@ -18,7 +18,7 @@ from cranfield.reporting.charts.inputs import boxes_of
 from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.html import label
-from cranfield.reporting.summary import against, group_letters
+from cranfield.reporting.summary import baseline_verdicts, group_letters
 from cranfield.scales.statements import Meaningfulness
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
@@ -199,7 +199,7 @@ def _baseline_verdicts(comparison: PairwiseComparison) -> dict[str, Any]:
     }
     return {
         "baselines": [comparison.systems.index(name) for name in comparison.baselines],
-        "against": {"verdicts": against(comparison), **ends},
+        "against": {"verdicts": baseline_verdicts(comparison), **ends},
     }
 
 

@@ -11,7 +11,7 @@ from cranfield.reporting.page.html import Html, label, own_templates, sections_p
 from cranfield.reporting.page.intervals import lifts_figure
 from cranfield.reporting.page.sections import Inputs, made_with
 from cranfield.reporting.page.svg_charts import draw_looks
-from cranfield.reporting.summary import listing
+from cranfield.reporting.summary import join_names
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import Table, between, from_frame, number
 
@@ -95,11 +95,11 @@ def _answer(report: ExperimentReport, j: int) -> str:
     words = {"better": "better by", "worse": "worse by"}
     words["not worse"] = "not worse than the margin by"
     parts = [
-        f"{phrase} {listing(metrics[verdict], None)}"
+        f"{phrase} {join_names(metrics[verdict], None)}"
         for verdict, phrase in words.items()
         if verdict in metrics
     ]
-    undecided = listing(metrics.get("undecided", []), None)
+    undecided = join_names(metrics.get("undecided", []), None)
     if not parts:
         return f"No significant difference between {name} and {control} by {undecided}."
     remark = f"; no significant difference by {undecided}" if undecided else ""

@@ -13,7 +13,7 @@ from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import against_baseline, initial_pair, n_decimals
 from cranfield.reporting.page.html import Html, filled, label
 from cranfield.reporting.page.svg_charts import axis_range, shorten_name, tick_label, ticks
-from cranfield.reporting.summary import BETTER, against
+from cranfield.reporting.summary import BETTER, baseline_verdicts
 from cranfield.significance.comparison.result import PairwiseComparison
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def answer_figure(part: Part) -> Html | None:
     if pairs is not None and pairs.baselines:
         order, form = pairs.order, f"+.{pairs.places}f"
         values, low, high = against_baseline(pairs)
-        top = [word == BETTER for word in against(pairs)]
+        top = [word == BETTER for word in baseline_verdicts(pairs)]
         axis = "Log ratio to" if pairs.mean_of == "geometric mean" else "Difference from"
         note = (
             f"{axis} {label(pairs.baselines[0])}, with its {_level(pairs)} confidence interval"

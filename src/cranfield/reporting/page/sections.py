@@ -24,12 +24,12 @@ from cranfield.reporting.page.contents import NO_QUALITY, Contents, Part
 from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.html import Html, label, named, sentence
 from cranfield.reporting.summary import (
-    against,
+    baseline_verdicts,
+    describe_test,
     group_letters,
+    join_labels,
     lead,
-    name_list,
     shared_lines,
-    test_sentence,
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
@@ -111,7 +111,7 @@ def answer(part: Part) -> list[str]:
     meaning_lines = [verdict_sentence(part.meaning), *map(sentence, part.meaning.lines()[1:])]
     return [
         lead(comparison, label(part.name)),
-        test_sentence(comparison),
+        describe_test(comparison),
         *map(sentence, part.policy),
         *meaning_lines,
     ]
@@ -142,7 +142,7 @@ def _best_of(part: Part) -> str:
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {score} on {label(part.name)}."
     counts = counted(len(values), "system")
-    return f"Of {counts}, the best on {label(part.name)}: {name_list(names)} ({score})."
+    return f"Of {counts}, the best on {label(part.name)}: {join_labels(names)} ({score})."
 
 
 def verdict_sentence(meaning: Meaningfulness) -> str:
@@ -224,7 +224,7 @@ def row_of(part: Part) -> list[str]:
     pairs = f"{comparison.count():,} of {len(comparison):,}"
     holds = f"{part.meaning.n_invariant:,} of {comparison.count():,}" if comparison.count() else "–"
     if comparison.baselines:
-        words = summary.against(comparison)
+        words = summary.baseline_verdicts(comparison)
         top = ", ".join(f"{words.count(word)} {word}" for word in ("better", "worse"))
     elif comparison.alternative == "two-sided":
         top = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
@@ -294,7 +294,7 @@ def groups(part: Part) -> tuple[str, Sequence[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
     comparison = part.comparison
     if comparison is not None and comparison.baselines:
-        verdicts = zip(comparison.systems, against(comparison), strict=True)
+        verdicts = zip(comparison.systems, baseline_verdicts(comparison), strict=True)
         cells = [
             word or ("baseline" if name in comparison.baselines else "") for name, word in verdicts
         ]

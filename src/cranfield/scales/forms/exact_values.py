@@ -28,11 +28,11 @@ from cranfield.scales.forms.form import (
     Number,
     Stateful,
     Terms,
-    approximate,
+    inverse_log,
+    make_terms,
     precisions,
     quotient,
-    scaled,
-    terms,
+    scaled_inverse_log,
 )
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import Walk
@@ -72,7 +72,7 @@ class Values:
         if not self.exact:
             return float(self.keys[index, 0])
         coefficients = (int(key) * self.unit for key in self.keys[index])
-        exact_sum = quotient(terms(zip(self.bases, coefficients, strict=True)), self.divisor)
+        exact_sum = quotient(make_terms(zip(self.bases, coefficients, strict=True)), self.divisor)
         if self.factor != 1.0:
             return float(exact_sum) * self.factor + float(self.constant)
         return exact_sum + self.constant
@@ -165,7 +165,7 @@ def _distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]
 
 def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int64]:
     """Return the exact order of distinct values: by floats, and close ones with more digits."""
-    factors = np.array([approximate(base) for base in bases])
+    factors = np.array([inverse_log(base) for base in bases])
     floats = keys.astype(np.float64)
     slack = (floats.shape[1] + 4) * 2.0**-51 * float((np.abs(floats) @ factors).max())
     floats = floats @ factors
@@ -176,7 +176,7 @@ def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int6
     members = order[undecided]
     for bits in precisions() if members.size else ():
         rows = keys[members].astype(object)
-        sums = rows @ np.array([scaled(base, bits) for base in bases], dtype=object)
+        sums = rows @ np.array([scaled_inverse_log(base, bits) for base in bases], dtype=object)
         error = int(np.abs(rows).sum(axis=1).max())
         sum_order = np.argsort(sums, kind="stable")
         if (np.diff(sums[sum_order]) > 2 * error).all():

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.scales.forms.form import Additive, Stateful, approximate
+from cranfield.scales.forms.form import Additive, Stateful, inverse_log
 
 Exact = NDArray[Any]
 """Integers: int64 if all of them fit, otherwise an object array of Python integers."""
@@ -66,7 +66,7 @@ class Part:
     @cached_property
     def values(self) -> Floats:
         """Values of the keys, each correct to a few units in the last place."""
-        return self.keys.astype(np.float64) * (float(self.unit) * approximate(self.base))
+        return self.keys.astype(np.float64) * (float(self.unit) * inverse_log(self.base))
 
     @cached_property
     def min_relevant(self) -> NDArray[np.int64]:

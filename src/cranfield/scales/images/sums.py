@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
-from cranfield.scales.forms.form import approximate, precisions, scaled
+from cranfield.scales.forms.form import inverse_log, precisions, scaled_inverse_log
 from cranfield.scales.forms.stateful import Exact, Part, count_runs, count_sums
 from cranfield.scales.images.representation import (
     MAX_INT64,
@@ -414,7 +414,7 @@ class Sums:
         for part, column_a, column_b in zip(self.parts, a.T, b.T, strict=True):
             step = part.keys[column_a].astype(object) - part.keys[column_b].astype(object)
             step = step * int(part.unit * self._common_denominator)
-            difference = difference + step * scaled(part.base, bits)
+            difference = difference + step * scaled_inverse_log(part.base, bits)
             error = error + np.abs(step)
         return difference, error
 
@@ -468,7 +468,7 @@ class Sums:
             ]
             lowest_multiple, highest_multiple = self._find_extremes(multiples, active)
             if highest_multiple - lowest_multiple + 1 == self.size:
-                gap = float(step) * approximate(active[0].base)
+                gap = float(step) * inverse_log(active[0].base)
                 return Gaps(True, gap, gap, lowest, highest)
         if self.size > MAX_VALUES:
             return Gaps(False, None, None, lowest, highest)

@@ -26,10 +26,10 @@ from cranfield.measures.base import Measure
 from cranfield.scales.forms.form import (
     Additive,
     Stateful,
-    check_grades_decide,
+    check_depends_on_grades,
     count_ranks_read,
+    limit_relevant,
     lowest_relevant,
-    with_at_most,
 )
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import TooManySumsError, Walk, split
@@ -486,7 +486,7 @@ def image(
     """
     measure = as_measure(measure, length)
     measure.require_complete()
-    check_grades_decide(measure)
+    check_depends_on_grades(measure)
     length = measure.cutoff if length is None else length
     if length is None:
         raise PolicyError(f"length is required, such as image({str(measure)!r}, 10)")
@@ -560,7 +560,7 @@ def represent(
             stateful = single_state
     assert isinstance(stateful, Stateful)
     if limit is not None:
-        stateful = with_at_most(stateful, limit, rel)
+        stateful = limit_relevant(stateful, limit, rel)
     walk = Walk.from_form(stateful)
     is_wide = walk.dtype.hasobject
     # Integers with many digits need more memory. As they may not fit into windows, they are listed

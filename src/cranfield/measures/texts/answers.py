@@ -203,7 +203,7 @@ class NuggetRecall(NuggetMeasure):
 def weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the weight of the matched nuggets by that of all nuggets (Sakai 2013, equation 40)."""
     gold = judged.nuggets
-    totals = judged.total(judged.full * judged.of_matches(gold.weight))
+    totals = judged.total(judged.full * judged.match_values(gold.weight))
     return divide_by_topic(
         measure, judged, totals, gold.total(gold.weight), "no nugget has a weight"
     )
@@ -291,7 +291,7 @@ class _NuggetScore(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURC
     def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
         """Compute the weighted mean of the support of nuggets; 0 on topics without weights."""
         support = judged.full if self.strict else judged.support
-        totals = judged.total(support * judged.of_matches(weights))
+        totals = judged.total(support * judged.match_values(weights))
         return divide_by_topic(
             self, judged, totals, judged.nuggets.total(weights), "no vital nuggets"
         )
@@ -379,7 +379,7 @@ def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) ->
     gold = judged.nuggets
     # Only nuggets with partial support, which does not count, have no position.
     discount = np.maximum(0.0, patience - np.nan_to_num(judged.position))
-    gain = judged.total(judged.full * judged.of_matches(gold.weight) * discount)
+    gain = judged.total(judged.full * judged.match_values(gold.weight) * discount)
     ideal_discount = np.maximum(0.0, patience - minimal_output_ends(gold))
     reason = f"no nugget with a weight ends before character {patience:g}"
     return divide_by_topic(measure, judged, gain, gold.total(gold.weight * ideal_discount), reason)
@@ -389,7 +389,7 @@ def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the length of matched vital strings by that of the text (Sakai 2013, equation 45)."""
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
     warn_undefined(measure, judged, total_length, "all vital strings are empty")
-    vital = judged.total(judged.full * judged.of_matches(judged.nuggets.vital_length))
+    vital = judged.total(judged.full * judged.match_values(judged.nuggets.vital_length))
     return ratio(vital, np.where(judged.answered, judged.length, 0.0))
 
 

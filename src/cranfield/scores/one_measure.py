@@ -581,7 +581,7 @@ def overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
     """Return the mean, sum or geometric mean of each system (rows) for each measure (columns)."""
     systems = next(iter(scores.values())).systems
     for table in scores.values():
-        table.flat("a table of systems cannot have scores by shard")
+        table.flat("a table of systems does not take scores by shard")
     columns = {name: pl.Series(table.overall()).fill_nan(None) for name, table in scores.items()}
     return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns})
 

@@ -249,8 +249,8 @@ class JudgeComparison(Result):
 
     def calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of people's grades by grade of the judge."""
-        by_judge = [calibration(table, self.confidence) for table in self.joint]
-        proportion, low, high = (np.stack(table) for table in zip(*by_judge, strict=True))
+        calibrations = [calibration(table, self.confidence) for table in self.joint]
+        proportion, low, high = (np.stack(table) for table in zip(*calibrations, strict=True))
         pairs = np.swapaxes(self.joint.sum(axis=1), 1, 2)
         columns = {"pairs": pairs, "share": proportion, "low": low, "high": high}
         return tabulate(columns, judge=self.judges, label=self.scale, grade=self.scale)
@@ -300,17 +300,17 @@ class JudgeComparison(Result):
         return tables
 
     def _intervals(self) -> Table:
-        with_interval = [
+        interval_columns = [
             self.statistics.index(name) for name in ("kappa", "alpha", "agreement", "bias")
         ]
         sides = [self.statistics.index(name) for name in SIDES]
         head = ["judge"]
-        for k in with_interval:
+        for k in interval_columns:
             head += [self.statistics[k], "interval"]
         rows = []
         for j, judge in enumerate(self.judges):
             row = [judge]
-            for k in with_interval:
+            for k in interval_columns:
                 row += [number(self.values[j, k], 3), between(self.low[j, k], self.high[j, k], 3)]
             rows.append([*row, *(number(self.values[j, k], 3) for k in sides)])
         title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"

@@ -197,8 +197,7 @@ def _probability_at_most(inside: Ints, outside: Ints, urn: Ints, n_outside: Ints
 
 
 def _log_choose(n: Ints, k: Ints) -> Floats:
-    out: Floats = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    return out
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
 class Knee(Rule):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import jackknife
-from cranfield.assess.judges.reading import Panel, combinations, read_panel, set_highest_grade
+from cranfield.assess.judges.reading import Panel, read_panel, set_highest_grade, tabulate
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, check_share
 from cranfield.base.kinds import check_keywords
@@ -366,11 +365,10 @@ def judge_rankings(
         "judge": tuple(judge.name for judge in scored.panel.judges),
     }
     return JudgeRankings(
-        rankings=_table(columns, **names).with_columns(
-            pl.selectors.float().fill_nan(None),
-            pl.Series("of system", pl.Series(scored.systems).gather(most_moved.ravel())),
+        rankings=tabulate(columns, **names).with_columns(
+            pl.Series("of system", pl.Series(scored.systems).gather(most_moved.ravel()))
         ),
-        means=_table(system_columns, **names, system=scored.systems),
+        means=tabulate(system_columns, **names, system=scored.systems),
         measures=names["measure"],
         judges=names["judge"],
         systems=scored.systems,
@@ -378,12 +376,6 @@ def judge_rankings(
         confidence=confidence,
         notes=scored.panel.notes,
     )
-
-
-def _table(columns: Mapping[str, NDArray[Any]], **names: Sequence[str]) -> pl.DataFrame:
-    """Return a data frame with a row of values for each combination of names."""
-    values = pl.DataFrame({name: column.ravel() for name, column in columns.items()})
-    return combinations(**names).hstack(values)
 
 
 def ranks_of(values: Floats) -> Ints:

@@ -11,7 +11,7 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from cranfield.assess.judges.rankings import ranks_of, score_by_judges
-from cranfield.assess.judges.reading import combinations
+from cranfield.assess.judges.reading import tabulate
 from cranfield.base.arrays import Bools, to_order
 from cranfield.base.errors import PolicyError, check_share, quoted
 from cranfield.base.kinds import check_keywords
@@ -277,13 +277,9 @@ def self_preference(
     if rank_by_judge.any():
         values |= ranks
     measure_names = tuple(map(str, scored.measures))
-    table = pl.DataFrame({name: column.ravel() for name, column in values.items()})
     return SelfPreference(
-        rows=combinations(measure=measure_names, judge=names)
-        .hstack(table)
-        .with_columns(
-            pl.selectors.float().fill_nan(None),
-            pl.selectors.by_name(*ranks, require_all=False).replace(0, None),
+        rows=tabulate(values, measure=measure_names, judge=names).with_columns(
+            pl.selectors.by_name(*ranks, require_all=False).replace(0, None)
         ),
         measures=measure_names,
         judges=names,

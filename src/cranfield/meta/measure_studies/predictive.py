@@ -22,7 +22,7 @@ from cranfield.meta.measure_studies.correlations import (
 )
 from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, names_with_value, percent
 from cranfield.meta.study_options import Proportion
-from cranfield.online.interleaving.side_by_side import PREFERENCES, signs_of
+from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, places_of
@@ -68,7 +68,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
                 raise table.wrong(number, f"{kind} {quoted(name or '')} has no scores")
     return table.frame.select(
         *("topic", "first", "second"),
-        pl.Series("preferred", signs_of(table, "preferred"), pl.Int64),
+        pl.Series("preferred", parse_signs(table, "preferred"), pl.Int64),
         pl.lit(1, pl.Int64).alias("votes"),
         "assessor",
     )

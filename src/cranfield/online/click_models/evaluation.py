@@ -383,8 +383,10 @@ def perplexity_gain(
         # Equal queries carry no information about the variance.
         if np.ptp(sampled_gains) > 1e-12:
             low, high = np.quantile(sampled_gains, [tail, 1 - tail]).tolist()
-    names, options = (label(model), label(baseline)), (confidence, resamples, seed, conditional)
-    return PerplexityGain(*names, float(gain), low, high, by_rank, n_queries, *options)
+    options = confidence, resamples, seed, conditional
+    return PerplexityGain(
+        label(model), label(baseline), float(gain), low, high, by_rank, n_queries, *options
+    )
 
 
 def _number_queries(log: QueryLog) -> tuple[Indices, int]:

@@ -391,7 +391,8 @@ def preference(
     unit, code, notes = page_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
     options = expected, confidence, resamples, seed
-    return preference_between(*map(credits.select, pair), code, pair, unit, notes, options)
+    first, second = map(credits.select, pair)
+    return preference_between(first, second, code, pair, unit, notes, options)
 
 
 def preference_matrix(

@@ -323,7 +323,8 @@ def preference_by_credits(
         )
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
-    return preference_between(*values.T, code, names, unit_name, (), options)
+    first, second = values.T
+    return preference_between(first, second, code, names, unit_name, (), options)
 
 
 def check_credits(credits: Any) -> Floats:

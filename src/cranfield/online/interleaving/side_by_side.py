@@ -75,7 +75,7 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     for number, (first, second, label) in enumerate(rows):
         if first == second:
             raise table.wrong(number, f"system {quoted(first)} is compared with itself")
-        # A system may have one of the words as its name, which then is no word in any row.
+        # If a system has one of the words as its name, the word means this system in all rows.
         systems = {second: -1, first: 1}
         if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"

@@ -298,8 +298,9 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
     ]
     if not session_columns:
         return pages
-    rows = pages.with_row_index("(row)").sort("session", maintain_order=True)
-    return pages.hstack(rows.select("(row)", *session_columns).sort("(row)").drop("(row)"))
+    sorted_pages = pages.with_row_index("(row)").sort("session", maintain_order=True)
+    values = sorted_pages.select("(row)", *session_columns).sort("(row)").drop("(row)")
+    return pages.hstack(values)
 
 
 def _count_by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -> pl.DataFrame:

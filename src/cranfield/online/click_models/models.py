@@ -1,4 +1,4 @@
-"""The click models."""
+"""Click models: click-through rates, examination models, and cascade models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Rate(Model):
 
 
 class GCTR(Rate):
-    """One click rate for all results.
+    """A single click rate for all results.
 
     .. math:: P(C_r = 1) = \\rho
     """
@@ -337,7 +337,7 @@ class CM(CascadeModel):
 
 
 class DCM(CascadeModel):
-    """The dependent click model: after a click, users go on with a probability by rank.
+    """The dependent click model: after a click, users continue with a probability by rank.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - C_r + \\lambda_r C_r
 

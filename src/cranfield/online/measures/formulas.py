@@ -1,4 +1,4 @@
-"""The online measures, one function each.
+"""Definitions of the online measures, one function each.
 
 A function has the parameters of the measure and returns :class:`Sums` over columns of the table of
 pages, such as `clicked@3`; see :func:`~cranfield.online.measures.page_table.column_count`.

@@ -1,4 +1,4 @@
-"""The table of pages, with counts of results and clicks on each page.
+"""Tables of pages, with counts of results and clicks on each page.
 
 A count is an expression over rows and its reduction by page. Sums are taken over integers, so that
 they do not depend on the engine, the order or the number of threads: times are in microseconds, and

@@ -351,8 +351,8 @@ def policy_value(
     each action of the policy has a propensity above 0. Clipped weights, SNIPS and DM are biased.
 
     Source: Horvitz and Thompson (1952); Swaminathan and Joachims (2015), SNIPS; Dudík, Langford and
-    Li (2011), DR; Li and others (2018), item-position; McInerney and others (2020), cascade;
-    Kiyohara and others (2022), cascade DR; Swaminathan and others (2017), PI.
+    Li (2011), DR; Li et al. (2018), item-position; McInerney et al. (2020), cascade; Kiyohara et
+    al. (2022), cascade DR; Swaminathan et al. (2017), PI.
 
     Parameters
     ----------

@@ -195,9 +195,8 @@ class ClickModel(Result):
             clicks.
         """
         pages = self.patterns(log)
-        return self._result_table(
-            log, pages, self.model.conditional_probabilities(self.values, pages)
-        )
+        probability = self.model.conditional_probabilities(self.values, pages)
+        return self._result_table(log, pages, probability)
 
     def _result_table(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")

@@ -73,9 +73,8 @@ def _sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
         cells = code[has_level] * n_arms + units.arm[has_level]
         counts = np.bincount(cells, minlength=len(levels) * n_arms).reshape(-1, n_arms)
         totals = counts.sum(axis=1)
-        pvalues = np.where(
-            totals * proportions.min() < 5, np.nan, chi_square(counts, proportions)[1]
-        )
+        is_small = totals * proportions.min() < 5
+        pvalues = np.where(is_small, np.nan, chi_square(counts, proportions)[1])
         columns = (levels, totals.tolist(), pvalues, adjust_pvalues(pvalues))
         rows += [(segment, *row) for row in zip(*columns, strict=True)]
     schema: dict[str, Any] = {"by": pl.String, "level": pl.String, "units": pl.Int64}

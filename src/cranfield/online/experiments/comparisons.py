@@ -201,18 +201,13 @@ def permutation_moments(
     is_smaller = ~is_treated if is_swapped else is_treated
     size = int(is_smaller.sum())
     if (n_assignments := comb(n_units, size)) <= MAX_ENUMERATED:
-        assignments = np.fromiter(
-            combinations(range(n_units), size), np.dtype((np.intp, size)), n_assignments
-        )
-        is_observed = (assignments == np.flatnonzero(is_smaller)).all(axis=1)
-        samples: Iterable[Indices] = np.array_split(
-            assignments[~is_observed], n_assignments // 1000 + 1
-        )
+        dtype, subsets = np.dtype((np.intp, size)), combinations(range(n_units), size)
+        assignments = np.fromiter(subsets, dtype, n_assignments)
+        assignments = assignments[(assignments != np.flatnonzero(is_smaller)).any(axis=1)]
+        samples: Iterable[Indices] = np.array_split(assignments, n_assignments // 1000 + 1)
     else:
-        samples = (
-            random.choice(n_units, (1, size), replace=False, shuffle=False)
-            for _ in range(resamples)
-        )
+        shape, draws = (1, size), range(resamples)
+        samples = (random.choice(n_units, shape, replace=False, shuffle=False) for _ in draws)
     sample_sums = [features[rows].sum(axis=1) for rows in samples]
     sums = np.concatenate([features[is_smaller].sum(axis=0, keepdims=True), *sample_sums])
     order = slice(None, None, -1 if is_swapped else 1)
@@ -270,9 +265,8 @@ def compare_variants(
         name: _level(options, len(treatments) * (1 if name == OEC else len(arms) - (OEC in arms)))
         for name in arms
     }
-    bootstrap_values = (
-        _bootstrap(units, arms, levels, options) if options.errors == "bootstrap" else {}
-    )
+    is_bootstrap = options.errors == "bootstrap"
+    bootstrap_values = _bootstrap(units, arms, levels, options) if is_bootstrap else {}
     looks, last_pvalues = None, dict[Pair, float]()
     if options.sequential is not None:
         looks, last_pvalues = _compare_looks(units, arms, options, options.sequential)

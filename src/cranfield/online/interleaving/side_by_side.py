@@ -134,12 +134,9 @@ def _bootstrap_strengths(
     n_topics, n_systems = wins.shape[:2]
     draws = stream(seed).multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=resamples)
     topic_wins = wins.reshape(n_topics, -1)
-    blocks = (
-        draws[rows] @ topic_wins for rows in row_slices(resamples, n_systems * n_systems, _BLOCK)
-    )
-    samples = np.concatenate(
-        [bradley_terry(block.reshape(-1, n_systems, n_systems)) for block in blocks]
-    )
+    shape = -1, n_systems, n_systems
+    blocks = (draws[rows] @ topic_wins for rows in row_slices(resamples, n_systems**2, _BLOCK))
+    samples = np.concatenate([bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())
     excluded = f"{counted(n_excluded, 'resample')} without finite strengths"

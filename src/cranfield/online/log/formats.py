@@ -108,9 +108,8 @@ def read_living_labs(raw: bytes, source: str) -> Table:
 
     Pages are numbered; pages with teams are treated as interleaved by team draft.
     """
-    frame = read_records(raw, source, "living labs", _RANKINGS).rename(
-        {"qid": "query", "sid": "session"}
-    )
+    frame = read_records(raw, source, "living labs", _RANKINGS)
+    frame = frame.rename({"qid": "query", "sid": "session"})
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
     has_teams = pl.col("team").is_not_null().any().over("page")
@@ -195,9 +194,8 @@ def read_ubi(
     :meth:`QueryLog.write` writes them. Clicks are the events with one of the `click_actions`.
     Clicks without a query, and events that are neither clicks nor impressions, are counted.
     """
-    query_rows = read_records(
-        extract_documents(*queries, events=False), queries[1], "UBI queries", QUERIES
-    )
+    raw = extract_documents(*queries, events=False)
+    query_rows = read_records(raw, queries[1], "UBI queries", QUERIES)
     query_rows = query_rows.unnest("query_attributes")
     lines_without_id = query_rows.filter(pl.col("query_id").is_null())[LINE]
     if lines_without_id.len():
@@ -213,9 +211,8 @@ def read_ubi(
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        event_rows = read_records(
-            extract_documents(*events, events=True), events[1], "UBI events", EVENTS
-        )
+        raw = extract_documents(*events, events=True)
+        event_rows = read_records(raw, events[1], "UBI events", EVENTS)
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
     event_rows = event_rows.with_columns(

@@ -104,10 +104,8 @@ def CTR(
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
     suffix = "_at" if ranks == "at" and cutoff is not None else ""
-    clicked, results = (
-        _down_to(_click_column(repeats) + suffix, cutoff),
-        _down_to(f"shown{suffix}", cutoff),
-    )
+    clicked = _down_to(f"{_click_column(repeats)}{suffix}", cutoff)
+    results = _down_to(f"shown{suffix}", cutoff)
     if over == "results":
         return Sums(clicked, results)
     return Sums(pl.when(results > 0).then(clicked / results))

@@ -99,10 +99,10 @@ class ModelEvaluation(Result):
         return {"names": self.names, "clicks": self.clicks}
 
     def heading(self) -> list[str]:
-        best = self.names[self.models["log-likelihood"].to_numpy().argmax()]
+        best_model = self.names[self.models["log-likelihood"].to_numpy().argmax()]
         pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
         return [
-            f"{counted(len(self.names), 'model')}, likeliest {best}",
+            f"{counted(len(self.names), 'model')}, likeliest {best_model}",
             f"{counted(int(pages[0]), 'page')}, {counted(int(pages.sum()), 'result')},"
             f" {counted(self.clicks, 'click')}",
         ]

@@ -67,18 +67,20 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
 """Measures of utility and effort of each model, and the model's parameter for each argument."""
 
 
-def _measure_arguments(name: str, variable: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
-    """Convert a parameter of a model, down to a rank, to arguments of a measure."""
+def _measure_arguments(
+    name: str, variable: str, frame: pl.DataFrame, n_ranks: int
+) -> dict[str, Any]:
+    """Convert a parameter of a model, down to rank `n_ranks`, to arguments of a measure."""
     values = frame["value"].to_list()
     if variable == "item":
         return {name: dict(zip(frame["grade"].to_list(), values, strict=True))}
     if variable == "rank":
-        return {name: dict(enumerate(values[:ranks], 1))}
+        return {name: dict(enumerate(values[:n_ranks], 1))}
     if variable == "case":
         return {f"{name}{case}": value for case, value in enumerate(values, 1)}
     if variable == "":
         return {name: values[0]}
-    rows = frame.filter(pl.col("rank") <= ranks)
+    rows = frame.filter(pl.col("rank") <= n_ranks)
     table = {
         rank: dict(group.select("last", "value").iter_rows())
         for (rank,), group in rows.group_by("rank", maintain_order=True)

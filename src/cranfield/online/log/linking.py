@@ -267,7 +267,7 @@ def _check_clicks(
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a rank nor a doc column", source=source)
     has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
-    table.refuse(has_no_key, lambda row: "a click names neither a rank nor a document")
+    table.refuse(has_no_key, lambda row: "a click has neither a rank nor a document")
     frame = number_pages(_select_columns(table), page_rows)
     if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
         seconds = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6

@@ -250,11 +250,11 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sum
     if unknown == "not":
         return _time_to(sat, _sat(seconds))
     if unknown == "sat":
-        first = pl.min_horizontal(sat, unsure)
+        first_click = pl.min_horizontal(sat, unsure)
     else:
         # An earlier click of unknown dwell could have been the first satisfied one.
-        first = pl.when((_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
-    return _time_to(first, _sat(seconds) + _unsure(seconds))
+        first_click = pl.when((_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
+    return _time_to(first_click, _sat(seconds) + _unsure(seconds))
 
 
 @online_measure(
@@ -408,9 +408,9 @@ def SessionLength(
     ),
 ) -> Sums:
     """Seconds from the first page of a session to its last page or click."""
-    page = TIME.max()
-    last = pl.max_horizontal(page, pl.col("last_click").max())
-    return Sums(_seconds(TIME.min(), last if until_last == "click" else page))
+    last_page = TIME.max()
+    end = pl.max_horizontal(last_page, pl.col("last_click").max())
+    return Sums(_seconds(TIME.min(), end if until_last == "click" else last_page))
 
 
 @online_measure(

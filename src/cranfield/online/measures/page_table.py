@@ -201,7 +201,7 @@ def column_count(column: str) -> Count | None:
     dwell, censored = nw.col("dwell"), nw.col("censored")
     is_upto, is_at = _indicator(rank <= number), _indicator(rank == number)
     inverse = _rounded(UNIT / rank)
-    first = nw.when(order == order.min().over("page")).then(rank)
+    first_rank = nw.when(order == order.min().over("page")).then(rank)
     duration = nw.when(~censored).then(_rounded(dwell * MICROSECONDS)).otherwise(0)
     is_sat = number <= dwell
     # The dwell is unknown, or is censored below the number.
@@ -220,7 +220,7 @@ def column_count(column: str) -> Count | None:
         "lowest": Count("clicks", rank, (), "max"),
         "inverse_ranks": Count("clicks", inverse),
         "inverse_ranks_once": Count("clicked", inverse),
-        "first_rank": Count("clicks", first, ("order",), "min"),
+        "first_rank": Count("clicks", first_rank, ("order",), "min"),
         "first_click": Count("clicks", time, ("time",), "min"),
         "last_click": Count("clicks", time, ("time",), "max"),
         "dwell": Count("clicks", duration, ("dwell",)),

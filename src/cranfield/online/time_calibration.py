@@ -92,7 +92,7 @@ def calibrate_tbg(
     `h`                half-life: :math:`\ln 2` times the time from the first page of a unit to the
                        end of its last click, summed over units, divided by the number of units
                        whose end is known (maximum likelihood of an exponential distribution)
-    `summary`          seconds from a page to its first click, divided by the rank of this click
+    `summary`          total seconds from pages to their first clicks / total of their ranks
     `click`,           proportion of clicked results, relevant and other, above the lowest click of
     `click_other`      a page, which its user must have read; the lowest click itself does not count
     `save`             proportion of clicks on relevant documents that last `save` seconds or more

@@ -99,10 +99,10 @@ class ModelEvaluation(Result):
         return {"names": self.names, "clicks": self.clicks}
 
     def heading(self) -> list[str]:
-        best = self.names[self.models["log-likelihood"].to_numpy().argmax()]
+        best_model = self.names[self.models["log-likelihood"].to_numpy().argmax()]
         pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
         return [
-            f"{counted(len(self.names), 'model')}, likeliest {best}",
+            f"{counted(len(self.names), 'model')}, likeliest {best_model}",
             f"{counted(int(pages[0]), 'page')}, {counted(int(pages.sum()), 'result')},"
             f" {counted(self.clicks, 'click')}",
         ]
@@ -383,8 +383,10 @@ def perplexity_gain(
         # Equal queries carry no information about the variance.
         if np.ptp(sampled_gains) > 1e-12:
             low, high = np.quantile(sampled_gains, [tail, 1 - tail]).tolist()
-    names, options = (label(model), label(baseline)), (confidence, resamples, seed, conditional)
-    return PerplexityGain(*names, float(gain), low, high, by_rank, n_queries, *options)
+    options = confidence, resamples, seed, conditional
+    return PerplexityGain(
+        label(model), label(baseline), float(gain), low, high, by_rank, n_queries, *options
+    )
 
 
 def _number_queries(log: QueryLog) -> tuple[Indices, int]:

@@ -67,18 +67,20 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
 """Measures of utility and effort of each model, and the model's parameter for each argument."""
 
 
-def _measure_arguments(name: str, variable: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
-    """Convert a parameter of a model, down to a rank, to arguments of a measure."""
+def _measure_arguments(
+    name: str, variable: str, frame: pl.DataFrame, n_ranks: int
+) -> dict[str, Any]:
+    """Convert a parameter of a model, down to rank `n_ranks`, to arguments of a measure."""
     values = frame["value"].to_list()
     if variable == "item":
         return {name: dict(zip(frame["grade"].to_list(), values, strict=True))}
     if variable == "rank":
-        return {name: dict(enumerate(values[:ranks], 1))}
+        return {name: dict(enumerate(values[:n_ranks], 1))}
     if variable == "case":
         return {f"{name}{case}": value for case, value in enumerate(values, 1)}
     if variable == "":
         return {name: values[0]}
-    rows = frame.filter(pl.col("rank") <= ranks)
+    rows = frame.filter(pl.col("rank") <= n_ranks)
     table = {
         rank: dict(group.select("last", "value").iter_rows())
         for (rank,), group in rows.group_by("rank", maintain_order=True)
@@ -195,9 +197,8 @@ class ClickModel(Result):
             clicks.
         """
         pages = self.patterns(log)
-        return self._result_table(
-            log, pages, self.model.conditional_probabilities(self.values, pages)
-        )
+        probability = self.model.conditional_probabilities(self.values, pages)
+        return self._result_table(log, pages, probability)
 
     def _result_table(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
@@ -430,7 +431,7 @@ class ClickModel(Result):
             source=f"pages drawn from {self.model}, seed {seed}",
         )
 
-    def clicks(self, codes: Indices, uniforms: Floats) -> Bools:
+    def clicks(self, codes: Indices, numbers: Floats) -> Bools:
         """Draw clicks on pages of item codes, -1 after the end of a list; see :class:`ModelUser`.
 
         The clicks on a page are drawn from the top, each conditional on those above.
@@ -442,7 +443,7 @@ class ClickModel(Result):
         clicks = np.zeros(codes.shape, dtype=bool)
 
         def decide(rank: int, probability: Floats) -> Bools:
-            is_clicked = uniforms[rows[rank], rank] < probability
+            is_clicked = numbers[rows[rank], rank] < probability
             clicks[rows[rank], rank] = is_clicked
             return np.asarray(is_clicked)
 

@@ -323,7 +323,8 @@ def preference_by_credits(
         )
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
-    return preference_between(*values.T, code, names, unit_name, (), options)
+    first, second = values.T
+    return preference_between(first, second, code, names, unit_name, (), options)
 
 
 def check_credits(credits: Any) -> Floats:
@@ -336,15 +337,15 @@ def check_credits(credits: Any) -> Floats:
     return values
 
 
-def unit_codes(units: Any, impressions: int) -> Indices:
+def unit_codes(units: Any, n_impressions: int) -> Indices:
     """Number the units of impressions; by default each impression is its own unit."""
     if units is None:
-        return np.arange(impressions)
+        return np.arange(n_impressions)
     requirement = "units must be labels, one per impression"
     labels = as_array(units, requirement)
-    if labels.shape != (impressions,):
+    if labels.shape != (n_impressions,):
         raise PolicyError(
-            f"{requirement}, got shape {labels.shape} for {counted(impressions, 'impression')}"
+            f"{requirement}, got shape {labels.shape} for {counted(n_impressions, 'impression')}"
         )
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)

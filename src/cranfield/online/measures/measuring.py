@@ -423,14 +423,11 @@ def prepare_pages(
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if until:
         until_names = {name for measure in selection for name in measure.columns(until=True)}
-        columns |= {
-            name for name in until_names if not tables.missing_column(required_columns([name]))
-        }
+        columns |= {n for n in until_names if not tables.missing_column(required_columns([n]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
-        label_names = [
-            vars(measure)["label"] for measure in selection if measure.name == "GoodAbandonment"
-        ]
+        measures = [measure for measure in selection if measure.name == "GoodAbandonment"]
+        label_names = [vars(measure)["label"] for measure in measures]
         pages = _add_labels(pages, labels, label_names, tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))

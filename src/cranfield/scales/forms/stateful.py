@@ -165,14 +165,14 @@ def _make_part(
 
 
 def count_runs(parts: Sequence[Part], limit: int | None) -> int:
-    """Count the runs with at most `limit` relevant documents; None is no limit."""
+    """Count the runs with at most `limit` relevant documents, if there is a limit."""
     if limit is None:
         return prod(int(part.runs.sum()) for part in parts)
     return _count_tuples([(part.count, part.runs) for part in parts], limit)
 
 
 def count_sums(parts: Sequence[Part], limit: int | None) -> int:
-    """Count the values of runs with at most `limit` relevant documents; None is no limit."""
+    """Count the values of runs with at most `limit` relevant documents, if there is a limit."""
     if limit is None:
         return prod(part.keys.size for part in parts)
     pairs = [(part.min_relevant, np.ones(part.keys.size, dtype=np.int64)) for part in parts]

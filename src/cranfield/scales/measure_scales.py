@@ -176,7 +176,7 @@ def find_unequal_lowest_steps(values: Values, runs: Ints, sign: int) -> Witness 
 def find_unequal_steps(
     values: Sequence[Any], slack: float = 0.0
 ) -> tuple[int, int, int, int] | None:
-    """Return the indices of the ends of the first step and of one that differs from it, if any."""
+    """Return the indices around the first step and around one that differs from it, if any."""
     steps = [abs(upper - lower) for lower, upper in pairwise(values)]
     for index, step in enumerate(steps):
         if step != steps[0] and abs(step - steps[0]) > slack:
@@ -360,7 +360,7 @@ def scale_of(
     Parameters
     ----------
     measure
-        The measure, or its text. The length is the cutoff of a measure that needs one.
+        The measure, or its text; if a cutoff is required, the default is the length.
     length
         Length of the runs; by default the measure's cutoff.
     grades
@@ -498,8 +498,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     Parameters
     ----------
     measure
-        The measure, or its text. The length of each run is the cutoff of a measure that needs one,
-        so that P is the precision of the retrieved set.
+        The measure, or its text; if a cutoff is required, the default is the length of each run, so
+        that P is the precision of the retrieved set.
     longest, largest_base
         Length N of the longest run, and largest recall base K.
 

@@ -113,7 +113,7 @@ def _beaten_letters(comparison: PairwiseComparison, letters: Sequence[str]) -> l
     """Return for each system the letters of the systems that are significantly worse."""
     separator = "" if len(letters) <= len(ALPHABET) else ","
     return [
-        shorten_letters(separator.join(letters[k] for k in np.flatnonzero(row)))
+        shorten_letters(separator.join(letters[k] for k in np.flatnonzero(row).tolist()))
         for row in is_significantly_better(comparison)
     ]
 

@@ -246,8 +246,7 @@ class Interval(Wrapping):
         """Normalise ranks of runs to [0, 1], from the lowest to the highest run."""
         gains = getattr(inner_image.measure, "gains", None)
         grades = np.arange(inner_image.grades + 1)
-        has_grade_gains = gains is None or isinstance(gains.kind, str)
-        worth = grades if has_grade_gains else gains.for_grades(grades)
+        worth = grades if gains is None or isinstance(gains.kind, str) else gains.for_grades(grades)
         extremes = np.full((2, inner_image.length), int(np.argmin(worth)))
         extremes[1] = 0
         extremes[1, : inner_image.at_most] = int(np.argmax(worth))

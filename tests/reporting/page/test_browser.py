@@ -309,7 +309,7 @@ def test_scores_that_are_missing_or_infinite(browser: Any, tmp_path: Path) -> No
     one.page.get_by_label("First system").select_option("0")
     one.page.get_by_label("Second system").select_option("1")
     said, rows = of_pair(one.page)
-    assert "2 topics lack a score of one of the two." in said
+    assert "2 topics lack a score of one of the two systems." in said
     assert "a has inf on x" in said
     assert [[row[0], *row[2:]] for row in rows] == [
         ["5", "inf", "0.2000", "inf"],
@@ -366,7 +366,7 @@ def test_no_hit_and_long_names(browser: Any, tmp_path: Path) -> None:
     third.wait_for(timeout=10_000)
     assert third.inner_text().strip() == "m0"
     page.get_by_label("Filter systems by name").fill("zzz")
-    assert page.locator("#shown").inner_text() == "no system has this in its name"
+    assert page.locator("#shown").inner_text() == "no name contains this text"
     assert not page.locator("#systems thead").is_visible()
     page.close()
 
@@ -395,7 +395,7 @@ def test_a_pair_without_limits_and_the_name_of_its_difference(browser: Any, tmp_
             limits = next(
                 v for k, v in facts[statistic, name].items() if "confidence interval" in k
             )
-            expected = "none: they would contradict the decision"
+            expected = "none: it would contradict the decision"
             assert limits == (expected if np.isnan(low) else minus(f"{low:.4f} to {high:.4f}"))
         assert one.complaints == []
         one.page.close()

@@ -18,7 +18,7 @@ from cranfield.tabular import Table, between, from_frame, number
 SOURCES = (
     "Kohavi, Tang and Xu (2020): Trustworthy online controlled experiments",
     "Fabijan et al. (2019): sample ratio mismatch",
-    "Deng et al. (2018): the delta method for metrics of other units than those randomised",
+    "Deng et al. (2018): the delta method for metrics whose unit is not the randomised one",
 )
 """Sources of every analysis."""
 

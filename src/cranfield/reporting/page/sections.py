@@ -176,7 +176,7 @@ def method_notes(comparison: PairwiseComparison) -> list[str]:
 
 
 def untested_assumptions(assumptions: Assumptions) -> list[str]:
-    """Return notes for assumptions of which none could be tested."""
+    """Return notes for the case that no assumption could be tested."""
     notes = [note for note in assumptions.notes if not note.startswith("No test speaks")]
     return ["None of the assumptions could be tested.", *notes]
 

@@ -13,7 +13,7 @@ from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.measures import parse_measure
 from cranfield.reporting.page.html import Html, sections_page, templates
 from cranfield.significance.comparison.compared_pairs import shorten_letters
-from cranfield.tabular import number
+from cranfield.tabular import format_number
 
 STYLES = ("page.css", "drawn.css", "sheet.css")
 """Style sheets of a page with a participant's sheet, in order."""
@@ -51,7 +51,7 @@ def environment() -> Environment:
         "newline": Markup("\n"),
     }
     templates_env.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
-    templates_env.filters |= {"at": at, "decimal": decimal, "number": number}
+    templates_env.filters |= {"at": at, "decimal": decimal, "number": format_number}
     return templates_env
 
 

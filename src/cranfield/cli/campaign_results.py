@@ -36,8 +36,8 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.output import format_option, gather_options, output_option, write_results
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.pool import LISTS, Dealing, dealing_options
-from cranfield.result import ALL, WRITERS, Result, ResultSet, together
-from cranfield.tabular import Table, from_frame
+from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
+from cranfield.tabular import Table, table_from_frame
 
 if TYPE_CHECKING:
     from cranfield.campaign import Campaign
@@ -156,7 +156,7 @@ def judgments(
         columns = {name: [getattr(record, name) for record in records] for name in kinds}
         frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
         title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
-        text = f"{from_frame(frame, title).to_text() if records else title}\n"
+        text = f"{table_from_frame(frame, title).to_text() if records else title}\n"
         write_listing(frame, text, format, output)
         return
     if format != "text" or output is not None:
@@ -176,7 +176,7 @@ result_options = with_options((format_option(WRITERS), output_option))
 
 def _one_table(result: Result, name: str, table: Table) -> ResultSet:
     """Select one table of a result, with `table` as its text."""
-    results = together(result)
+    results = combine_results(result)
     frames = {name: results.frames[name]}
     return replace(results, tables=[table], frames=frames, first=())
 
@@ -265,7 +265,7 @@ def standing(campaign: Campaign, run: str, format: str, output: str | None, **op
     cranfield campaign standing news new.run -m nDCG@10 --baseline bm25
     cranfield campaign standing news new.run --baseline old.run --format json
     """
-    write_results(together(campaign.standing(run, **options)), format, ALL, output)
+    write_results(combine_results(campaign.standing(run, **options)), format, ALL, output)
 
 
 @command()

@@ -25,8 +25,8 @@ from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.kinds import OneOf
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
-from cranfield.result import Column, Columns, Result, readable
-from cranfield.tabular import Table, between, number
+from cranfield.result import Column, Columns, Result, readable_table
+from cranfield.tabular import Table, format_interval, format_number
 
 
 def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
@@ -269,11 +269,11 @@ class JudgeComparison(Result):
             f"Agreement with people: kappa, and alpha ({self.level}; nominal where grades are cut)"
         )
         chosen = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
-        agreement = readable(frame.select("judge", "pairs", *chosen), title, declared)
+        agreement = readable_table(frame.select("judge", "pairs", *chosen), title, declared)
         tables = [agreement, self._intervals()]
         if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
             title = "Labels without a counterpart, and answers without a grade"
-            counts = readable(frame.select("judge", *COUNTS), title, declared)
+            counts = readable_table(frame.select("judge", *COUNTS), title, declared)
             notes = [
                 f"{k}: {column.about[0].lower()}{column.about[1:-1]}"
                 for k, column in COUNTS.items()
@@ -294,8 +294,11 @@ class JudgeComparison(Result):
         for j, judge in enumerate(self.judges):
             row = [judge]
             for k in wide:
-                row += [number(self.values[j, k], 3), between(self.low[j, k], self.high[j, k], 3)]
-            rows.append([*row, *(number(self.values[j, k], 3) for k in sides)])
+                row += [
+                    format_number(self.values[j, k], 3),
+                    format_interval(self.low[j, k], self.high[j, k], 3),
+                ]
+            rows.append([*row, *(format_number(self.values[j, k], 3) for k in sides)])
         title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"
         notes = (
             "interval: t interval by the jackknife over topics, on the scale of ln(1 - value) for"
@@ -311,7 +314,7 @@ class JudgeComparison(Result):
         for (label,), part in frame.group_by(["label"], maintain_order=True):
             row = [str(label), f"{part['pairs'].sum():,}"]
             for bounds in part.select("share", "low", "high").iter_rows():
-                share, low, high = (number(bound, 3) for bound in bounds)
+                share, low, high = (format_number(bound, 3) for bound in bounds)
                 row.append(f"{share} ({low}-{high})" if share else "")
             rows.append(row)
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]

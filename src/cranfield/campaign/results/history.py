@@ -327,7 +327,9 @@ class History(result.Result):
         hidden += [] if is_all else ["own", "record"]
         if not any(frame["team"]):
             hidden.append("team")
-        return [replace(tabular.from_frame(frame.drop(hidden), title), remarks=list(self.notes))]
+        return [
+            replace(tabular.table_from_frame(frame.drop(hidden), title), remarks=list(self.notes))
+        ]
 
     def __repr__(self) -> str:
         sizes = f"{self.frame.height:,} entries, {counted(self.records().height, 'record')}"

@@ -20,7 +20,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shorten_letters
-from cranfield.tabular import Table, from_frame
+from cranfield.tabular import Table, table_from_frame
 
 if TYPE_CHECKING:
     from cranfield.significance.comparison.result import PairwiseComparison
@@ -230,7 +230,9 @@ class Leaderboard(TableResult):
         if not rows["late"].any():
             empty.append("late")
         title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
-        table = from_frame(rows.drop(empty)[:max_runs], f"{title}: {counted(rows.height, 'run')}")
+        table = table_from_frame(
+            rows.drop(empty)[:max_runs], f"{title}: {counted(rows.height, 'run')}"
+        )
         is_cut = max_runs is not None and rows.height > max_runs
         cuts = [f"the first {max_runs:,} of {rows.height:,} runs are shown"] if is_cut else []
         return [replace(table, remarks=[*self.remarks, *cuts])]

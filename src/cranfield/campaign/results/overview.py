@@ -39,7 +39,7 @@ from cranfield.reporting.page.html import label
 from cranfield.reporting.page.report_page import report
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import shorten_letters
-from cranfield.tabular import Cell, Table, number
+from cranfield.tabular import Cell, Table, format_number
 
 CHARTS = {
     "scores": ("Scores over topics", "Scores of each run over topics"),
@@ -68,7 +68,9 @@ def leaderboard_table(overview: Overview) -> Table:
     head = ["", "run", "team", "type", *ranked.measures, "groups", "unjudged@10"]
     rows = []
     for k, row in enumerate(ranked.rows.rows(named=True)):
-        scores = [Cell(number(row[name]), bold=bool(bold[name][k])) for name in ranked.measures]
+        scores = [
+            Cell(format_number(row[name]), bold=bool(bold[name][k])) for name in ranked.measures
+        ]
         rows.append(
             [
                 str(row["rank"]),

@@ -11,7 +11,7 @@ from typing import Any
 
 from cranfield.base.errors import InputError
 from cranfield.base.text import counted, json_text, plain
-from cranfield.tabular import number, text_table
+from cranfield.tabular import format_number, text_table
 
 Number = float | None
 """A score; None if missing."""
@@ -186,15 +186,17 @@ class Sheet:
             "Relevant": f"{self.relevant:,}",
             "Relevant retrieved": f"{self.relevant_retrieved:,}",
         }
-        precision = {f"{k} documents": number(value) for k, value in self.precision_at.items()}
-        precision["R (R-precision)"] = number(self.r_precision)
+        precision = {
+            f"{k} documents": format_number(value) for k, value in self.precision_at.items()
+        }
+        precision["R (R-precision)"] = format_number(self.r_precision)
         means = {"Average precision": self.average_precision, **self.measures}
         means |= {f"Unjudged in the top {k}": rate for k, rate in self.unjudged.items()}
         curves = {"Precision": self.precision_at_recall}
         if self.median_precision:
             curves["Median"] = self.median_precision
         levels = [
-            [f"{k / 10:.2f}", *map(number, values)]
+            [f"{k / 10:.2f}", *map(format_number, values)]
             for k, values in enumerate(zip(*curves.values(), strict=True))
         ]
         sentences = ["Comparison with other runs", *comparison_sentences(self)]
@@ -209,7 +211,7 @@ class Sheet:
             _side_by_side(
                 text_table(["Recall", *curves], levels), _two_columns("Precision after", precision)
             ),
-            _two_columns("Measure", {name: number(value) for name, value in means.items()}),
+            _two_columns("Measure", {name: format_number(value) for name, value in means.items()}),
             f"{plain(f'{self.measure} by topic; {compared(self)}')}\n"
             f"{text_table(topic_head(self), topic_rows(self))}",
             "\n".join(map(plain, sentences)),
@@ -257,7 +259,7 @@ def team_of(sheet: Sheet) -> str:
 
 
 def rank_sentence(sheet: Sheet) -> str:
-    value = number(sheet.measures.get(sheet.measure))
+    value = format_number(sheet.measures.get(sheet.measure))
     rank = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.runs, 'run')}"
     return f"Rank {rank} by {sheet.measure}" + (f", {value}" if value else "")
 
@@ -287,11 +289,11 @@ def topic_head(sheet: Sheet) -> list[str]:
 def topic_rows(sheet: Sheet) -> list[list[str]]:
     rows = []
     for topic in sheet.by_topic:
-        row = [topic.topic, f"{topic.relevant:,}", number(topic.score)]
+        row = [topic.topic, f"{topic.relevant:,}", format_number(topic.score)]
         if sheet.category is not None:
-            row += [number(value) for value in (topic.best, topic.median, topic.worst)]
+            row += [format_number(value) for value in (topic.best, topic.median, topic.worst)]
             delta = difference(topic)
-            row.append(f"+{delta:.4f}" if delta is not None and delta > 0 else number(delta))
+            row.append(f"+{delta:.4f}" if delta is not None and delta > 0 else format_number(delta))
             row.append(f"{topic.rank} of {sheet.category.runs}")
         rows.append(row)
     return rows

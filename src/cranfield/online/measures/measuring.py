@@ -22,7 +22,7 @@ from cranfield.online.measures.online_measure import (
     parse_online_measure,
 )
 from cranfield.online.measures.page_table import LogTables, needs_of, page_table, tables_of
-from cranfield.result import Column, Columns, TableResult, readable
+from cranfield.result import Column, Columns, TableResult, readable_table
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as ColumnOfFile
@@ -216,7 +216,7 @@ class OnlineMeasurements(TableResult):
 
     def tables(self) -> list[Table]:
         """Return the table for display: its first rows, with one column per measure if by units."""
-        return [readable(self.wide() if self.by else self.rows, "", self.columns)]
+        return [readable_table(self.wide() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
         """Return one line with the log and the units."""

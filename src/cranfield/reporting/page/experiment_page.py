@@ -13,7 +13,7 @@ from cranfield.reporting.page.sections import Inputs, made_with
 from cranfield.reporting.page.svg_charts import draw_looks
 from cranfield.reporting.summary import listing
 from cranfield.significance.registry import CORRECTIONS
-from cranfield.tabular import Table, between, from_frame, number
+from cranfield.tabular import Table, format_interval, format_number, table_from_frame
 
 SOURCES = (
     "Kohavi, Tang and Xu (2020): Trustworthy online controlled experiments",
@@ -134,8 +134,10 @@ def _metrics(report: ExperimentReport) -> Table:
         rows.append(
             [
                 *(row["metric"], row["variant"], row["verdict"]),
-                *(number(row["control mean"]), number(row["mean"])),
-                _with_interval(number(row["difference"]), between(row["low"], row["high"])),
+                *(format_number(row["control mean"]), format_number(row["mean"])),
+                _with_interval(
+                    format_number(row["difference"]), format_interval(row["low"], row["high"])
+                ),
                 _with_interval(change[0], " to ".join(filter(None, change[1:]))),
                 _p(row["adjusted p"]),
             ]
@@ -173,7 +175,8 @@ def _looks(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[Html, Ta
         title = f"{label(str(metric))}, {label(str(variant))} minus {label(report.control)}"
         columns = part.select("units", "difference", "low", "high", "p")
         rows = [
-            [f"{units:,}", *map(number, ends), _p(p)] for units, *ends, p in columns.iter_rows()
+            [f"{units:,}", *map(format_number, ends), _p(p)]
+            for units, *ends, p in columns.iter_rows()
         ]
         parts.append((draw_looks(part, title, head[0]), Table(title, head, rows, ())))
     return parts
@@ -186,7 +189,10 @@ def _segments(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
         "Effects at each level": report.segments,
     }
     return [
-        (from_frame(frame, title), [k for k, kind in enumerate(frame.dtypes) if kind == pl.String])
+        (
+            table_from_frame(frame, title),
+            [k for k, kind in enumerate(frame.dtypes) if kind == pl.String],
+        )
         for title, frame in frames.items()
         if frame is not None and frame.height
     ]

@@ -36,7 +36,7 @@ from cranfield.significance.comparison.result import RESCALING, PairwiseComparis
 from cranfield.significance.models.assumptions import Assumptions
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.sources.archives import is_url, safe_path
-from cranfield.tabular import Table, as_cell, shown_p
+from cranfield.tabular import Table, as_cell, format_pvalue
 
 
 def numbers(contents: Contents) -> dict[str, int]:
@@ -238,9 +238,8 @@ def row_of_two(part: Part) -> list[str]:
     if part.meaning is None:
         return ["not compared", "", ""]
     comparison = part.meaning.comparison
-    differ = (
-        f"{'yes' if comparison.count() else 'no'}, p = {shown_p(comparison.adjusted_pvalues[0])}"
-    )
+    answer = "yes" if comparison.count() else "no"
+    differ = f"{answer}, p = {format_pvalue(comparison.adjusted_pvalues[0])}"
     return [row_of(part)[0], differ, "yes" if part.meaning.dominance.holds[0] else "no"]
 
 

@@ -21,7 +21,7 @@ from cranfield.base.parallel import in_threads
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.pages import filled_text
+from cranfield.campaign.pages import render_text
 from cranfield.campaign.results.leaderboard import MAX_COMPARED, compared_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import as_bytes, files_of
 from cranfield.campaign.results.sheet_making import SheetInputs, groups_by, in_order
@@ -166,7 +166,7 @@ FILES = {
 def readme(about: Mapping[str, Any], folder: Path) -> str:
     """Return the README of a release in Markdown; names and texts of teams are escaped."""
     files = [(name, text) for name, text in FILES.items() if (folder / name).exists()]
-    return filled_text("release.md", about=about, files=files)
+    return render_text("release.md", about=about, files=files)
 
 
 _HEAD = 2 * LARGEST
@@ -356,7 +356,7 @@ def _write_runs(folder: Path, payload: Payload) -> None:
     folder.mkdir()
 
     def write(run: ReleasedRun) -> None:
-        data = records.read(payload.campaign.folder, run.record.object)
+        data = records.read_object(payload.campaign.folder, run.record.object)
         alias = run.run.tag if run.hidden else None
         try:
             text = released_text(data, alias, payload.task.format)

@@ -30,7 +30,7 @@ from cranfield.campaign.publishing.payload import (
     released_runs,
 )
 from cranfield.campaign.rules.task_rules import utc_text
-from cranfield.campaign.store.records import RELEASES, UNFINISHED, ReleaseRecord
+from cranfield.campaign.store.records import RELEASES, UNFINISHED_PREFIX, ReleaseRecord
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing.payload import Payload
@@ -258,7 +258,7 @@ def _next_id(task: str, ids: list[str]) -> str:
 @contextmanager
 def _building(folder: Path, task: str) -> Iterator[Path]:
     """Create a temporary folder, which is removed unless it is renamed."""
-    building = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{task}.", dir=folder))
+    building = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED_PREFIX}{task}.", dir=folder))
     try:
         yield building
     finally:
@@ -267,7 +267,7 @@ def _building(folder: Path, task: str) -> Iterator[Path]:
 
 def _remove(folder: Path) -> None:
     """Rename a folder and remove it, so that it is never visible in part under its name."""
-    trash = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder.parent))
+    trash = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX, dir=folder.parent))
     folder.rename(trash / folder.name)
     shutil.rmtree(trash, ignore_errors=True)
 

@@ -23,7 +23,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import filled_page
+from cranfield.campaign.pages import render_page
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import score_runs
 from cranfield.campaign.results.sheet_files import as_bytes, write_files
@@ -114,7 +114,7 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         f"{counted(overview.leaderboard.rows.height, 'run')},"
         f" {counted(overview.topics.height, 'topic')}, judgments {label(overview.judgments)}"
     )
-    return filled_page(
+    return render_page(
         "overview.html",
         label(overview.title),
         counts=counts,

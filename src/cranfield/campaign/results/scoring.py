@@ -25,7 +25,7 @@ from cranfield.campaign.store.records import (
     Judgments,
     ScoreFile,
     Submission,
-    private_folder,
+    create_private_folder,
 )
 from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer, SystemCoverage
 from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
@@ -78,7 +78,7 @@ def cache_table(
     data = buffer.getvalue()
     sha = sha256(data).hexdigest()
     path = f"{SCORES}/{sha[:32]}.parquet"
-    private_folder(campaign.folder / SCORES)
+    create_private_folder(campaign.folder / SCORES)
     with whole_file(campaign.folder / path, private=True, synced=True) as out:
         out.write(data)
     key = digest(task, version, basis)

@@ -17,7 +17,7 @@ from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import filled_page, filled_text
+from cranfield.campaign.pages import render_page, render_text
 from cranfield.campaign.results.sheet import (
     Sheet,
     compared,
@@ -36,7 +36,7 @@ from cranfield.campaign.results.sheet_making import (
     reference_groups,
     sheet_inputs,
 )
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.campaign.store.records import ACCEPTED
 from cranfield.reporting.page.html import label
 from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
@@ -47,7 +47,7 @@ def sheet_page(sheet: Sheet) -> str:
     titles = (sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task)
     counts = f"{', '.join(map(label, titles))}. {label(rank_sentence(sheet))}."
     values = sheet_values(sheet)
-    return filled_page(
+    return render_page(
         "sheet.html", label(sheet.tag), counts=counts, skip="Skip to the sheet", **values
     )
 
@@ -196,7 +196,7 @@ def _index(sheets: Sequence[Sheet]) -> str:
         counts = f"{campaign}. {counted(len(sheets), 'run')}."
     headings = {"runs": heading}
     skip = "Skip to the runs"
-    return filled_page(
+    return render_page(
         "sheets.html", title, counts=counts, headings=headings, skip=skip, sheets=ordered
     )
 
@@ -268,7 +268,7 @@ def write_packets(
     teams = sorted({run.team for inputs in all_inputs for run in inputs.runs})
     first_ids: dict[str, str] = {}
     for team in teams:
-        if not safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
+        if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
             raise PolicyError(
                 f"team {quoted(team)} is not a valid file name; write its packet separately"
             )
@@ -307,7 +307,7 @@ def _write(files: Mapping[str, bytes], target: Path) -> Path:
 def packet_files(inputs: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes of the files of a team's packet on a task."""
     sheets = inputs.sheets("hidden", team)
-    readme = filled_text("packet.txt", sheets=sheets, inputs=inputs, team=team_of(sheets[0]))
+    readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=team_of(sheets[0]))
     yield "README.txt", as_bytes(readme)
     yield "statistics.csv", _statistics(inputs, team).write_csv().encode()
     yield from index_and_sheets(sheets)

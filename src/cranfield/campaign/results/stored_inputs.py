@@ -27,9 +27,9 @@ from cranfield.base.errors import (
 from cranfield.base.files import file_sha256
 from cranfield.base.kinds import Whole
 from cranfield.base.text import counted, plain, some_of
-from cranfield.campaign.checks.report import severity_of
+from cranfield.campaign.checks.report import fault_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, safe_name, utc_text
+from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, is_safe_name, utc_text
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission
@@ -85,7 +85,7 @@ def add_judgments(
         judgments, and for bytes that are already stored.
     """
     rules = campaign.rules.task(task)
-    if not safe_name(version):
+    if not is_safe_name(version):
         raise PolicyError(f"version must be a valid file name, got {quoted(version)}")
     path = Path(fspath(qrels))
     if (suffix := Source(str(path)).suffix) in FORMAT_OF_SUFFIX:
@@ -95,7 +95,7 @@ def add_judgments(
         )
         raise InputError(reason, source=str(path))
     judgments = read_qrels(path)
-    if severity_of("id-blank", rules) == "error":
+    if fault_severity("id-blank", rules) == "error":
         _refuse_blanks(judgments)
     for topic_note in _topic_notes(judgments, rules, str(path)):
         warn(topic_note, stacklevel=2)
@@ -111,7 +111,7 @@ def add_judgments(
         if duplicate is None or duplicate.version != version:
             raise _changed(version)
         return duplicate
-    sha256, _ = records.put(campaign.folder, path)
+    sha256, _ = records.put_object(campaign.folder, path)
     rows, added = len(judgments), utc_text(campaign.clock())
     record = Judgments(rules.name, version, sha256, rows, added, note)
     about = {"version": version, "rows": rows}
@@ -181,7 +181,7 @@ def version_of(campaign: OpenedCampaign, task: str, version: str | None = None) 
 
 def qrels_of(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
     """Read a version of the judgments, without topics that are not in the task."""
-    path = records.path(campaign.folder, record.object)
+    path = records.object_path(campaign.folder, record.object)
     if file_sha256(path) != record.object:
         raise InputError("differs from the added file", source=f"judgments {record.version}")
     qrels = read_qrels(Source(str(path), label=f"judgments {record.version}"))
@@ -198,7 +198,7 @@ Output = TypeVar("Output")
 def runs_of(campaign: OpenedCampaign, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
     """Return the runs of submissions, by tag; their bytes are not compared with their hashes."""
     files = {
-        run.tag: Source(str(records.path(campaign.folder, run.object)), label=_label(run))
+        run.tag: Source(str(records.object_path(campaign.folder, run.object)), label=_label(run))
         for run in submissions
     }
     return read_runs(files, format=rules.format)
@@ -254,7 +254,7 @@ def none_readable(campaign: OpenedCampaign, task: str) -> InputError:
 
 
 def _check(campaign: OpenedCampaign, run: Submission) -> None:
-    path = records.path(campaign.folder, run.object)
+    path = records.object_path(campaign.folder, run.object)
     if not path.is_file():
         raise InputError("is missing from objects/")
     if file_sha256(path) != run.object:

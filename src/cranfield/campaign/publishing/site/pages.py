@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 
-from cranfield.campaign.pages import STYLES, filled
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.pages import STYLES, render
+from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.reporting.page.html import Html, asset, whole_page
 
 MAX_LENGTH = 60
@@ -45,7 +45,7 @@ def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str,
 
 def _safe_name(tag: str) -> str:
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:MAX_LENGTH].strip(".-")
-    return name if safe_name(name) else f"run-{name}".rstrip(".-")
+    return name if is_safe_name(name) else f"run-{name}".rstrip(".-")
 
 
 def _digest(tag: str) -> str:
@@ -66,7 +66,7 @@ def page(
     """
     scripts = [site_script()] if sortable else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}
-    body = filled(template, **values)
+    body = render(template, **values)
     return path, whole_page(title, body, style=site_style(), scripts=scripts).encode()
 
 

@@ -21,7 +21,7 @@ from cranfield.campaign.pages import decimal, link
 from cranfield.campaign.publishing.site.pages import file_names
 from cranfield.campaign.results.history import history
 from cranfield.campaign.results.leaderboard import compared
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.campaign.store.records import ReleaseRecord, read_json
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.reporting.page.contents import collect
@@ -199,7 +199,7 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
     sheets = {
         tag: path
         for tag in tags
-        if safe_name(tag) and (path := release.path("sheets") / f"{tag}.json").is_file()
+        if is_safe_name(tag) and (path := release.path("sheets") / f"{tag}.json").is_file()
     }
     groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
     intervals = {}

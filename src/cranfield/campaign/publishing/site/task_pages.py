@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.arrays import best as best_of
 from cranfield.base.text import counted
-from cranfield.campaign.pages import filled, link
+from cranfield.campaign.pages import link, render
 from cranfield.campaign.publishing.site.pages import Links, page
 from cranfield.campaign.publishing.site.releases import Released, TaskLeaderboard
 from cranfield.campaign.results.sheet import Sheet, rank_sentence
@@ -79,7 +79,7 @@ def task_pages(
         yield page(
             *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
             lead=label(about),
-            sections=filled("sheet_body.html", **sheet_values(sheet)),
+            sections=render("sheet_body.html", **sheet_values(sheet)),
         )
 
 

@@ -42,8 +42,8 @@ def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
         " [document-twice]",
         "qrels:4: 3 columns where a judgment line has 4 (topic iteration doc grade) [columns]",
         "qrels: refused: 3 errors",
-        "run: warning: the rank column contradicts the scores in 1 case; scores decide"
-        " [rank-order]",
+        "run: warning: the rank column contradicts the scores in 1 case;"
+        " documents are ranked by score [rank-order]",
         "run:1: score 'nan' is not a finite number (topic '1', document 'd1') [score]",
         "run:2: document twice in one topic, first in line 1 (topic '1', document 'd1')"
         " [document-twice]",

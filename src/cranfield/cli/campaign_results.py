@@ -103,7 +103,7 @@ def pool(
     cranfield campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"
     cranfield campaign pool news --depth 10 --unjudged -o more.tsv
     """
-    from cranfield.campaign.results.stored_inputs import qrels_of, version_of
+    from cranfield.campaign.results.stored_inputs import find_judgments, read_stored_qrels
 
     rules = campaign.rules.task(task)
     documents_pool = campaign.pool(rules.name, **options)
@@ -115,8 +115,8 @@ def pool(
         lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
     documents: object = documents_pool
     if unjudged:
-        record = version_of(campaign, rules.name, version)
-        documents = missing = documents_pool.unjudged(qrels_of(campaign, rules, record))
+        record = find_judgments(campaign, rules.name, version)
+        documents = missing = documents_pool.unjudged(read_stored_qrels(campaign, rules, record))
         lines.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
     path = "-" if output is None and unjudged else output
     if path is not None:

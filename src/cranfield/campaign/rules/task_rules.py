@@ -454,7 +454,7 @@ class Rules:
         """Return a task by name; optional if there is only one task."""
         if name is None and len(self.tasks) == 1:
             return next(iter(self.tasks.values()))
-        if name not in self.tasks:
+        if name is None or name not in self.tasks:
             problem = "expected a task" if name is None else f"unknown task {quoted(name)}"
             raise PolicyError(f"{problem}; choose one of: {', '.join(self.tasks)}")
         return self.tasks[name]

@@ -345,6 +345,8 @@ def _describe_failures(
     """Describe systems worse than the baseline or, with a margin, not shown to be non-inferior."""
     import numpy as np
 
+    from cranfield.tabular import format_pvalue
+
     lines = []
     for name, pairs in comparisons.items():
         equivalence = None if margin is None else pairs.equivalence(margin)

@@ -455,8 +455,8 @@ class Rules:
         if name is None and len(self.tasks) == 1:
             return next(iter(self.tasks.values()))
         if name is None or name not in self.tasks:
-            problem = "expected a task" if name is None else f"unknown task {quoted(name)}"
-            raise PolicyError(f"{problem}; choose one of: {', '.join(self.tasks)}")
+            problem = "missing task" if name is None else f"unknown task {quoted(name)}"
+            raise PolicyError(f"{problem}; expected one of: {', '.join(self.tasks)}")
         return self.tasks[name]
 
 

@@ -345,7 +345,7 @@ def test_only_sites_are_replaced(releases: Path, tmp_path: Path) -> None:
     assert (other / "index.html").read_text() == "mine"
     with pytest.raises(PolicyError, match="is a file, expected a folder"):
         write_release_site(releases, other / "index.html")
-    with pytest.raises(PolicyError, match="which is private"):
+    with pytest.raises(PolicyError, match="outside the campaign's private folder"):
         write_release_site(releases, releases / "public", private=tmp_path)
     with pytest.raises(InputError, match="the parent folder does not exist"):
         write_release_site(releases, tmp_path / "no" / "public")

@@ -116,15 +116,15 @@ def check_with_metadata(
     """Check a run, and return the report and the metadata, or None if it cannot be read."""
     check_patterns(task)
     name = fspath(path)
-    place = MetadataPlace(path=name)
+    metadata_source = MetadataPlace(path=name)
 
     def chunks() -> Iterator[bytes]:
-        nonlocal place
+        nonlocal metadata_source
         source = BoundedSource(name, task.max_bytes, task.max_decompressed_bytes)
         for number, chunk in enumerate(source.chunks(TOGETHER * CHUNK)):
             header = header_of(chunk, name) if number == 0 else None
             if header is not None:
-                place = MetadataPlace(header, name)
+                metadata_source = MetadataPlace(header, name)
             yield chunk if header is None else header.blanked(chunk)
 
     faults = Faults(task, all_faults=all_faults)
@@ -132,7 +132,7 @@ def check_with_metadata(
     # Missing topics are not reported for truncated or empty files.
     is_complete = error is None and rows.height > 0
     run_tag = _check_tag(rows, task, tag, team, faults)
-    metadata = check_metadata(replace(place, tag=run_tag), task, run_tag, faults)
+    metadata = check_metadata(replace(metadata_source, tag=run_tag), task, run_tag, faults)
     topics = _check_topics(rows, task, faults, is_complete=is_complete)
     # This drops the columns of text, which may be large.
     rows = _check_values(rows, task, faults)

@@ -26,14 +26,14 @@ _MAIL_ADDRESS = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 
 
 def check_metadata(
-    place: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
+    source: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
 ) -> Metadata | None:
     """Check and return the metadata of a run; without rules, it only has to be readable."""
-    line = None if place.header is None else place.header.line
+    line = None if source.header is None else source.header.line
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CranfieldWarning)
-            metadata = place.read()
+            metadata = source.read()
     except InputError as error:
         error_line = None if line is None else error.line
         faults.add("metadata-yaml", f"ir_metadata: {error.reason}", error_line)

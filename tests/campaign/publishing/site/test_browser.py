@@ -100,9 +100,9 @@ def test_filtering(browser: Any, site: Path) -> None:
     one = opened(browser, site / BOARD)
     page = one.page
     every = rows(page)
-    page.get_by_label("Show rows that have").fill("<img src=x onerror=document.title='caught'>")
+    page.get_by_label("Show rows that contain").fill("<img src=x onerror=document.title='caught'>")
     assert 0 < len(rows(page)) < len(every)
-    page.get_by_label("Show rows that have").fill("")
+    page.get_by_label("Show rows that contain").fill("")
     page.get_by_label("type").select_option("manual")
     manual = rows(page)
     page.get_by_label("type").select_option("automatic")

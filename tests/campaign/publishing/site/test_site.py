@@ -257,7 +257,7 @@ def test_the_median_is_said_as_the_release_has_it(tmp_path: Path) -> None:
     release(opened)
     write_site(opened, tmp_path / "public")
     [page] = (tmp_path / "public").glob("*/topics.html")
-    assert "of runs, the mean of the two middle ones." in page.read_text()
+    assert "of runs, the mean of the two middle scores." in page.read_text()
 
 
 def test_text_from_files_stays_text(releases: Path, tmp_path: Path) -> None:

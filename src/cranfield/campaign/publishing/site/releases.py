@@ -251,7 +251,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         places=n_decimals(part) if part else 4,
         # The first run, and the runs that are not significantly different from it.
         not_separated=part.comparison.top_group if part and part.comparison else (),
-        # Only releases that were not retracted have pages, so retracted ones need no filter here.
+        # Retracted releases have no pages; a note without a record must not exclude this release.
         records=history([release.folder], measure, retracted=True)
         if all(row.get("received") for row in rows)
         else None,

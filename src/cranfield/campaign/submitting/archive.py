@@ -249,7 +249,7 @@ def submit_archive(
     Raises
     ------
     PolicyError
-        For unknown teams and tasks, and times in the future; no run is run_outcome then.
+        For unknown teams and tasks, and times in the future; no run is then submitted.
     """
     tasks = [campaign.rules.task(row.task) for row in table.rows]
     known_ids = {team.id for team in campaign.registry.teams()}

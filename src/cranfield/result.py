@@ -196,11 +196,10 @@ class Result(Plotted):
             Name of the table; by default the main one.
         """
         frames = self.frames()
-        if table is None:
-            return next(iter(frames.values()))
-        if table not in frames:
-            raise _unknown_table(table, frames)
-        return frames[table]
+        name = next(iter(frames)) if table is None else table
+        if name not in frames:
+            raise _unknown_table(name, frames)
+        return frames[name]
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
         """Return a table as a pandas data frame; the parameter is that of :meth:`to_polars`."""

@@ -18,7 +18,7 @@ from cranfield.measures.users.effort import TimeBiasedGain
 from cranfield.online.calibration import UNITS, add_stays, estimate_ratio
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, TableResult
-from cranfield.tabular import number
+from cranfield.tabular import format_number
 
 LAST_CLICKS = ("censored", "end")
 """How to treat a unit whose last click has no dwell time."""
@@ -70,7 +70,7 @@ class TimeCalibration(TableResult):
 
     def heading(self) -> list[str]:
         pairs = self._estimates().items()
-        return [", ".join(f"{name} {number(value, 3)}" for name, value in pairs)]
+        return [", ".join(f"{name} {format_number(value, 3)}" for name, value in pairs)]
 
     def _estimates(self) -> dict[str, float]:
         rows = self.rows.filter(pl.col("source") != ORIGINAL)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.tabular import shown_p
+from cranfield.tabular import format_pvalue
 from tests.reporting.page.opening import opened
 
 HOSTILE = "<img src=x onerror=document.title='caught'>"
@@ -117,7 +117,7 @@ def test_two_systems(page: Any, evaluation: cf.Evaluation) -> None:
         assert facts == {
             "difference": minus(f"{sign * found.difference[k]:.4f}"),
             "95% confidence interval, all pairs together": minus(f"{low:.4f} to {high:.4f}"),
-            "p": shown_p(found.adjusted_pvalues[k]),
+            "p": format_pvalue(found.adjusted_pvalues[k]),
             "effect": minus(f"{sign * found.effect[k]:.2f}"),
             "order of means on any scale": "holds"
             if cf.meaningfulness(found).dominance.holds[k]

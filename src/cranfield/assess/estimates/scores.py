@@ -30,7 +30,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.result import Column, Columns, Result, readable_table
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
 from cranfield.tabular import Table
@@ -162,7 +162,7 @@ class PPIScores(Result):
         ]
         if self.means.folds:
             notes.append(f"lambda: {self.means.folds}-fold cross-fitting, seed {self.means.seed}")
-        return [replace(readable(self._frame(), title, self.columns), notes=notes)]
+        return [replace(readable_table(self._frame(), title, self.columns), notes=notes)]
 
     def differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences of all pairs of systems, or from a baseline.

@@ -31,8 +31,8 @@ from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.kinds import OneOf
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
-from cranfield.result import Column, Columns, Result, readable
-from cranfield.tabular import Table, between, number
+from cranfield.result import Column, Columns, Result, readable_table
+from cranfield.tabular import Table, format_interval, format_number
 
 
 def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
@@ -284,11 +284,11 @@ class JudgeComparison(Result):
         frame, columns = self.to_polars(), self.columns["agreement"]
         title = f"Agreement with people: kappa, and alpha ({self.level}; nominal for binary grades)"
         coefficients = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
-        agreement = readable(frame.select("judge", "pairs", *coefficients), title, columns)
+        agreement = readable_table(frame.select("judge", "pairs", *coefficients), title, columns)
         tables = [agreement, self._intervals()]
         if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
             title = "Labels without a counterpart, and answers without a grade"
-            counts = readable(frame.select("judge", *COUNTS), title, columns)
+            counts = readable_table(frame.select("judge", *COUNTS), title, columns)
             notes = [
                 f"{k}: {column.about[0].lower()}{column.about[1:-1]}"
                 for k, column in COUNTS.items()
@@ -328,7 +328,7 @@ class JudgeComparison(Result):
         for (label,), part in frame.group_by(["label"], maintain_order=True):
             row = [str(label), f"{part['pairs'].sum():,}"]
             for bounds in part.select("share", "low", "high").iter_rows():
-                proportion, low, high = (number(bound, 3) for bound in bounds)
+                proportion, low, high = (format_number(bound, 3) for bound in bounds)
                 row.append(f"{proportion} ({low}-{high})" if proportion else "")
             rows.append(row)
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]

@@ -24,7 +24,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, Result
 from cranfield.scores.averages import FLOOR
-from cranfield.tabular import Table, between, number
+from cranfield.tabular import Table, format_interval, format_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,8 +213,8 @@ class JudgeRankings(Result):
                 cells = [row["judge"], f"{row['topics']:,}"]
                 for tau in ("tau", "tau AP"):
                     low, high = row[f"{tau} low"], row[f"{tau} high"]
-                    cells += [number(row[tau], 3), between(low, high, 3)]
-                cells += [number(row["RBO"], 3), number(row["tau by topic"], 3)]
+                    cells += [format_number(row[tau], 3), format_interval(low, high, 3)]
+                cells += [format_number(row["RBO"], 3), format_number(row["tau by topic"], 3)]
                 cells += [f"{row['flips']:,}", f"{row['largest change']:+}", row["of system"]]
                 rows.append(cells)
             title = f"Systems ranked by judges and by people: {name}"

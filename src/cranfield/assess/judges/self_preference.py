@@ -17,7 +17,7 @@ from cranfield.base.errors import PolicyError, check_share, quoted
 from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judging import judge as judge_runs
-from cranfield.result import Column, Columns, TableResult, readable
+from cranfield.result import Column, Columns, TableResult, readable_table
 from cranfield.sources import schemas
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Schema
@@ -138,7 +138,9 @@ class SelfPreference(TableResult):
             f" {counted(n_judges, 'judge')} (Bonferroni)",
         ]
         return [
-            replace(readable(part, f"Self-preference bias: {name}", self.columns), notes=notes)
+            replace(
+                readable_table(part, f"Self-preference bias: {name}", self.columns), notes=notes
+            )
             for (name,), part in self.rows.group_by(["measure"], maintain_order=True)
         ]
 

@@ -24,7 +24,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, complete_scores
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.prepare import as_scores
-from cranfield.tabular import Table, number
+from cranfield.tabular import Table, format_number
 
 
 def read_by_measure(data: Any) -> dict[str, Scores]:
@@ -265,7 +265,7 @@ class Correlations(Study):
         tables = []
         for title, values in titles.items():
             rows = [
-                [measure, *(number(float(value), 3) for value in row)]
+                [measure, *(format_number(float(value), 3) for value in row)]
                 for measure, row in zip(self.measures, values, strict=True)
             ]
             tables.append(Table(f"{METHODS[self.method]} {title}", ["", *self.measures], rows))

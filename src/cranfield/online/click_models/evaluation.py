@@ -28,7 +28,7 @@ from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.registry import MAX_RESAMPLES
-from cranfield.tabular import between, number
+from cranfield.tabular import format_interval, format_number
 
 BLOCK_CELLS = 2**22
 """Number of resampled queries in memory at the same time."""
@@ -288,8 +288,8 @@ class PerplexityGain(Result):
 
     def heading(self) -> list[str]:
         reason = "one query" if self.queries == 1 else "all queries equal"
-        interval = between(self.low, self.high) or f"no interval: {reason}"
-        return [f"{self.model} over {self.baseline}: {number(self.gain)}, {interval}"]
+        interval = format_interval(self.low, self.high) or f"no interval: {reason}"
+        return [f"{self.model} over {self.baseline}: {format_number(self.gain)}, {interval}"]
 
 
 def perplexity_gain(
@@ -495,7 +495,7 @@ class RatePrediction(TableResult):
 
     def heading(self) -> list[str]:
         documents = counted(self.rows.height, "document")
-        return [f"{self.model}, {documents}, RMSE {number(self.error)}"]
+        return [f"{self.model}, {documents}, RMSE {format_number(self.error)}"]
 
 
 def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:

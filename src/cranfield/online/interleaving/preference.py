@@ -29,7 +29,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import difference_pvalues, ratio, t_interval
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import MAX_RESAMPLES
-from cranfield.tabular import number
+from cranfield.tabular import format_number
 
 TIE = 1e-9
 """Maximum difference of credits that is due to rounding."""
@@ -188,11 +188,11 @@ class Preference(Result):
             else ""
         )
         return [
-            f"{a} against {b}: outcome {number(self.outcome)} of"
+            f"{a} against {b}: outcome {format_number(self.outcome)} of"
             f" {counted(self.impressions, 'impression')}, p {self.pvalue:.3g} by {self.unit}",
             f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}{by_unit}",
             f"outcome expected if rankers are equal: {self.expected:g}; sign test by {self.unit}:"
-            f" z {number(self.z, 2)}, p {self.pvalue:.4g}",
+            f" z {format_number(self.z, 2)}, p {self.pvalue:.4g}",
             f"low, high: {self.confidence:g} confidence intervals",
         ]
 

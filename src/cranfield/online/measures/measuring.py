@@ -27,7 +27,7 @@ from cranfield.online.measures.page_table import (
     page_table,
     required_columns,
 )
-from cranfield.result import Column, Columns, TableResult, readable
+from cranfield.result import Column, Columns, TableResult, readable_table
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as ColumnOfFile
@@ -222,7 +222,7 @@ class OnlineMeasurements(TableResult):
 
     def tables(self) -> list[Table]:
         """Return the table for display, with one column per measure if values are by unit."""
-        return [readable(self.wide() if self.by else self.rows, "", self.columns)]
+        return [readable_table(self.wide() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
         """Return a line with the source and the units."""

@@ -36,7 +36,7 @@ from cranfield.significance.registry import (
     TestInfo,
     find_test,
 )
-from cranfield.tabular import Cell, Table, shown_p
+from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # fewer give a bootstrap over topics little power
 
@@ -409,7 +409,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             omnibus = self.omnibus
             lines.append(
                 f"all together: {omnibus.name} = {omnibus.statistic:.4f}, {omnibus.df:.0f} degrees"
-                f" of freedom, p = {shown_p(omnibus.pvalue)}, {omnibus.effect_name}"
+                f" of freedom, p = {format_pvalue(omnibus.pvalue)}, {omnibus.effect_name}"
                 f" {omnibus.effect:.4f}"
             )
         if self.half_widths is not None and len(np.unique(self.half_widths)) == 1:
@@ -469,7 +469,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                     for values in (self.difference, low, high)
                 ),
                 f"{self.statistic[k]:.{4 if symbol else places}f}",
-                shown_p(self.adjusted_pvalues[k]),
+                format_pvalue(self.adjusted_pvalues[k]),
                 f"{self.effect[k]:.4f}",
                 "*" if is_significant[k] else "",
             ]

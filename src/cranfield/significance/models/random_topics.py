@@ -46,7 +46,7 @@ from cranfield.significance.resampling import (
     count_reaching,
     monte_carlo_pvalues,
 )
-from cranfield.tabular import shown_p
+from cranfield.tabular import format_pvalue
 
 RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
 """Grid of the variance between groups, relative to that within, for the likelihood."""
@@ -263,9 +263,9 @@ def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     fixed, random = table.f_of("System"), random_topics(values)[0].f_of("System")
     if not np.isnan([fixed, random]).any():
         note += (
-            f": F of System is {fixed[0]:.4g} (p {shown_p(fixed[1])}) by the error, and"
-            f" {random[0]:.4g} (p {shown_p(random[1])}) by Topic:System, which holds for other"
-            " topics too"
+            f": F of System is {fixed[0]:.4g} (p {format_pvalue(fixed[1])}) by the error, and"
+            f" {random[0]:.4g} (p {format_pvalue(random[1])}) by Topic:System, which holds for"
+            " other topics too"
         )
     return (f"{note}; the test random-topics uses that F",)
 

@@ -22,10 +22,10 @@ from cranfield.significance.differences import (
     PAIR,
     Bounds,
     Pairs,
-    named_pairs,
-    pairs_of,
+    make_pairs,
+    pair_names,
     ratio,
-    spread,
+    standard_deviations,
 )
 from cranfield.significance.models.anova import two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
@@ -227,7 +227,9 @@ def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Flo
         return mean, deviation, df, deviation / np.sqrt(pairs.topics)
     error = deviation / np.sqrt(pairs.topics - 1)
     systems, rows = np.arange(pairs.systems), np.ascontiguousarray(pairs.values.T)
-    deviation_of = spread(rows, rows.mean(axis=1), Pairs(pairs.values, systems, systems).rounding)
+    deviation_of = standard_deviations(
+        rows, rows.mean(axis=1), Pairs(pairs.values, systems, systems).rounding
+    )
     if kind == "glass":
         return mean, deviation_of[pairs.second], df, error
     v, w = deviation_of[pairs.first] ** 2, deviation_of[pairs.second] ** 2
@@ -371,7 +373,7 @@ def effect_sizes(
     check_share("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     baselines = baseline_indices(inputs.scores.systems, baseline)
-    pairs = pairs_of(inputs.flat, baselines)
+    pairs = make_pairs(inputs.flat, baselines)
     difference, unit, df, error = _standardisers(pairs, kind)
     raw = ratio(difference, unit)
     varies = (unit > 0) & (error > 0)
@@ -391,7 +393,7 @@ def effect_sizes(
         f"{counted(n_constant, 'pair')} without a confidence interval: the differences, or the"
         f" scores that standardise them, do not vary"
     ]
-    rows = named_pairs(inputs.scores.systems, pairs.first, pairs.second).with_columns(
+    rows = pair_names(inputs.scores.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high
     )
     return EffectSizes(

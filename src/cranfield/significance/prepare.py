@@ -240,7 +240,7 @@ def _index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
 
 LOG_RATIO = "log ratio of geometric means"  # quantity of the intervals of geometric means
 
-OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-mean"}
+STATISTIC_OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-mean"}
 """The statistic of each aggregate of a measure."""
 
 MEDIAN_TEST = "bootstrap-median"
@@ -249,7 +249,7 @@ MEDIAN_TEST = "bootstrap-median"
 def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
     """Return the requested statistic, or else that of the test or the measure."""
     if requested is None:
-        return "median" if test == MEDIAN_TEST else OF_AGGREGATE[scores.aggregate]
+        return "median" if test == MEDIAN_TEST else STATISTIC_OF_AGGREGATE[scores.aggregate]
     check_choice("statistic", requested, STATISTICS)
     if (requested == "median") != (test == MEDIAN_TEST):
         raise PolicyError(

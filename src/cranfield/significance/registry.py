@@ -234,7 +234,7 @@ class TestInfo:
     refusal
         Why :func:`cranfield.compare` refuses the test, which is then for studies of tests only, and
         the test to use instead; empty for others.
-    of_two, of_pairs
+    two_systems_note, pairs_note
         Notes on comparisons of two systems, and on pairs of more than two.
     """
 
@@ -275,8 +275,8 @@ class TestInfo:
     baseline_correction: str = "holm"
     default_for: str = ""
     refusal: str = ""
-    of_two: str = ""
-    of_pairs: str = ""
+    two_systems_note: str = ""
+    pairs_note: str = ""
 
     @property
     def corrections(self) -> tuple[str, ...]:

@@ -202,7 +202,7 @@ def bootstrap_t_interval(
     rank = tail_rank((1 - level) / (1 if options.two_sided else 2), resamples)
     rank = np.broadcast_to(rank, (len(pairs),))
     low, high = infinite_bounds(len(pairs))
-    for rows, block in pairs.slices(resamples) if (rank >= 1).any() else ():
+    for rows, block in pairs.blocks(resamples) if (rank >= 1).any() else ():
         t = resample(block)
         if options.two_sided:
             np.abs(t, out=t)

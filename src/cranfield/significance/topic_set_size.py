@@ -516,7 +516,7 @@ def _simulate_test(
     scores = Scores(values, tuple(map(str, range(topics))), names)
     random_seed = int(stream(seed, index, 1).integers(2**31))
     result = compare(scores, seed=random_seed, jobs=1, **options)
-    true = all_pairs(values).differences_of(means)
+    true = all_pairs(values).mean_differences(means)
     significant = result.is_significant()
     correct = significant & (true != 0) & (np.sign(true) == np.sign(result.difference))
     has_error = bool((significant & ~correct).any())

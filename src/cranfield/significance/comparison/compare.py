@@ -34,9 +34,9 @@ from cranfield.significance.differences import (
     Level,
     Pairs,
     all_pairs,
-    pairs_of,
+    make_pairs,
 )
-from cranfield.significance.pairwise.means import with_exchange_tests
+from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
     PreparedScores,
@@ -190,7 +190,7 @@ def compare(
     scores = inputs.scores
     inputs = transform_scores(inputs, statistic)
     baselines = baseline_indices(scores.systems, baseline)
-    pairs = pairs_of(inputs.flat, baselines)
+    pairs = make_pairs(inputs.flat, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} requires a baseline: for all pairs it would depend on"
@@ -198,7 +198,7 @@ def compare(
         )
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     adjustment = _find_correction(info, correction, pairs, baselines, options)
-    outcome = with_exchange_tests(entry.run(pairs, options), pairs, info, options)
+    outcome = apply_exchange_tests(entry.run(pairs, options), pairs, info, options)
     # Without an error of the model, its statistics would be divided by 0.
     uses_one_error = adjustment.one_variance or adjustment.pooled
     is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
@@ -210,19 +210,19 @@ def compare(
         details |= {"resamples": options.resamples, "seed": options.seed}
     model = outcome.model
     means = inputs.scores.grand_mean() if model is None else model.means
-    difference = pairs.differences_of(means) if model is None else model.differences(pairs)
-    kind_of_mean = "mean" if model is None else model.of
+    difference = pairs.mean_differences(means) if model is None else model.differences(pairs)
+    kind_of_mean = "mean" if model is None else model.statistic
     weight_notes: list[str] = []
     if adjustment.resamples_topics and model is not None and pairs.by_shard is not None:
         # With gaps the model weights topics; the mean over resampled topics is unweighted.
         means = pairs.values.mean(axis=0)
-        difference = pairs.differences_of(means)
+        difference = pairs.mean_differences(means)
         weight_notes = _weight_notes(scores)
     statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
     effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
     if model is not None and kind_of_mean == "mean rank" and not scores.lower_is_better:
         # Rank 1 is the best system, and differences have the sign of those of the ranks.
-        means, difference = model.top - means, 0.0 - difference
+        means, difference = model.ranks_from - means, 0.0 - difference
         statistics, effect = 0.0 - statistics, 0.0 - effect
         intervals = (partial(_negate, intervals[0]), partial(_negate, intervals[1]))
     return PairwiseComparison(
@@ -247,7 +247,7 @@ def compare(
         zeros=outcome.zeros + np.zeros_like(outcome.n),
         ties=outcome.ties + np.zeros_like(outcome.n),
         interval_of=interval_name(info, statistic),
-        interval_kind=corrected.holds_for,
+        interval_kind=corrected.interval_kind,
         two_sided_interval=intervals[0],
         pair_interval=intervals[1],
         scores=scores,

@@ -22,12 +22,12 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, heading_of
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
+    ALL_PAIRS,
     BONFERRONI,
     PAIR,
     SIDAK,
-    TOGETHER,
     Interval,
-    named_pairs,
+    pair_names,
 )
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
@@ -182,7 +182,7 @@ MEANS = ("mean difference", "difference of means", "difference of medians")
 LINEAR = ("mean", "sum", "geometric mean", "median")
 """Statistics that intervals of differences can be drawn around."""
 
-SIMULTANEOUS = (TOGETHER, BONFERRONI, SIDAK, ALL_COMPARISONS)
+SIMULTANEOUS = (ALL_PAIRS, BONFERRONI, SIDAK, ALL_COMPARISONS)
 """Kinds of simultaneous intervals, which can be drawn around means."""
 
 
@@ -506,4 +506,4 @@ class ComparedPairs:
             "ties": self.ties,
             "significant": self.is_significant(alpha),
         }
-        return named_pairs(self.systems, self.first, self.second).hstack(pl.DataFrame(columns))
+        return pair_names(self.systems, self.first, self.second).hstack(pl.DataFrame(columns))

@@ -17,11 +17,11 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.compared_pairs import LINEAR, ComparedPairs
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
+    ALL_PAIRS,
     BONFERRONI,
     PAIR,
-    TOGETHER,
     Interval,
-    named_pairs,
+    pair_names,
 )
 
 VERDICTS = (
@@ -243,7 +243,7 @@ class Equivalence(Result):
             "ruled out": self.ruled_out,
             "verdict": self.verdicts,
         }
-        names = named_pairs(comparison.systems, comparison.first, comparison.second)
+        names = pair_names(comparison.systems, comparison.first, comparison.second)
         return names.hstack(pl.DataFrame(columns))
 
     def heading(self) -> list[str]:
@@ -276,7 +276,7 @@ class Equivalence(Result):
 def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
     """Test which pairs of a comparison are equivalent within a margin, absolute or a percentage."""
     pairs, is_uncorrected = len(comparison), len(comparison) == 1 or comparison.correction == "none"
-    is_joint = not is_uncorrected and comparison.interval_kind in (TOGETHER, ALL_COMPARISONS)
+    is_joint = not is_uncorrected and comparison.interval_kind in (ALL_PAIRS, ALL_COMPARISONS)
     by_inequality = not (is_uncorrected or is_joint)
     return Equivalence(
         comparison=comparison,

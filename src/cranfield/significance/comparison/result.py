@@ -26,7 +26,7 @@ from cranfield.significance.comparison.compared_pairs import (
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.differences import Corrected, Outcome, Pairs
-from cranfield.significance.pairwise.means import with_exchange_tests
+from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
     CORRECTIONS,
@@ -60,10 +60,10 @@ def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     notes.extend(scores.direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
-    if info.of_two and len(scores.systems) == 2 and options.two_sided:
-        notes.append(info.of_two)
-    if info.of_pairs and len(scores.systems) > 2:
-        notes.append(info.of_pairs)
+    if info.two_systems_note and len(scores.systems) == 2 and options.two_sided:
+        notes.append(info.two_systems_note)
+    if info.pairs_note and len(scores.systems) > 2:
+        notes.append(info.pairs_note)
     if scores.scale_source == "user":
         notes.append(f"scale declared by the user: {scores.scale}")
     if scores.scale is not None and scores.scale < info.scale:
@@ -129,7 +129,7 @@ def paired_test_notes(
         return
     test = find_test("t")
     # A constant difference has the p-value of the pair compared on its own, by exact sign flips.
-    outcome = with_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
+    outcome = apply_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
     raw = outcome.pvalue
     total, not_significant = len(pairs), corrected.pvalue > options.alpha
     n_missed = int(((raw < CLEAR) & not_significant).sum())

@@ -82,14 +82,14 @@ def _correct(
     law: str,
     outcome: Outcome,
     interval: Callable[[Interval, Floats, Level], Bounds],
-    holds_for: str = BONFERRONI,
+    interval_kind: str = BONFERRONI,
 ) -> Corrected:
     """Correct, with intervals that hold for several pairs."""
     pvalue = LAWS[law](outcome.pvalue)
     if pvalue.size <= 1:
         return Corrected(pvalue)
     interval_of_pairs = partial(interval, outcome.interval, pvalue)
-    return Corrected(pvalue, interval=interval_of_pairs, holds_for=holds_for)
+    return Corrected(pvalue, interval=interval_of_pairs, interval_kind=interval_kind)
 
 
 def bonferroni_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:

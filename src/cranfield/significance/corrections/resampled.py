@@ -13,8 +13,8 @@ from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.corrections.pvalue_corrections import bonferroni
 from cranfield.significance.differences import (
+    ALL_PAIRS,
     BLOCK,
-    TOGETHER,
     Bounds,
     Corrected,
     Level,
@@ -22,7 +22,7 @@ from cranfield.significance.differences import (
     Pairs,
     orient,
     ratio,
-    spread,
+    standard_deviations,
 )
 from cranfield.significance.registry import Options, declared_correction
 from cranfield.significance.resampling import (
@@ -52,7 +52,7 @@ class PooledErrors:
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs  # the compared pairs; c is over all pairs of their systems
-        self.difference = pairs.differences_of(pairs.values.mean(axis=0))
+        self.difference = pairs.mean_differences(pairs.values.mean(axis=0))
         # Scores less the means of their system and topic, shape (systems, topics).
         residuals = pairs.values - pairs.values.mean(axis=0)
         residuals -= residuals.mean(axis=1, keepdims=True)
@@ -167,7 +167,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
         pvalues_of(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
         smallest_pvalue=smallest_pvalue(largest),
     )
 
@@ -200,7 +200,7 @@ class CentredPairs:
     def __init__(self, pairs: Pairs) -> None:
         differences = pairs.differences()
         self.difference = differences.mean(axis=1)
-        deviation = spread(differences, self.difference, pairs.rounding)
+        deviation = standard_deviations(differences, self.difference, pairs.rounding)
         self.error = deviation / np.sqrt(pairs.topics)
         differences -= self.difference[:, None]
         differences[deviation == 0] = 0.0
@@ -241,7 +241,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
         pvalue,
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, error, largest, options),
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
     )
 
 
@@ -331,10 +331,10 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     their differences are symmetric around zero. Westfall and Young (1993), algorithm 4.1.
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.topics)
-    [size] = pairs.by_block(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
+    [size] = pairs.map_blocks(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
     with np.errstate(divide="ignore"):
         weight = np.where(size > 0, unit / size, 0.0)
-    distance = orient(pairs.of_systems(integers.sum(axis=0)) * weight, options.alternative)
+    distance = orient(pairs.subtract(integers.sum(axis=0)) * weight, options.alternative)
     # Equal sums may differ by the rounding of their terms, and of the division.
     thresholds = distance - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(distance))
     signs = random_signs(options.resamples, pairs.topics, options.seed)
@@ -379,15 +379,15 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     values, topics = pairs.values, pairs.topics
     integers, unit = as_integers(values, 2 * topics)
     ranges = np.sort(permuted_ranges(integers, options))
-    observed = np.abs(pairs.of_systems(integers.sum(axis=0))) - 2.0 * topics
+    observed = np.abs(pairs.subtract(integers.sum(axis=0))) - 2.0 * topics
     count = ranges.size - np.searchsorted(ranges, observed)
     widths = ranges * unit / topics
-    interval = partial(range_interval, pairs.of_systems(values.mean(axis=0)), widths)
+    interval = partial(range_interval, pairs.subtract(values.mean(axis=0)), widths)
     low, high = interval(1 - options.alpha)
     return Corrected(
         monte_carlo_pvalues(count, options.resamples),
         interval=interval,
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
         half_widths=np.full(pairs.systems, (high - low)[0] / 4),
     )
 

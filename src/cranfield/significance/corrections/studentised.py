@@ -19,7 +19,7 @@ from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError, check_number, check_whole, numbers
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
-    TOGETHER,
+    ALL_PAIRS,
     Bounds,
     Corrected,
     Level,
@@ -315,7 +315,7 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     The statistics of two systems have a correlation of 1/2 by the baseline that they share, the
     second of each pair; p is the tail of the largest of them.
     """
-    model, alternative = outcome.of_model, options.alternative
+    model, alternative = outcome.required_model, options.alternative
     if not model.balanced:
         raise PolicyError(
             "Dunnett's test requires the same number of scores for each system; use holm instead"
@@ -327,7 +327,7 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
         distance = orient(t, alternative)
         pvalue = maximum_sf(distance, len(pairs), model.df, two_sided=options.two_sided)
     interval = partial(dunnett_interval, model, pairs, options.two_sided)
-    return Corrected(pvalue, statistic=t, interval=interval, holds_for=ALL_COMPARISONS)
+    return Corrected(pvalue, statistic=t, interval=interval, interval_kind=ALL_COMPARISONS)
 
 
 def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Bounds:
@@ -402,7 +402,7 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     and half the width of the interval around each mean. For means of different numbers of scores
     it is Tukey and Kramer's version, which has no such widths.
     """
-    model, groups = outcome.of_model, outcome.of_model.means.size
+    model, groups = outcome.required_model, outcome.required_model.means.size
     q = ratio(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
     # Computed before the quantile, as the last bits of both depend on the order of the calls.
     pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))
@@ -414,7 +414,7 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
         pvalue,
         statistic=q,
         interval=partial(tukey_interval, model, pairs),
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
         half_widths=half_widths,
     )
 

@@ -174,7 +174,7 @@ def compare_by_model(
     if paired:
         n = np.full(len(pairs), pairs.topics)
         _, deviation, zeros = pairs.moments()
-        unit = deviation if model.of == "mean" else unit
+        unit = deviation if model.statistic == "mean" else unit
     else:
         scores = (~np.isnan(pairs.values)).sum(axis=0)
         n = scores[pairs.first] + scores[pairs.second]
@@ -461,7 +461,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom;
         with Tukey's HSD, the default, that is Nemenyi's test.
-    of_pairs: the decision on a pair depends on the other systems, and the error rate is
+    pairs_note: the decision on a pair depends on the other systems, and the error rate is
         controlled only if all systems are equal; sign or signed-rank with holm test each pair by
         itself
     """

@@ -31,7 +31,7 @@ from cranfield.significance.differences import (
     Pairs,
     all_pairs,
     difference_pvalues,
-    named_pairs,
+    pair_names,
     ratio,
     t_interval,
 )
@@ -151,7 +151,7 @@ class GeneralisedLinearModel(Spec):
         covariance = np.full((systems.size, systems.size), np.nan)
         covariance[np.ix_(systems, systems)] = np.linalg.inv(_laplacian(weights))
         counts = np.full(systems.size, float(n_topics))
-        model = LinkModel(means, scale, counts, df, of="effect", covariance=covariance)
+        model = LinkModel(means, scale, counts, df, statistic="effect", covariance=covariance)
         return GlmFit(topics, systems, fitted, model, deviance, f, pvalue)
 
     def _finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
@@ -294,7 +294,7 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
     return Outcome(
         statistic=t,
         pvalue=np.where(np.isnan(difference), np.nan, pvalue),
-        effect=pairs.of_systems(fit.fitted.mean(axis=0)),
+        effect=pairs.subtract(fit.fitted.mean(axis=0)),
         interval=partial(t_interval, difference, error, model.df),
         n=np.full(len(pairs), int(fit.topics.sum())),
         model=model,
@@ -437,7 +437,7 @@ def compare_glm(
         "p": pvalues,
         "difference": outcome.effect,
     }
-    pair_names = named_pairs(table.systems, pairs.first, pairs.second)
+    rows = pair_names(table.systems, pairs.first, pairs.second)
     notes = [*inputs.notes, f"not for claims that systems differ: {ERROR_RATES}"]
     if topics := np.array(table.topics)[~fit.topics].tolist():
         notes.append(excluded_topics(topics))
@@ -447,7 +447,7 @@ def compare_glm(
             f" test: {some_of(map(quoted, systems), 3)}"
         )
     return GlmComparison(
-        pair_names.with_columns(**numbers).fill_nan(None),
+        rows.with_columns(**numbers).fill_nan(None),
         measure=table.measure or "",
         model=str(spec),
         correction=name,

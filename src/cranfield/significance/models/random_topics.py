@@ -384,7 +384,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     else:
         table, _ = two_way(scores)
     means = table.means["System"]
-    difference = pairs.differences_of(means)
+    difference = pairs.mean_differences(means)
     refits = Refits.draw(table.residuals.reshape(by_shard.shape), options)
     error = np.sqrt(table.ms_error)
     t = ratio(difference, np.full(len(pairs), error))
@@ -396,7 +396,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
 
     resample = partial(refits.studentise, error=error)
     errors = np.full(len(pairs), error)
-    blocks = list(pairs.slices(options.resamples, 2**17))
+    blocks = list(pairs.blocks(options.resamples, 2**17))
     n_extreme = np.concatenate(in_threads(count, blocks, options.jobs))
     return Outcome(
         statistic=difference,

@@ -230,6 +230,6 @@ def shared_replicates_test(pairs: Pairs, options: Options) -> Outcome:
     outcome = compare_by_analysis(shared_replicates, pairs, options)
     table = outcome.table
     assert table is not None
-    model = outcome.of_model
+    model = outcome.required_model
     saving = table.ms[3] / model.error if model.error else 1.0
     return replace(outcome, notes=_notes(table, "System:Replicate", saving))

@@ -17,9 +17,9 @@ from cranfield.significance.corrections.resampled import (
     simultaneous_interval,
 )
 from cranfield.significance.differences import (
+    ALL_PAIRS,
     ROUNDING,
     TINY,
-    TOGETHER,
     Bounds,
     Corrected,
     Level,
@@ -120,7 +120,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, by_error: bool) -> Outco
         return n, n_infinite
 
     # Blocks fit into the cache, and are large enough for a matrix product.
-    parts = list(pairs.slices(options.resamples, 2**19))
+    parts = list(pairs.blocks(options.resamples, 2**19))
     n_extreme, n_infinite = zip(*in_threads(test_block, parts, options.jobs), strict=True)
 
     return Outcome(
@@ -202,7 +202,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
                 options.alternative,
                 relative=RELATIVE,
             )
-            for rows, block in pairs.slices(options.resamples)
+            for rows, block in pairs.blocks(options.resamples)
         ]
     )
     _, _, zeros = pairs.moments()
@@ -242,7 +242,7 @@ def median_interval(
         tail_rank((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
     )
     half_width = np.full(len(pairs), np.inf)
-    for rows, block in pairs.slices(options.resamples):
+    for rows, block in pairs.blocks(options.resamples):
         draws = np.sort(orient(centred[block.first] - centred[block.second], options.alternative))
         positions = options.resamples - np.maximum(rank[rows], 1)
         quantile = np.take_along_axis(draws, positions[:, None], axis=1)[:, 0]
@@ -267,7 +267,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     return Corrected(
         pvalues_of(orient(difference, options.alternative), maxima),
         interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
     )
 
 
@@ -316,14 +316,14 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         sums = pooled_sums(integers, int(n), int(m), options, k)
         count = partial(_count_extreme, sums=sums, slack=2.0 * n * m, kind=options.alternative)
         observed = totals[subset.first] * m - totals[subset.second] * n
-        parts = [(block, observed[rows]) for rows, block in subset.slices(options.resamples, 2**17)]
+        parts = [(block, observed[rows]) for rows, block in subset.blocks(options.resamples, 2**17)]
         n_extreme[indices] = np.concatenate(in_threads(count, parts, options.jobs))
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     with np.errstate(divide="ignore", invalid="ignore"):
         deviation = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
-    difference = pairs.differences_of(mean)
+    difference = pairs.mean_differences(mean)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
@@ -406,5 +406,5 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         )
 
     error = np.sqrt(squared_error_of[pairs.first] + squared_error_of[pairs.second])
-    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
+    difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
     return bootstrap_t_interval(pairs, difference, error, resample, options, level)

@@ -26,7 +26,7 @@ from cranfield.significance.corrections.resampled import (
     simultaneous_interval,
     step_down,
 )
-from cranfield.significance.differences import PAIR, Bounds, Pairs, named_pairs, pairs_of
+from cranfield.significance.differences import PAIR, Bounds, Pairs, make_pairs, pair_names
 from cranfield.significance.prepare import (
     as_scores,
     baseline_indices,
@@ -149,7 +149,7 @@ class JointComparison(Result, WithProse):
         )
 
     def _pairs(self) -> pl.DataFrame:
-        return named_pairs(self.systems, self.first, self.second)
+        return pair_names(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
         """Return a few lines: method, sizes, number of significant pairs."""
@@ -249,7 +249,7 @@ def compare_measures(
     statistics = tuple(statistic_of(scores, None, None) for scores in scores_of.values())
     for scores, statistic in zip(scores_of.values(), statistics, strict=True):
         flat = transform_scores(prepare_scores(scores, info, None), statistic).flat
-        pairs_by_measure.append(pairs_of(flat, baselines))
+        pairs_by_measure.append(make_pairs(flat, baselines))
     pairs = pairs_by_measure[0]
     correction = CORRECTIONS.find(correction)
     if correction not in JOINTLY:

@@ -21,8 +21,8 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     difference_pvalues,
-    named_pairs,
-    pairs_of,
+    make_pairs,
+    pair_names,
     ratio,
     t_interval,
 )
@@ -57,7 +57,7 @@ class CommonPairs:
 
     def frame(self) -> pl.DataFrame:
         """Return the names of both systems, one row a pair."""
-        return named_pairs(self.systems, self.first, self.second)
+        return pair_names(self.systems, self.first, self.second)
 
 
 def common_pairs(
@@ -82,7 +82,7 @@ def common_pairs(
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
         raise PolicyError("expected measures of one direction, got lower and higher is better")
     systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
-    pairs = pairs_of(np.empty((0, len(systems))), baseline_indices(systems, baseline))
+    pairs = make_pairs(np.empty((0, len(systems))), baseline_indices(systems, baseline))
     mean, deviation = np.full((2, len(pairs), len(scores_of)), np.nan)
     for k, inputs in enumerate(inputs_of.values()):
         place_of = {system: place for place, system in enumerate(inputs.scores.systems)}
@@ -388,7 +388,7 @@ def meta_analysis(
         raw_pvalues=pvalue,
         adjusted_pvalues=corrected.pvalue,
         interval=(corrected.interval or interval)(1 - alpha),
-        interval_kind=corrected.holds_for,
+        interval_kind=corrected.interval_kind,
         prediction=predict(y, v, 1 - alpha, resamples, seed),
         resamples=resamples,
         seed=seed,

@@ -790,12 +790,13 @@ def read_preference(source: Any) -> Any:
 
 
 def preferences_value(rows: list[Record]) -> Any:
-    codes = {"left": 1, "first": 1, "1": 1, "right": 2, "second": 2, "2": 2}
+    codes = {"left": 1, "first": 1, "1": 1, "a": 1, "right": 2, "second": 2, "2": 2, "b": 2}
     codes |= dict.fromkeys(("tie", "same", "equal", "0"), 0)
+    names = {row[column] for row in rows for column in ("first", "second")}
     found = []
     for row in rows:
         a, b, said = row["first"], row["second"], row["preferred"]
-        code = {a: 1, b: 2}.get(said, codes.get(said.lower()))
+        code = {a: 1, b: 2}.get(said, None if said in names else codes.get(said.lower()))
         if code is None or a == b or not {a, b} <= set("abc") or row["topic"] not in TOPICS:
             raise RefusalError("a preference")
         found.append((row["topic"], a, b, {1: 1, 2: -1, 0: 0}[code]))

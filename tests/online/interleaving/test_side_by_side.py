@@ -146,6 +146,12 @@ def test_refusals(row: Any, reason: str) -> None:
     assert reason in str(error.value)
 
 
+def test_a_system_called_as_a_word_is_no_word_in_other_pairs() -> None:
+    rows = [("t1", "a", "b", "a"), ("t2", "c", "b", "a")]
+    with pytest.raises(CranfieldError, match="row 2: preferred must be 'c', 'b', .*, got 'a'"):
+        side_by_side(rows, resamples=50)
+
+
 def test_the_command_ranks_systems_by_votes(tmp_path: Path) -> None:
     votes().write_csv(tmp_path / "votes.csv")
     arguments = ("online", "preference", "--votes", "votes.csv", "--resamples", "50")

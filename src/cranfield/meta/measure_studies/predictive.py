@@ -195,8 +195,9 @@ def predictive_power(
     preferences
         A data frame or a CSV file (TSV by its name) with the columns `topic`, `first`, `second`,
         `preferred`, and perhaps `assessor`, under these or other usual names, such as `left` and
-        `right`; or tuples in this order. `preferred` has the name of a system, or
-        `first`, `left` or `1`; `second`, `right` or `2`; `tie`, `same`, `equal` or `0`.
+        `right`; or tuples in this order. `preferred` has the name of a system, or a word that
+        names no system of the table: `first`, `left`, `1` or `a`; `second`, `right`, `2` or `b`;
+        `tie`, `same`, `equal` or `0`.
     majority
         Merge the preferences for the same two runs, in either order, into that of the majority.
         Ties are votes for neither run; equal numbers of votes are a tie.

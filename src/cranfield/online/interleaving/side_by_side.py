@@ -68,13 +68,14 @@ def signs_of(table: Table, column: str) -> list[int | None]:
     if is_order:
         words[""] = None
     signs = []
+    names = {*table.frame["first"], *table.frame["second"]}
     rows = table.frame.select("first", "second", pl.col(column).fill_null("")).iter_rows()
     for number, (first, second, label) in enumerate(rows):
         if first == second:
             raise table.wrong(number, f"system {quoted(first)} is compared with itself")
-        # A system may have one of the words as its name.
+        # A system may have one of the words as its name, which then is no word in any row.
         systems = {second: -1, first: 1}
-        if label not in systems and label.lower() not in words:
+        if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"
             expected = f"{quoted(first)}, {quoted(second)}, {choices}"
             raise table.wrong(number, f"{column} must be {expected}, got {quoted(label)}")

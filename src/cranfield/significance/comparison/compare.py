@@ -23,7 +23,7 @@ from cranfield.significance.comparison.result import (
     unreachable_notes,
 )
 from cranfield.significance.corrections.resampled import (
-    SAMPLED,
+    BLOCK_MEANS,
     PooledErrors,
     divide_by_errors,
     pvalues_of,
@@ -397,7 +397,7 @@ def own_maxima(family: PooledErrors, options: Options) -> Floats:
     topics = family.pairs.topics
     counts = topic_counts(options.resamples, topics, options.seed)
     out = np.empty((family.pairs.systems, options.resamples))
-    for rows in row_slices(options.resamples, len(out), SAMPLED):
+    for rows in row_slices(options.resamples, len(out), BLOCK_MEANS):
         means, error = family.resample(counts[rows])
         farthest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
         out[:, rows] = divide_by_errors(farthest, error)

@@ -28,7 +28,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.models.anova import (
     ANOVA,
-    OF_ERROR,
+    ERROR_EFFECT,
     compare_by_analysis,
     factorial,
     scored_cells,
@@ -362,7 +362,7 @@ def _components(averages: GroupsFit, contrasts: GroupsFit, systems: int) -> dict
     shards="taken",
     correction="bh",
     baseline_correction="bh",
-    **OF_ERROR,
+    **ERROR_EFFECT,
 )
 def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Bootstrap ANOVA.

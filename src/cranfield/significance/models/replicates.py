@@ -112,8 +112,8 @@ def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     if error < 0 or df_error < 1:
         raise CranfieldError(
             "shared-replicates cannot test these scores: the estimated error of system means is too"
-            f" small ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and replicates"
-            " vary little more than the residuals"
+            f" small ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and"
+            " replicates vary little more than the residuals"
         )
     table = table.with_f("System", _ratio(ms_system, error), df_error, topics * systems)
     table = table.with_f("Topic", _ratio(ms_topic, ms_cell), df[0], topics * systems)

@@ -144,7 +144,7 @@ def test_unjudged_documents_are_counted() -> None:
     evaluation = cf.evaluate({"whole": whole, "gap": gap}, qrels, ["P@2", "RR"])
     status, finding = items(cf.checklist(evaluation, test="t"))["unjudged"]
     assert status == "made"
-    assert finding.endswith("in 1 of 1 pair; most: whole 0.0% and gap 25.0%")
+    assert finding.endswith("in 1 of 1 pair; largest difference: whole 0.0% and gap 25.0%")
 
 
 def test_checklist_and_comparison_of_bundled_runs_agree() -> None:

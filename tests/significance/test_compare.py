@@ -296,7 +296,7 @@ def test_shards() -> None:
     assert cf.compare(gaps, missing="drop").topics == 4
     assert cf.compare(gaps, missing="zero").topics == 5
     values[2, 0, 1] = np.nan
-    with pytest.raises(CranfieldError, match="some systems lack scores that others have"):
+    with pytest.raises(CranfieldError, match="must have scores of all systems"):
         cf.compare(scores_of(values), missing="available")
 
 

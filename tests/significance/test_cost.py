@@ -127,7 +127,7 @@ def test_missing_values_and_one_topic() -> None:
     for part in (
         "'machine' of",
         "1 row of",
-        "joules of 0 is taken as not measured: 'a'",
+        "joules of 0 is treated as not measured: 'a'",
         "2 systems without joules excluded from its front: 'a', 'c'",
         "1 system without weight excluded from its front: 'c'",
         "1 topic without a score of every system excluded",
@@ -169,7 +169,7 @@ def test_a_column_of_models_stands_beside_systems() -> None:
         ("a,-1\nb,2", "costs.csv:2: seconds must be at least 0, got -1"),
         ("a,1\nb,2s", "costs.csv:3: seconds '2s' is not a finite number"),
         ("a,1\na,2", "costs.csv:3: system 'a' occurs twice"),
-        ("a,\nb,x", "expected a column of numbers beside 'system'"),
+        ("a,\nb,x", "expected a column of numbers next to 'system'"),
         ("x,1\ny,2", "expected a cost of a system with scores, such as 'a', got none"),
     ],
 )

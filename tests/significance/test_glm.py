@@ -265,7 +265,7 @@ def test_the_name_with_parameters_is_a_test() -> None:
     }
     outcome = test.run(all_pairs(VALUES), Options())
     expected = GeneralisedLinearModel(link="probit").fit(VALUES).model.means
-    assert outcome.of_model.means.tolist() == expected.tolist()
+    assert outcome.required_model.means.tolist() == expected.tolist()
 
 
 def test_one_sided_pvalues_are_halves() -> None:

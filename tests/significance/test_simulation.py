@@ -107,7 +107,7 @@ def test_true_means_are_those_of_draws(kind: str, request: pytest.FixtureRequest
     real = request.getfixturevalue(kind)
     found = fit_simulator(real)
     assert found.means == pytest.approx(real.mean(axis=0), abs=1e-12)
-    assert found.steps == (kind == "p10")
+    assert found.is_discrete == (kind == "p10")
     drawn = found.draw(SETS, 7)
     error = drawn.std(axis=0) / np.sqrt(SETS)
     assert (np.abs(drawn.mean(axis=0) - found.means) < 4.5 * error).all()
@@ -131,12 +131,12 @@ def test_equal_means_are_equal(fitted: Simulator) -> None:
     assert drawn.max() <= 1
     # The change is a power of the distribution function, or of what is above it.
     k = int(np.argmin(some.means))
-    inside = (some.below[k] > 1e-6) & (some.below[k] < 1 - 1e-6)
-    powers = np.log(equal.below[k, inside]) / np.log(some.below[k, inside])
+    inside = (some.cdf[k] > 1e-6) & (some.cdf[k] < 1 - 1e-6)
+    powers = np.log(equal.cdf[k, inside]) / np.log(some.cdf[k, inside])
     assert powers == pytest.approx(powers[0], rel=1e-6)
     assert powers[0] > 1
     same = some.with_means(some.means)
-    assert (same.below == some.below).all()
+    assert (same.cdf == some.cdf).all()
 
 
 def test_one_margin_for_all(fitted: Simulator) -> None:

@@ -34,9 +34,9 @@ def compare_bayes(
 ) -> BayesianComparison:
     r"""Compare two systems on the same topics, with a region of practical equivalence.
 
-    A p-value is the probability of scores at least as extreme if the systems were the same. The
-    posterior probabilities are of the statements of interest: that a system is better, or that the
-    difference is negligible.
+    A p-value is the probability of scores at least as extreme if the systems were the same.
+    Posterior probabilities are probabilities of the statements of interest: that a system is
+    better, or that the difference is negligible.
 
     .. math:: \mu \mid d \sim \bar{d} + \frac{s}{\sqrt{n}}\, t_{n-1}, \quad
         \frac{\mu}{\sigma} \mid d \sim
@@ -52,12 +52,12 @@ def compare_bayes(
     Parameters
     ----------
     scores
-        Shape (topics, systems).
+        Scores of one measure, not by shard.
     first, second
-        The systems.
+        Names of the two systems.
     rope
-        Largest mean difference that does not matter, 0 or more, in the unit of the scores. With 0
-        the probability of equivalence is 0.
+        Largest negligible mean difference, at least 0, in the unit of the scores. With 0 the
+        probability of equivalence is 0.
     level
         Probability of the credible intervals.
     missing
@@ -98,7 +98,7 @@ def compare_bayes(
     difference, rounding, excluded = _differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())
     if np.ptp(difference) <= rounding:
-        # The posterior would be a single point: certainty, even with only two topics.
+        # The posterior would be a point mass, even with only two topics.
         raise CranfieldError(
             f"expected differences that vary, got {difference[0]:g} on all {n} topics"
         )
@@ -163,15 +163,15 @@ class BayesianComparison(Result):
     Attributes
     ----------
     measure
-        Text form of the measure; empty where it is not known.
+        Text form of the measure; empty if it is not known.
     systems
         First and second system.
     n
         Number of topics.
     excluded
-        Number of topics that were excluded since one of the two systems has no score.
+        Number of topics that were excluded because one of the systems has no score.
     difference
-        Mean of the first minus that of the second.
+        Posterior mean of the difference, first system minus second.
     p_worse, p_equivalent, p_better
         Posterior probabilities that the first system is worse than the second by more than
         `rope`, that they are practically equivalent, and that the first is better; their sum is 1.
@@ -189,21 +189,27 @@ class BayesianComparison(Result):
     level
         Probability of the credible intervals.
     lower_is_better
-        Whether the better system is the one with lower scores.
+        Whether lower scores are better.
     """
 
     columns: ClassVar[Columns] = {
         "first": Column("First system.", key=True),
         "second": Column("Second system.", key=True),
         "difference": Column("Posterior mean of the difference, first minus second."),
-        "low": Column("Lower bound of its equal-tailed credible interval."),
-        "high": Column("Upper bound of the interval."),
+        "low": Column("Lower bound of the equal-tailed credible interval of the difference."),
+        "high": Column("Upper bound of the interval of the difference."),
         "effect": Column("Posterior mean of the effect size."),
-        "effect low": Column("Lower bound of its equal-tailed credible interval."),
-        "effect high": Column("Upper bound of the interval."),
-        "p worse": Column("Posterior probability that the first is worse by more than the rope."),
-        "p equivalent": Column("Posterior probability that they are practically equivalent."),
-        "p better": Column("Posterior probability that the first is better by more than the rope."),
+        "effect low": Column("Lower bound of the equal-tailed credible interval of the effect."),
+        "effect high": Column("Upper bound of the interval of the effect."),
+        "p worse": Column(
+            "Posterior probability that the first system is worse by more than the rope."
+        ),
+        "p equivalent": Column(
+            "Posterior probability that the systems are practically equivalent."
+        ),
+        "p better": Column(
+            "Posterior probability that the first system is better by more than the rope."
+        ),
     }
 
     measure: str
@@ -239,7 +245,7 @@ class BayesianComparison(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return systems, sizes and posterior probabilities, a line each."""
+        """Return lines on the systems, the number of topics, and the posterior probabilities."""
         first, second = self.systems
         measure = f"{self.measure}: " if self.measure else ""
         excluded = f" ({self.excluded:,} excluded: no score)" if self.excluded else ""
@@ -252,7 +258,7 @@ class BayesianComparison(Result):
         ]
 
     def tables(self) -> list[Table]:
-        """Return the table for reading: posterior means and credible intervals."""
+        """Return the printed table: posterior means and credible intervals."""
         estimates = {
             "mean difference": (self.difference, *self.interval),
             "effect size": (self.effect, *self.effect_interval),

@@ -1,4 +1,4 @@
-"""Check list of common mistakes in evaluations, answered for one comparison of systems."""
+"""Checklist of common mistakes in evaluations, applied to one comparison of systems."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ from cranfield.tabular import Table, format_pvalue
 AVOIDED, MADE, DISPUTED, CANNOT_TELL = "avoided", "made", "disputed", "cannot tell"
 
 UNJUDGED = 0.05
-"""Difference between two proportions of unjudged documents that is reported; our choice."""
+"""Largest difference between two proportions of unjudged documents that is acceptable; our
+choice."""
 
 MIN_TOPICS, USUAL_TOPICS = 25, 50
+"""Numbers of topics below which a comparison is a mistake, and below which it is unusual."""
 
 Finding = tuple[str, str]
 """Status and finding of an item."""
@@ -35,7 +37,7 @@ Finding = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class _Material:
-    """Input of all items: comparisons by measure, and the evaluation of runs if there is one."""
+    """Input of all items: comparisons by measure, and the evaluation of runs or None."""
 
     comparisons: Mapping[str, PairwiseComparison]
     evaluation: Evaluation | None
@@ -46,31 +48,31 @@ class _Material:
         return next(iter(self.comparisons.values()))
 
     def labelled(self) -> Iterator[tuple[str, PairwiseComparison]]:
-        """Yield comparisons, each with the measure and a colon where there are several."""
+        """Yield the comparisons with a label: the measure and a colon if there are several."""
         for name, comparison in self.comparisons.items():
             yield f"{plain(name)}: " if len(self.comparisons) > 1 else "", comparison
 
 
-def _pair(comparison: PairwiseComparison, k: int) -> str:
+def _pair_name(comparison: PairwiseComparison, k: int) -> str:
     first, second = comparison.first[k], comparison.second[k]
     names = plain(comparison.systems[first]), plain(comparison.systems[second])
     return f"{names[0]} {comparison.between_names} {names[1]}"
 
 
 def _scale_mean(material: _Material) -> Finding:
-    disputed, undeclared = [], []
+    violations, undeclared = [], []
     for measure, comparison in material.comparisons.items():
         name, scale = plain(measure) or "the measure", comparison.measure_scale
         if scale is None:
             undeclared.append(name)
         elif scale < comparison.scale:
-            disputed.append(f"{name} is declared {scale}")
+            violations.append(f"{name} is declared {scale}")
     assumed = f"the test {material.first.test} assumes {a_scale(material.first.scale)}"
-    if disputed:
-        return DISPUTED, f"{assumed}, but {', '.join(disputed)}"
+    if violations:
+        return DISPUTED, f"{assumed}, but {', '.join(violations)}"
     if undeclared:
         return CANNOT_TELL, f"{assumed}; the scale of {', '.join(undeclared)} is not declared"
-    return AVOIDED, f"{assumed}, which each measure is declared to have"
+    return AVOIDED, f"{assumed}, which all measures are declared to have"
 
 
 def _map_user(material: _Material) -> Finding:
@@ -144,7 +146,7 @@ def _effect(material: _Material) -> Finding:
         low, high = (float(bounds[k]) for bounds in comparison.interval)
         interval = "no interval" if np.isnan(low) else f"{low:.4f} to {high:.4f}"
         findings.append(
-            f"{label}largest {comparison.difference_name}: {_pair(comparison, k)}"
+            f"{label}largest {comparison.difference_name}: {_pair_name(comparison, k)}"
             f" {comparison.difference[k]:.4f} ({interval}),"
             f" {comparison.info.effect_name} {comparison.effect[k]:.4f},"
             f" p = {format_pvalue(comparison.adjusted_pvalues[k])}"
@@ -153,27 +155,28 @@ def _effect(material: _Material) -> Finding:
 
 
 def _null(material: _Material) -> Finding:
-    findings, n_open = [], 0
+    findings, n_not_significant = [], 0
     for label, comparison in material.labelled():
         rows = np.flatnonzero(~comparison.is_significant())
-        n_open += len(rows)
+        n_not_significant += len(rows)
         pairs = counted(len(comparison), "pair")
         text = f"{label}{len(rows)} of {pairs} not significantly different"
         low, high = (bounds[rows] for bounds in comparison.interval)
         half_widths = (high - low) / 2
-        finite = np.isfinite(half_widths)
-        if finite.any():
-            bounds = np.where(finite, np.maximum(np.abs(low), np.abs(high)), -np.inf)
+        is_finite = np.isfinite(half_widths)
+        if is_finite.any():
+            bounds = np.where(is_finite, np.maximum(np.abs(low), np.abs(high)), -np.inf)
             k = int(bounds.argmax())
             text += (
                 f", with a {comparison.interval_of} of up to {bounds[k]:.4f} in the interval"
-                f" ({_pair(comparison, rows[k])}); about {half_widths[finite].min():.4f} is the"
-                " smallest difference of these that could be significant, half an interval's width"
+                f" ({_pair_name(comparison, rows[k])}); the smallest difference that could be"
+                f" significant is about {half_widths[is_finite].min():.4f}, the smallest half-width"
+                " of these intervals"
             )
         elif rows.size:
             text += ", without a bounded interval"
         findings.append(text)
-    if not n_open:
+    if not n_not_significant:
         return AVOIDED, "; ".join(findings)
     return CANNOT_TELL, "; ".join([*findings, "does the text read this as equality?"])
 
@@ -200,7 +203,7 @@ def _unjudged(material: _Material) -> Finding:
     proportions = np.array([row.unjudged_10 / max(1, row.retrieved_10) for row in covered])
     differences = np.abs(proportions[first.first] - proportions[first.second])
     k = int(differences.argmax())
-    # Rounding must not put a difference of exactly 0.05 above the threshold.
+    # A difference of exactly 0.05 must not exceed the threshold by rounding.
     n_above = int((differences > UNJUDGED + 1e-12).sum())
     systems = " and ".join(
         f"{plain(first.systems[system])} {proportions[system]:.1%}"
@@ -208,7 +211,7 @@ def _unjudged(material: _Material) -> Finding:
     )
     return (MADE if n_above else AVOIDED), (
         f"the proportion unjudged in the top 10 differs by more than {UNJUDGED:g} in {n_above:,} of"
-        f" {counted(len(first), 'pair')}; most: {systems}"
+        f" {counted(len(first), 'pair')}; largest difference: {systems}"
     )
 
 
@@ -223,7 +226,7 @@ def _aggregate_only(material: _Material) -> Finding:
         lowest = np.where(np.isnan(gains), np.inf, gains)
         topic, k = np.unravel_index(int(lowest.argmin()), gains.shape)
         if lowest[topic, k] >= 0:
-            findings.append(f"{label}no system loses a topic to one with a lower mean")
+            findings.append(f"{label}no system loses a topic to a system with a worse mean")
             continue
         wins, losses, ties = (int((np.sign(gains[:, k]) == code).sum()) for code in (1, -1, 0))
         findings.append(
@@ -301,17 +304,17 @@ ITEMS: dict[str, tuple[str, Callable[[_Material], Finding] | str, str]] = {
         _ZOBEL,
     ),
 }
-"""By id: the mistake, the function that decides it or the question that remains, the source."""
+"""By id: the mistake, the function that decides on it or the question to answer, the source."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Checklist(TableResult):
-    """Common mistakes, with a finding on one comparison each; made by :func:`checklist`.
+    """Common mistakes, with a finding on each for one comparison; made by :func:`checklist`.
 
     Attributes
     ----------
     measures
-        The measures that are compared.
+        Names of the measures.
     test, correction, alpha
         Test, correction and significance level, as :func:`compare` applied them.
     """
@@ -319,10 +322,10 @@ class Checklist(TableResult):
     name: ClassVar[str] = "checklist"
     columns: ClassVar[Columns] = {
         "id": Column("Short name of the item.", key=True),
-        "item": Column("The mistake.", read=False),
+        "item": Column("Description of the mistake.", read=False),
         "status": Column("`avoided`, `made`, `disputed` in the literature, or `cannot tell`."),
         "finding": Column("The finding on this comparison, or the question to answer."),
-        "source": Column("Papers on the mistake; of a disputed one, both sides.", read=False),
+        "source": Column("Papers on the mistake; both sides if it is disputed.", read=False),
     }
 
     measures: tuple[str, ...]
@@ -354,7 +357,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     Parameters
     ----------
     scores
-        An evaluation, whose judgments are then checked too; a mapping of measures to
+        An evaluation, whose coverage by judgments is checked, too; a mapping of measures to
         :class:`Scores`; or any scores of one measure that :func:`compare` takes.
     options
         Options of :func:`compare`.

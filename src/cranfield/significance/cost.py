@@ -26,10 +26,10 @@ from cranfield.sources.values import NO_GRADE, NUMBER, Cells, absent, finite
 _COSTS = system_schema("table of costs")
 
 _AMOUNT = replace(NUMBER, missing=lambda cell: absent(cell, NO_GRADE))
-"""Kind of values of costs, which are missing where they were not measured."""
+"""Value type of costs; a cost that was not measured is missing."""
 
 _ENERGY = re.compile(r"joule|energy|kwh|\bwh\b|\bj\b", re.IGNORECASE)
-"""Names of costs whose counters show 0 for a failed measurement."""
+"""Pattern of names of energy costs, whose counters show 0 for a failed measurement."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +47,7 @@ class CostEffectiveness(TableResult):
     lower_is_better
         Whether lower scores of the measure are better.
     notes
-        Systems, topics and columns that are excluded.
+        Notes on excluded systems, topics and columns.
     """
 
     name: ClassVar[str] = "costs"
@@ -58,12 +58,12 @@ class CostEffectiveness(TableResult):
         "amount": Column("Cost of the system, in the unit of the input; lower is better."),
         "on front": Column("Whether no other system dominates it."),
         "dominated by": Column(
-            "The most effective system that dominates it, of several the cheapest; null on the"
-            " front."
+            "Most effective system that dominates it (the cheapest if several are equally"
+            " effective); null on the front."
         ),
         "front proportion": Column(
-            "Proportion of bootstrap samples of topics in which it is on the front; null for one"
-            " topic.",
+            "Proportion of bootstrap samples of topics in which the system is on the front; null"
+            " for one topic.",
             3,
         ),
     }
@@ -104,11 +104,11 @@ def cost_effectiveness(
 
     .. math:: e_b \ge e_a, \quad c_b \le c_a, \quad (e_b, c_b) \ne (e_a, c_a)
 
-    or :math:`e_b \le e_a` for a measure where lower scores are better. The front is the systems
-    that no other system dominates; two with equal mean and cost are both on it. As means vary with
-    the sample of topics, so does the front: topics are drawn with replacement, the same for all
-    systems, and the proportion of samples with a system on the front is reported. Costs are treated
-    as known, without error.
+    or :math:`e_b \le e_a` if lower scores are better. The front consists of the systems that no
+    other system dominates; it includes all systems with the same mean and cost. As the front varies
+    with the sample of topics, topics are drawn with replacement, the same for all systems, and the
+    proportion of samples in which a system is on the front is reported. Costs are treated as known
+    without error.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def cost_effectiveness(
         For costs below 0 or that are not numbers, no column of costs, or a system that occurs
         twice.
     CranfieldError
-        If no system has both scores and a cost, or no topic a score of every such system.
+        If no system has both scores and a cost, or no topic has scores of all these systems.
 
     Notes
     -----
@@ -165,8 +165,10 @@ def cost_effectiveness(
         )
     for name, row in amounts.items():
         if unknown := [quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
-            number = counted(len(unknown), "system")
-            notes.append(f"{number} without {name} excluded from its front: {some_of(unknown, 10)}")
+            n_systems = counted(len(unknown), "system")
+            notes.append(
+                f"{n_systems} without {name} excluded from its front: {some_of(unknown, 10)}"
+            )
     values = table.values[:, has_cost]
     is_complete = ~np.isnan(values).any(axis=1)
     if n_incomplete := int((~is_complete).sum()):
@@ -175,9 +177,9 @@ def cost_effectiveness(
         raise CranfieldError("no topic has a score of every system with a cost")
     if table.aggregate != "mean":
         notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table uses means")
-    effects, matrix = values[is_complete], matrix[:, has_cost]
+    complete, matrix = values[is_complete], matrix[:, has_cost]
     names = pl.Series(table.systems, dtype=pl.String).filter(pl.Series(has_cost))
-    gains = -effects if table.lower_is_better else effects
+    gains = -complete if table.lower_is_better else complete
     means = _sample_means(gains, np.ones((1, len(gains))))[0]
     proportions = _front_proportions(gains, matrix, resamples, seed)
     frames = []
@@ -185,7 +187,7 @@ def cost_effectiveness(
         dominator = _dominators(means, matrix[k])
         columns = {
             "system": names,
-            "mean": effects.mean(axis=0),
+            "mean": complete.mean(axis=0),
             "amount": matrix[k],
             "on front": dominator < 0,
             "dominated by": names[np.maximum(dominator, 0)].set(pl.Series(dominator < 0), None),
@@ -208,14 +210,14 @@ def cost_effectiveness(
 
 
 def _sample_means(gains: Floats, counts: Floats) -> Floats:
-    """Return means of samples, by how often topics are drawn; equal means have equal bits."""
-    units, unit = as_integers(gains, len(gains))
-    return without_noise(counts @ units * (unit / len(gains)))
+    """Return means of samples, given how often topics are drawn; equal means have equal bits."""
+    integers, unit = as_integers(gains, len(gains))
+    return without_noise(counts @ integers * (unit / len(gains)))
 
 
 def _dominators(means: Floats, amounts: Floats) -> Ints:
     """Return the index of the first system that dominates each system; -1 for none."""
-    # The most effective systems first, of equally effective ones the cheapest.
+    # The most effective systems first; equally effective systems by cost.
     order = np.lexsort((amounts, -means))
     dominates = (means[order] >= means[:, None]) & (amounts[order] <= amounts[:, None])
     dominates &= (means[order] > means[:, None]) | (amounts[order] < amounts[:, None])
@@ -223,7 +225,7 @@ def _dominators(means: Floats, amounts: Floats) -> Ints:
 
 
 def _front_proportions(gains: Floats, costs: Floats, resamples: int, seed: int) -> Floats:
-    """Return how often systems are on the front of samples of topics; shape (costs, systems)."""
+    """Return the proportion of samples with each system on the front, shape (costs, systems)."""
     if len(gains) < 2:
         return np.full(costs.shape, np.nan)
     total = np.zeros(costs.shape)
@@ -235,19 +237,20 @@ def _front_proportions(gains: Floats, costs: Floats, resamples: int, seed: int) 
 
 
 def _is_on_front(means: Floats, amounts: Floats) -> Bools:
-    """Return which systems are on the front, from means of shape (samples, systems)."""
-    front = np.zeros(means.shape, dtype=bool)
+    """Return a mask of the systems on the front, from means of shape (samples, systems)."""
+    is_on_front = np.zeros(means.shape, dtype=bool)
     best = np.full(len(means), -np.inf)
     for amount in np.unique(amounts[~np.isnan(amounts)]):
         columns = np.flatnonzero(amounts == amount)
         highest = means[:, columns].max(axis=1)
-        front[:, columns] = (means[:, columns] == highest[:, None]) & (highest > best)[:, None]
+        is_highest = means[:, columns] == highest[:, None]
+        is_on_front[:, columns] = is_highest & (highest > best)[:, None]
         best = np.maximum(best, highest)
-    return front
+    return is_on_front
 
 
 def _amounts_by_system(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats], list[str]]:
-    """Return each cost in order of systems, NaN where it is missing, and notes."""
+    """Return the amounts of each cost in order of systems, NaN if missing, and notes."""
     if isinstance(costs, Mapping) and not any(map(_is_column, costs.values())):
         costs = {
             system: cost if isinstance(cost, Mapping) else {"cost": cost}
@@ -256,16 +259,16 @@ def _amounts_by_system(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Fl
     system_table = read_system_table(costs, _COSTS, _AMOUNT, systems, _has_number)
     table, notes = system_table.table, list(system_table.notes)
     if not system_table.names:
-        raise InputError("expected a column of numbers beside 'system'", source=table.source)
+        raise InputError("expected a column of numbers next to 'system'", source=table.source)
     amounts = {}
     for name in system_table.names:
-        _refuse_negative(table, name)
-        amount = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
-        if _ENERGY.search(name) and (amount == 0).any():
-            zeros = [quoted(systems[int(k)]) for k in np.flatnonzero(amount == 0)]
-            notes.append(f"{name} of 0 is taken as not measured: {some_of(zeros, 10)}")
-            amount[amount == 0] = np.nan
-        amounts[name] = amount
+        _check_not_negative(table, name)
+        values = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
+        if _ENERGY.search(name) and (values == 0).any():
+            zeros = [quoted(systems[int(k)]) for k in np.flatnonzero(values == 0)]
+            notes.append(f"{name} of 0 is treated as not measured: {some_of(zeros, 10)}")
+            values[values == 0] = np.nan
+        amounts[name] = values
     return amounts, notes
 
 
@@ -277,5 +280,5 @@ def _is_column(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
-def _refuse_negative(table: Table, name: str) -> None:
+def _check_not_negative(table: Table, name: str) -> None:
     table.refuse(table.frame[name] < 0, lambda row: f"{name} must be at least 0, got {row[name]:g}")

@@ -21,15 +21,22 @@ ROUNDING = 2.0**-44
 TINY = 1e-150  # differences up to it count as 0, as their squares are
 
 BLOCK = 2**20
-"""Numbers in a block of differences: enough to be fast, few enough to stay in the cache."""
+"""Largest number of values in a block of pairs, so that a block fits in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Scores, shape (topics, systems) with NaN for none, and the pairs that are compared.
+    """Scores and the pairs of systems to compare.
 
-    `first` and `second` are indices of systems; a difference is the first minus the second. Scores
-    by shard, shape (topics, systems, shards), are those that `values` are means of.
+    Attributes
+    ----------
+    values
+        Scores, shape (topics, systems); NaN is 'no score'.
+    first, second
+        Indices of the systems of each pair; differences are the first minus the second.
+    by_shard
+        Scores whose means over shards are `values`, shape (topics, systems, shards); None for
+        scores without shards.
     """
 
     values: Floats
@@ -65,47 +72,47 @@ class Pairs:
         return np.asarray(np.maximum(errors, TINY))
 
     def differences(self) -> Floats:
-        """Return first minus second, shape (pairs, topics); differences by rounding are 0."""
+        """Return first minus second, shape (pairs, topics); rounding errors become 0."""
         rows = np.ascontiguousarray(self.values.T)
-        by_pair = rows[self.first] - rows[self.second]
-        by_pair[np.abs(by_pair) <= self.rounding[:, None]] = 0.0
-        return by_pair
+        differences = rows[self.first] - rows[self.second]
+        differences[np.abs(differences) <= self.rounding[:, None]] = 0.0
+        return differences
 
-    def of_systems(self, by_system: Floats) -> Floats:
-        """Return values of the first system minus those of the second, by pair."""
+    def subtract(self, by_system: Floats) -> Floats:
+        """Return the value of the first system minus the value of the second, by pair."""
         return np.asarray(by_system[self.first] - by_system[self.second])
 
-    def differences_of(self, means: Floats) -> Floats:
-        """Return the differences of means of systems; those by rounding are 0."""
-        difference = self.of_systems(means)
+    def mean_differences(self, means: Floats) -> Floats:
+        """Return the differences of means of systems, by pair; rounding errors become 0."""
+        difference = self.subtract(means)
         difference[np.abs(difference) <= self.rounding] = 0.0
         return difference
 
-    def by_block(self, values_of: Callable[[Pairs], Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-        """Return arrays with values by pair, computed block by block, which bounds the memory."""
-        parts = [values_of(block) for _, block in self.slices()]
+    def map_blocks(self, function: Callable[[Pairs], Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
+        """Concatenate the arrays by pair that a function returns for each block of pairs."""
+        parts = [function(block) for _, block in self.blocks()]
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
     def moments(self) -> tuple[Floats, Floats, Indices]:
-        """Return mean, standard deviation and number of zeros of the differences of each pair."""
+        """Return the mean, standard deviation and number of zeros of each pair's differences."""
 
         def block_moments(block: Pairs) -> tuple[Floats, Floats, Indices]:
             differences = block.differences()
             mean = differences.mean(axis=1)
-            deviation = spread(differences, mean, block.rounding)
+            deviation = standard_deviations(differences, mean, block.rounding)
             return mean, deviation, (differences == 0).sum(axis=1)
 
-        mean, deviation, zeros = self.by_block(block_moments)
+        mean, deviation, zeros = self.map_blocks(block_moments)
         return mean, deviation, zeros
 
-    def slices(
-        self, numbers_each: int | None = None, limit: int = BLOCK
+    def blocks(
+        self, numbers_per_pair: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield blocks of at most `limit` numbers, each with its slice of all pairs.
+        """Yield slices of the pairs, and the pairs in them, such that a block bounds the memory.
 
-        A pair takes one number for each topic by default.
+        A block has at most `limit` numbers; by default, a pair has one number for each topic.
         """
-        for rows in row_slices(len(self), numbers_each or self.topics, limit):
+        for rows in row_slices(len(self), numbers_per_pair or self.topics, limit):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 
@@ -113,40 +120,39 @@ PAIR: Columns = {
     "first": Column("First system of the pair.", key=True),
     "second": Column("Second system of the pair.", key=True),
 }
-"""Columns of :func:`named_pairs`, the first ones of every table of pairs."""
+"""Columns of :func:`pair_names`, the first ones of every table of pairs."""
 
 
-def named_pairs(systems: Sequence[str], first: Indices, second: Indices) -> pl.DataFrame:
-    """Return the names of both systems of each pair."""
+def pair_names(systems: Sequence[str], first: Indices, second: Indices) -> pl.DataFrame:
+    """Return a data frame with the names of the two systems of each pair."""
     names = pl.Series(systems, dtype=pl.String)
     return pl.DataFrame({"first": names.gather(first), "second": names.gather(second)})
 
 
-def pairs_of(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Return the pairs of all other systems with each baseline, or all pairs without a baseline."""
+def make_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
+    """Pair all other systems with each baseline, or all systems if there is no baseline."""
     return baseline_pairs(values, baselines) if baselines else all_pairs(values)
 
 
 def all_pairs(values: Floats) -> Pairs:
-    """Return every pair of systems once, in order."""
+    """Pair each system with all later systems."""
     first, second = np.triu_indices(values.shape[1], 1)
     return Pairs(values, first, second)
 
 
 def baseline_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Return the pairs of all other systems with each baseline, which is the second."""
-    compared = [s for s in range(values.shape[1]) if s not in set(baselines)]
-    first = np.array([s for _ in baselines for s in compared], dtype=np.intp)
-    second = np.repeat(np.array(baselines, dtype=np.intp), len(compared))
+    """Pair all other systems with each baseline, which is the second system."""
+    others = np.setdiff1d(np.arange(values.shape[1]), baselines)
+    first, second = np.tile(others, len(baselines)), np.repeat(baselines, others.size)
     return Pairs(values, first, second)
 
 
 def mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
-    """Return twice the mid-ranks of rows of ascending numbers, and their tie correction term.
+    """Return twice the mid-ranks of rows of ascending numbers, and their tie correction terms.
 
-    `ascending` ascends along its rows, shape (rows, n), and infinities at the end are not ranked.
-    Neighbours at most `gap` apart, shape (rows,), are tied. Twice a mid-rank
-    is an integer, 0 for infinities. The tie term is the sum of t^3 - t over groups of t ties.
+    `ascending` has shape (rows, n) and `gap` shape (rows,): neighbours that differ by at most `gap`
+    are tied. Twice a mid-rank is an integer; infinities have rank 0. The tie correction term is
+    the sum of t^3 - t over groups of t ties.
     """
     rows, n = ascending.shape
     position = np.arange(n)
@@ -166,20 +172,20 @@ def mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
 
 
 def encode_scores(values: Floats) -> Indices:
-    """Return scores as integers from 0 in ascending order, equal within rounding; NaN as -1."""
+    """Encode scores as ascending integers from 0; equal if they differ by rounding, -1 for NaN."""
     flat = values.ravel()
     order = np.argsort(flat, kind="stable")
     ascending = flat[order]
     is_number = ~np.isnan(ascending)
     gap = ROUNDING * np.abs(ascending[is_number]).max(initial=0.0)
     codes = np.full(flat.size, -1, dtype=np.intp)
-    steps = np.concatenate([[0], np.cumsum(np.diff(ascending[is_number]) > gap)])
-    codes[order[is_number]] = steps[: is_number.sum()]
+    ascending_codes = np.concatenate([[0], np.cumsum(np.diff(ascending[is_number]) > gap)])
+    codes[order[is_number]] = ascending_codes[: is_number.sum()]
     return codes.reshape(values.shape)
 
 
 def rank_all(values: Floats) -> tuple[Floats, float, int]:
-    """Return mid-ranks of all scores, sum of t^3 - t over ties of t, and number of ties."""
+    """Return the mid-ranks of all scores, their tie correction term, and the number of ties."""
     codes = encode_scores(values)
     sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
     ranks = np.append(np.cumsum(sizes) - (sizes - 1) / 2, np.nan)[codes]
@@ -187,23 +193,23 @@ def rank_all(values: Floats) -> tuple[Floats, float, int]:
 
 
 def order_statistics(values: Floats, ranks: Indices) -> Floats:
-    """Return the numbers of some ranks, from 0, of each row; changes the order of rows."""
+    """Return the values at ranks (from 0) of each row; reorders `values` in place."""
     ranks = np.clip(ranks, 0, values.shape[1] - 1)
     values.partition(np.unique(ranks), axis=1)
     return np.take_along_axis(values, ranks, axis=1)
 
 
 def group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
-    """Return the group of each row, from 0, the sizes of groups, and their means by column."""
-    _, group, numbers = np.unique(labels, return_inverse=True, return_counts=True)
-    counts = numbers.astype(np.float64)
-    sums = np.zeros((counts.size, rows.shape[1]))
+    """Return the index of each row's group, the sizes of groups, and their means by column."""
+    _, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    sizes = counts.astype(np.float64)
+    sums = np.zeros((sizes.size, rows.shape[1]))
     np.add.at(sums, group, rows)
-    return group, counts, sums / counts[:, None]
+    return group, sizes, sums / sizes[:, None]
 
 
-def spread(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
-    """Return standard deviations over topics; 0 where the differences vary by rounding only."""
+def standard_deviations(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
+    """Return standard deviations over topics; 0 for differences that vary only by rounding."""
     centred = differences - mean[:, None]
     varies = np.abs(centred).max(axis=1) > rounding
     squares = np.einsum("pt,pt->p", centred, centred)
@@ -211,23 +217,23 @@ def spread(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
 
 
 def ratio(difference: Floats, error: Floats) -> Floats:
-    """Divide; 0 by 0 is 0, and anything else by 0 is infinite."""
+    """Divide a difference by its error; 0 / 0 is 0, and x / 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(difference == 0, 0.0, difference / error))
 
 
 def orient(t: Floats, alternative: str) -> Floats:
-    """Return statistics such that larger ones are more extreme under the alternative."""
+    """Transform statistics such that larger values are more extreme under the alternative."""
     return {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
 
 
 def tail_pvalues(tail: Floats, alternative: str) -> Floats:
-    """Return p-values: a tail, or both if the test is two-sided."""
+    """Return p-values from tail probabilities, which a two-sided test doubles."""
     return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
 
 
 def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
-    """Return the p-value of Student's t; df may be infinite, and a t of NaN is 0 / 0."""
+    """Return the p-value of Student's t; df may be infinite, and NaN counts as t = 0."""
     t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
     is_normal, below = np.isinf(df), -orient(t, alternative)
@@ -237,7 +243,7 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
 
 
 def difference_pvalues(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
-    """Return p-values; 1 if the difference and its error are 0."""
+    """Return p-values of Student's t; 1 if the difference and its error are 0."""
     is_zero = (t == 0) & (error == 0)
     return np.asarray(np.where(is_zero, 1.0, t_pvalue(t, df, alternative)))
 
@@ -251,7 +257,7 @@ def t_interval(
     difference: Floats, error: Floats, df: Floats | float, level: Floats | float
 ) -> tuple[Floats, Floats]:
     """Return an interval by Student's t: plus and minus a multiple of the standard error."""
-    # A confidence near 1 has an infinite multiple, which an error of 0 turns into NaN.
+    # At a confidence level near 1 the quantile is infinite, and infinity times 0 is NaN.
     with np.errstate(invalid="ignore"):
         half_width = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
     return difference - half_width, difference + half_width
@@ -260,14 +266,15 @@ def t_interval(
 def fieller_interval(
     b: Floats, a: Floats, v_b: Floats, v_a: Floats, c: Floats, t2: Floats
 ) -> tuple[Floats, Floats]:
-    r"""Return the confidence interval of a ratio of means; infinite if the denominator may be 0.
+    r"""Return the confidence interval of the ratio a / b of two means, by Fieller (1954).
 
-    It contains the ratios r with
+    The interval contains the ratios r with
 
     .. math:: \frac{(a - r b)^2}{v_a - 2 r c + r^2 v_b} \le t^2
 
-    with the squared standard errors v of both means, their covariance c, and the squared quantile
-    `t2`. NaN where b is 0 without error. Source: Fieller (1954).
+    with the squared standard errors v of the means, their covariance c, and the squared quantile
+    `t2`. It is infinite if b does not differ significantly from 0, and NaN if b and its standard
+    error are 0.
     """
     # p r^2 - 2 q r + s <= 0
     p = b**2 - t2 * v_b
@@ -282,29 +289,40 @@ def fieller_interval(
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The means of all systems, or their mean ranks, with one error for all.
+    """Fitted model of all systems: means or mean ranks, with a common error variance.
 
-    `error` is the mean square of the error, the estimated variance of one observation, with `df`
-    degrees of freedom, infinite where it is known; `counts` are the observations behind each mean.
-    Mean ranks rise with the scores; `top` less such a mean is the mean rank from the highest score.
+    Attributes
+    ----------
+    means
+        Mean or mean rank of each system; ranks ascend with the scores.
+    error
+        Mean square of the error: the estimated variance of one observation.
+    counts
+        Number of observations of each system.
+    df
+        Degrees of freedom of the error; infinite if the variance is known.
+    statistic
+        `mean`, `median`, `mean rank` or `effect`.
+    ranks_from
+        `ranks_from` minus a mean rank is the mean rank counted from the highest score.
     """
 
     means: Floats
     error: float
     counts: Floats
     df: float
-    of: str = "mean"
-    top: float = 0.0
+    statistic: str = "mean"
+    ranks_from: float = 0.0
 
     @property
     def balanced(self) -> bool:
         return bool((self.counts == self.counts[0]).all())
 
     def differences(self, pairs: Pairs) -> Floats:
-        """Return the differences of the means of each pair; those by rounding are 0."""
-        if self.of == "mean":
-            return pairs.differences_of(self.means)
-        difference = pairs.of_systems(self.means)
+        """Return the difference of the means of each pair; rounding errors become 0."""
+        if self.statistic == "mean":
+            return pairs.mean_differences(self.means)
+        difference = pairs.subtract(self.means)
         slack = 1e-12 * self.means.max(initial=0.0)
         return np.asarray(np.where(np.abs(difference) <= slack, 0.0, difference))
 
@@ -319,7 +337,7 @@ class Model:
 
 
 Bounds = tuple[Floats, Floats]
-Level = float | Floats  # a confidence level of all pairs, or of each
+Level = float | Floats  # one confidence level, or one for each pair
 
 Interval = Callable[[Level], Bounds]
 """Takes confidence levels and returns lower and upper bounds of the difference, by pair."""
@@ -327,12 +345,25 @@ Interval = Callable[[Level], Bounds]
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Results of a test by pair, with the table and the model of tests that model all systems.
+    """Results of a test, by pair.
 
-    `n` counts the topics that took part, or of unpaired tests the scores of both systems; `zeros`
-    the differences that are zero, and `ties` the differences or scores that share their rank. The
-    `interval` is of the quantity that the test declares, and computed on demand; `notes` are for
-    the reader.
+    Attributes
+    ----------
+    statistic, pvalue, effect
+        As the test defines them, before any correction.
+    interval
+        Function that computes confidence intervals of the quantity that the test declares.
+    n, zeros, ties
+        Number of topics (of unpaired tests: scores of the two systems), of zero differences, and of
+        differences or scores with tied ranks.
+    details
+        Further results by name.
+    table, model
+        ANOVA table and fitted model, of tests that model all systems.
+    notes
+        Notes for the user.
+    smallest_pvalues
+        Smallest possible p-values, if the test has a minimum that depends on the scores.
     """
 
     statistic: Floats
@@ -349,33 +380,34 @@ class Outcome:
     smallest_pvalues: Floats | None = None
 
     @property
-    def of_model(self) -> Model:
+    def required_model(self) -> Model:
         assert self.model is not None
         return self.model
 
 
 @dataclass(frozen=True, eq=False)
 class Corrected:
-    """Results of a correction; None for results of the test that are unchanged.
+    """Results of a correction; None for results that remain those of the test.
 
-    Systems whose means, plus and minus `half_widths`, do not overlap are significantly different.
-    No difference, however large, can have a p-value below `smallest_pvalue`.
+    Two systems are significantly different if the intervals of their means, plus and minus
+    `half_widths`, do not overlap. `smallest_pvalue` is a lower bound on all p-values, however large
+    the differences.
     """
 
     pvalue: Floats
     statistic: Floats | None = None
     interval: Interval | None = None
-    holds_for: str = "each pair alone"
+    interval_kind: str = "each pair alone"
     half_widths: Floats | None = None
     smallest_pvalue: float | None = None
 
 
-TOGETHER = "all pairs together"
+ALL_PAIRS = "all pairs together"
 ALL_COMPARISONS = "all comparisons"
-BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"  # scope of simultaneous intervals
-SIDAK = f"{TOGETHER}, by Sidak's inequality"
+BONFERRONI = f"{ALL_PAIRS}, by Bonferroni's inequality"
+SIDAK = f"{ALL_PAIRS}, by Sidak's inequality"
 
 
-def infinite_bounds(pairs: int) -> Bounds:
-    """Return infinite bounds."""
-    return np.full(pairs, -np.inf), np.full(pairs, np.inf)
+def infinite_bounds(n_pairs: int) -> Bounds:
+    """Return the bounds of unbounded intervals."""
+    return np.full(n_pairs, -np.inf), np.full(n_pairs, np.inf)

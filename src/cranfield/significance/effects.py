@@ -22,10 +22,10 @@ from cranfield.significance.differences import (
     PAIR,
     Bounds,
     Pairs,
-    named_pairs,
-    pairs_of,
+    make_pairs,
+    pair_names,
     ratio,
-    spread,
+    standard_deviations,
 )
 from cranfield.significance.models.anova import two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
@@ -33,52 +33,52 @@ from cranfield.significance.prepare import as_scores, baseline_indices, prepare_
 from cranfield.significance.registry import find_test
 
 
-def deviations(df: float, step: float) -> tuple[Floats, Floats]:
-    """Return values of the root of chi-squared by its degrees of freedom, and their weights.
+def quadrature(df: float, step: float) -> tuple[Floats, Floats]:
+    """Return nodes and weights for expectations over S = sqrt(chi-squared / df).
 
-    They stand for its distribution in expectations of smooth functions, by the trapezoidal rule in
-    the logarithm; SciPy's noncentral t and F return NaN where they underflow (1.17).
+    They are the trapezoidal rule in log S. SciPy's noncentral t and F (1.17) return NaN if they
+    underflow.
     """
-    ratio = NEGLIGIBLE / df
-    low, high = -(ratio + 0.5 + np.sqrt(ratio)), 0.5 * np.log1p(2 * (ratio + np.sqrt(ratio)))
+    scaled = NEGLIGIBLE / df
+    low, high = -(scaled + 0.5 + np.sqrt(scaled)), 0.5 * np.log1p(2 * (scaled + np.sqrt(scaled)))
     x = np.arange(low, high, min(0.5 / np.sqrt(2 * df), step))
     s = np.exp(x)
-    logs = df * (x - s**2 / 2)
-    weights = np.exp(logs - logs.max())
+    log_weights = df * (x - s**2 / 2)
+    weights = np.exp(log_weights - log_weights.max())
     return s, weights / weights.sum()
 
 
-LARGE = 2.0**9  # t above which bounds of the noncentrality are proportional to it
+LARGE = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
 
 
 def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
-    """Return the confidence interval of the noncentrality of Student's t, for each t.
+    """Return the confidence interval of the noncentrality parameter of Student's t, for each t.
 
-    With the lower bound a larger t has the probability (1 - confidence) / 2, with the upper bound
-    a smaller t.
+    A larger t has probability (1 - confidence) / 2 under the lower bound, and a smaller t under the
+    upper bound.
     """
     tail = (1 - confidence) / 2
     scale = np.maximum(np.abs(t) / LARGE, 1.0)
     bounds = np.empty((2, t.size))
-    # The larger t, the closer the values of S have to be.
+    # A larger t requires more nodes of S.
     classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
     for exponent in np.unique(classes):
-        s, weights = deviations(df, min(STRIP, 0.25 / 2**exponent))
+        s, weights = quadrature(df, min(STRIP, 0.25 / 2**exponent))
         members = np.flatnonzero(classes == exponent)
         for rows in row_slices(members.size, s.size, BLOCK):
             indices = members[rows]
             scaled = (t / scale)[indices]
-            # A larger t of one sign is a smaller one of the other, whose probability is small.
+            # By symmetry, the lower bound for t is minus the upper bound for -t.
             for k, sign in enumerate((-1, 1)):
                 bounds[k, indices] = sign * _solve(sign * scaled, s, weights, df, tail)
     return bounds[0] * scale, bounds[1] * scale
 
 
 def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float) -> Floats:
-    """Return the noncentrality with which a smaller t has the probability `probability`.
+    """Return the noncentrality for which a smaller t has probability `probability`.
 
-    By Newton's method on the normal quantile of that probability, which is nearly linear, with
-    bisection where a step would leave the bounds of the solution.
+    Newton's method on the normal quantile of the probability, which is nearly linear in the
+    noncentrality; bisection if a step leaves the bounds of the solution.
     """
     target = float(ndtri(probability))
     high = 10 * np.abs(t) + 40
@@ -105,8 +105,8 @@ def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float)
 def noncentrality_of_f(
     f: float, first: float, second: float, confidence: float
 ) -> tuple[float, float]:
-    """Return the confidence interval of the noncentrality of F, from 0."""
-    s, weights = deviations(second, STRIP)
+    """Return the confidence interval, from 0, of the noncentrality of F with its two df."""
+    s, weights = quadrature(second, STRIP)
     tail = (1 - confidence) / 2
 
     def excess(centre: float, probability: float) -> float:
@@ -126,33 +126,35 @@ def noncentrality_of_f(
 
 
 def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.DataFrame:
-    r"""Compute the proportion of variance that each factor of an analysis of variance accounts for.
+    r"""Compute partial eta squared and omega squared of each factor of an analysis of variance.
+
+    The proportion of variance of a factor in the population, relative to factor and error, is
 
     .. math:: \omega^2 = \frac{\lambda}{\lambda + N}
 
-    is the proportion in the population, relative to factor and error, with the noncentrality lambda
-    of F and N scores. Its confidence interval follows from that of lambda, by the noncentral F
-    distribution (Steiger, 2004). Partial eta squared (biased upwards) and omega squared (nearly
-    unbiased) estimate it. For power, Cohen's f squared is omega squared by 1 minus it.
+    with the noncentrality lambda of F and N scores. Its confidence interval follows from the
+    interval of lambda, by the noncentral F distribution (Steiger, 2004). Its estimates are partial
+    eta squared (biased upwards) and omega squared (nearly unbiased). For power analysis, Cohen's
+    f^2 is omega^2 / (1 - omega^2).
 
     Parameters
     ----------
     table
         Table of a comparison by an analysis of variance, `comparison.anova`.
     confidence
-        Confidence level, between 0 and 1, of each factor alone.
+        Confidence level of the interval of each factor, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor. They assume
-        independent normal errors with one variance, as F does. Null where the denominator of F is
-        not the mean square of the error, and where scores do not vary.
+        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor. Like F, the bounds
+        assume independent normal errors with equal variance. They are null if the denominator of F
+        is not the mean square of the error, or if scores do not vary.
 
     Raises
     ------
     PolicyError
-        For an invalid level, or without a table, which tests of pairs do not have.
+        For an invalid level, or if `table` is not an ANOVA table; tests of pairs have none.
 
     Examples
     --------
@@ -182,21 +184,21 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
 
 
 class Kind(NamedTuple):
-    """A kind of effect size, its standardiser, and whether its intervals are exact."""
+    """A kind of effect size: title, standardiser, bias correction, and exactness of intervals."""
 
     title: str
     unit: str
-    unbiased: bool
-    exact: bool
+    is_unbiased: bool
+    is_exact: bool
 
 
-OF_DIFFERENCES = "the standard deviation of the differences"
+SD_OF_DIFFERENCES = "the standard deviation of the differences"
 
 KINDS = Registry(
     "effect size",
     things={
-        "hedges": Kind("Hedges' g of the differences", OF_DIFFERENCES, True, True),
-        "cohen": Kind("Cohen's d of the differences", OF_DIFFERENCES, False, True),
+        "hedges": Kind("Hedges' g of the differences", SD_OF_DIFFERENCES, True, True),
+        "cohen": Kind("Cohen's d of the differences", SD_OF_DIFFERENCES, False, True),
         "average": Kind(
             "standardised difference",
             "the root of the mean of both systems' variances",
@@ -216,7 +218,7 @@ KINDS = Registry(
 
 
 def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return by pair: mean difference, its unit, degrees of freedom of that, standard error."""
+    """Return the mean difference, its standardiser, their df, and its standard error, by pair."""
     if kind == "anova":
         model = two_way_model(pairs.values)
         unit, df = np.full(len(pairs), np.sqrt(model.error)), np.full(len(pairs), model.df)
@@ -227,14 +229,16 @@ def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Flo
         return mean, deviation, df, deviation / np.sqrt(pairs.topics)
     error = deviation / np.sqrt(pairs.topics - 1)
     systems, rows = np.arange(pairs.systems), np.ascontiguousarray(pairs.values.T)
-    deviation_of = spread(rows, rows.mean(axis=1), Pairs(pairs.values, systems, systems).rounding)
+    deviation_of = standard_deviations(
+        rows, rows.mean(axis=1), Pairs(pairs.values, systems, systems).rounding
+    )
     if kind == "glass":
         return mean, deviation_of[pairs.second], df, error
     v, w = deviation_of[pairs.first] ** 2, deviation_of[pairs.second] ** 2
     covariance = (v + w - deviation**2) / 2
     # Degrees of freedom of the mean of two dependent variances, by their first two moments.
     with np.errstate(divide="ignore", invalid="ignore"):
-        # By proportions, as the squares of variances may be too large or too small for a float.
+        # In terms of proportions, as squared variances may overflow or underflow.
         proportion = v / (v + w)
         squared = proportion**2 + (1 - proportion) ** 2 + 2 * (covariance / (v + w)) ** 2
         df = (pairs.topics - 1) / squared
@@ -256,9 +260,9 @@ class EffectSizes(TableResult):
     confidence
         Level of the confidence intervals.
     exact
-        Whether they are exact for normal scores, or only for many topics.
+        Whether the intervals are exact for normal scores; otherwise they require many topics.
     notes
-        Notes for the reader.
+        Notes for the user.
     """
 
     columns: ClassVar[Columns] = {
@@ -268,7 +272,7 @@ class EffectSizes(TableResult):
         ),
         "effect": Column(
             "Effect size: the difference divided by its standardiser; corrected for bias"
-            " if the kind is, as Hedges' g."
+            " for some kinds, such as Hedges' g."
         ),
         "low": Column(
             "Lower bound of the confidence interval of the effect size, for each pair alone; NaN"
@@ -288,11 +292,11 @@ class EffectSizes(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return a few lines: kind, sizes, meaning of columns."""
+        """Return the kind of effect size, the number of topics, and the meaning of columns."""
         kind = KINDS[self.kind]
         measure = f"{plain(self.measure)}: " if self.measure else ""
         scope = "exact for normal scores" if self.exact else "for normal scores of many topics"
-        bias = ", without its bias" if kind.unbiased else ""
+        bias = ", without its bias" if kind.is_unbiased else ""
         return [
             f"{measure}{kind.title}, {counted(self.topics, 'topic')}",
             f"effect: mean difference by {kind.unit}{bias}",
@@ -317,16 +321,18 @@ def effect_sizes(
     where s is a standard deviation with nu degrees of freedom, and J corrects the bias of small
     samples (Hedges, 1981). The kind determines s:
 
-    - `hedges`: of the differences, nu = n - 1. Tests and power are based on it; it is large where
-      systems agree on which topics are hard. `cohen` is the same without J.
-    - `average`: the root of the mean of the variances of both systems, nu by the first two moments;
-      the difference relative to the variation of topics. `glass`: of the second system, the
-      baseline.
-    - `anova`: of the error of two-way ANOVA, one for all pairs, without J (Sakai, 2018).
+    - `hedges`: the standard deviation of the differences, nu = n - 1. Tests and power are based on
+      this effect, which is large if systems agree on which topics are hard. `cohen` is the same
+      without J.
+    - `average`: the root mean variance of the two systems, nu by the first two moments; this effect
+      is the difference relative to the variation between topics. `glass`: the standard deviation of
+      the second system, the baseline.
+    - `anova`: the root mean square of the error of two-way ANOVA, for all pairs, without J (Sakai,
+      2018).
 
     Intervals of `hedges`, `cohen` and `anova` are exact for normal differences, from the noncentral
-    t distribution. Those of `average` and `glass` are the effect without J plus and minus a normal
-    quantile times a standard error for many topics (Bonett, 2008),
+    t distribution. Intervals of `average` and `glass` are the effect without J plus and minus a
+    normal quantile times a standard error for many topics (Bonett, 2008),
 
     .. math:: \hat{\delta} \pm z \sqrt{\frac{\hat{\delta}^2}{2 \nu}
         + \frac{s_d^2}{(n - 1)\, s^2}}
@@ -336,19 +342,19 @@ def effect_sizes(
     scores
         As for :func:`compare`, on the same topics.
     baseline
-        A system, or several, that the others are compared with; by default all pairs are compared.
+        System or systems to compare all others with; by default, all pairs are compared.
     kind
         `hedges`, `cohen`, `average`, `glass` or `anova`.
     confidence
-        Confidence level, between 0 and 1, of each pair alone.
+        Confidence level of the interval of each pair alone, between 0 and 1.
     missing
         `error`, `drop` or `zero`, as for :func:`compare`.
 
     Returns
     -------
     EffectSizes
-        Where differences do not vary, the effect is infinite, without an interval, or 0 without a
-        difference.
+        If the differences of a pair do not vary, its effect is infinite, or 0 for equal means, and
+        it has no interval.
 
     Raises
     ------
@@ -371,27 +377,27 @@ def effect_sizes(
     check_share("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     baselines = baseline_indices(inputs.scores.systems, baseline)
-    pairs = pairs_of(inputs.flat, baselines)
+    pairs = make_pairs(inputs.flat, baselines)
     difference, unit, df, error = _standardisers(pairs, kind)
     raw = ratio(difference, unit)
     varies = (unit > 0) & (error > 0)
     effect, df_of_effect, scale = raw[varies], df[varies], unit[varies] / error[varies]
     low, high = np.full((2, len(pairs)), np.nan)
-    if not KINDS[kind].exact:
-        spreads = np.sqrt(effect**2 / (2 * df_of_effect) + (error[varies] / unit[varies]) ** 2)
-        half_width = -ndtri((1 - confidence) / 2) * spreads
+    if not KINDS[kind].is_exact:
+        variance = effect**2 / (2 * df_of_effect) + (error[varies] / unit[varies]) ** 2
+        half_width = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
         low[varies], high[varies] = effect - half_width, effect + half_width
     elif varies.any():
         bounds = noncentrality(effect * scale, float(df_of_effect[0]), confidence)
         low[varies], high[varies] = (bound / scale for bound in bounds)
-    # Pairs that do not vary have no degrees of freedom, and are not corrected.
-    correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].unbiased else 1.0
+    # Pairs without variation have no degrees of freedom, and no bias correction.
+    correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].is_unbiased else 1.0
     n_constant = int((~varies).sum())
     interval_note = [
         f"{counted(n_constant, 'pair')} without a confidence interval: the differences, or the"
-        f" scores that standardise them, do not vary"
+        " scores that standardise them, do not vary"
     ]
-    rows = named_pairs(inputs.scores.systems, pairs.first, pairs.second).with_columns(
+    rows = pair_names(inputs.scores.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high
     )
     return EffectSizes(
@@ -403,7 +409,7 @@ def effect_sizes(
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
-        exact=KINDS[kind].exact,
+        exact=KINDS[kind].is_exact,
         notes=(
             *inputs.notes,
             *inputs.scores.direction_notes(),
@@ -415,8 +421,8 @@ def effect_sizes(
 def bias_correction(df: Floats) -> Floats:
     """Return Hedges' J, the bias correction of standardised means with `df` degrees of freedom.
 
-    It is 1 for infinite degrees of freedom, and NaN for 1, where the mean does not exist.
+    J is 1 for infinite degrees of freedom, and NaN for 1, for which the mean does not exist.
     """
-    finite = np.where(np.isinf(df) | (df <= 1), 2.0, df)
-    factor = poch((finite - 1) / 2, 0.5) / np.sqrt(finite / 2)
+    valid_df = np.where(np.isinf(df) | (df <= 1), 2.0, df)
+    factor = poch((valid_df - 1) / 2, 0.5) / np.sqrt(valid_df / 2)
     return np.asarray(np.where(np.isinf(df), 1.0, np.where(df <= 1, np.nan, factor)))

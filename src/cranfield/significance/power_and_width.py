@@ -35,8 +35,8 @@ def power_t(
     difference
         True difference D of the means, above 0, in the direction of the alternative.
     variance
-        Variance of a score, above 0, apart from what is due to topics: see :func:`variance`. If
-        the variance of the differences is known, it is half of that.
+        Residual variance of a score after effects of topics, above 0: see :func:`variance`. It is
+        half of the variance of the differences.
     alpha
         Significance level, below one half for a one-sided test.
     alternative
@@ -66,12 +66,12 @@ def power_t(
 
 
 def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
-    """Compute the power of a test by Student's t with half its squared noncentrality."""
+    """Compute the power of a t-test from `half` its squared noncentrality."""
     if alternative == "two-sided":
         return _tail(1.0, df, half, alpha)
     if alpha >= 0.5:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
-    # The sum and the difference of both tails.
+    # Half the sum of both tails plus half their difference is the upper tail.
     return np.asarray(
         (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd_terms=True)) / 2
     )
@@ -87,12 +87,11 @@ def power_anova(
     alpha: float = 0.05,
     epsilon: float = 1.0,
 ) -> Floats:
-    r"""Compute the power of the analysis of variance to find that systems differ at all.
+    r"""Compute the power of the F-test that all systems have equal means.
 
-    It is the power of the F-test, which tests whether all systems are equal, not which of them
-    differ: a test of the pair of the best and the worst system requires more topics.
-    The power is the least over all true means with difference D between the best and the worst
-    system: all others are in the middle.
+    The F-test does not test which systems differ: to compare the best with the worst system, more
+    topics are required. The power is the minimum over all true means with a difference of D between
+    the best and the worst system, which is reached if all others are in the middle.
 
     .. math:: P(F > F_\alpha(m-1, \phi)), \quad F \sim F(m-1, \phi; \lambda),
         \quad \lambda = \frac{n D^2}{2 \sigma^2}
@@ -100,11 +99,11 @@ def power_anova(
     with error degrees of freedom phi of m(n - 1) in the one-way and (m - 1)(n - 1) in the two-way
     design. Source: Sakai (2016), Topic set size design; Sakai (2018).
 
-    In the two-way design it assumes that the differences of all pairs of systems vary alike
-    (sphericity). Where they do not, the F-test is corrected, and `epsilon` measures the departure
-    from sphericity: both degrees of freedom and :math:`\lambda` are then multiplied by it, which is
-    the approximation of Muller and Barton (1989) with epsilon known. It is of the corrected test,
-    and of means whose differences vary as others do on average.
+    The two-way design assumes that the differences of all pairs of systems have equal variances
+    (sphericity). Otherwise the F-test is corrected, and `epsilon` measures the departure from
+    sphericity: both degrees of freedom and :math:`\lambda` are multiplied by it, the approximation
+    of Muller and Barton (1989) for a known epsilon. The result is the power of the corrected test
+    for a difference of average variance.
 
     Parameters
     ----------
@@ -115,19 +114,19 @@ def power_anova(
     difference
         True difference D between the best and the worst mean, above 0.
     variance
-        Variance of a score that the model leaves over, above 0: see :func:`variance`.
+        Residual variance of a score under the model, above 0: see :func:`variance`.
     model
         `anova-1` or `anova-2`.
     alpha
         Significance level.
     epsilon
-        From 1 / (m - 1) to 1, which is sphericity, and the default: see the line under the table of
-        a comparison, or `comparison.anova.sphericity`; of `anova-2` only.
+        Departure from sphericity, from 1 / (m - 1) to 1 (sphericity, the default), for `anova-2`
+        only: see the line under the table of a comparison, or `comparison.anova.sphericity`.
 
     Returns
     -------
     array
-        Power, in the shape of `topics`. For two systems in the two-way design it is that of
+        Power, in the shape of `topics`. For two systems in the two-way design it equals
         :func:`power_t`.
 
     Raises
@@ -148,7 +147,7 @@ def power_anova(
     check_number("epsilon", epsilon)
     if not 1 / (systems - 1) <= epsilon <= 1:
         raise PolicyError(
-            f"epsilon of {systems} systems lies between {1 / (systems - 1):.4g} and 1, not"
+            f"epsilon of {systems} systems must be from {1 / (systems - 1):.4g} to 1, got"
             f" {epsilon:g}"
         )
     if model == "anova-1" and epsilon != 1:
@@ -202,44 +201,44 @@ def noncentral_t_sf(t: float, df: float, noncentrality: float) -> float:
     if t < 0:
         return 1.0 - noncentral_t_sf(-t, df, -noncentrality)
     half, x = np.asarray(noncentrality**2 / 2), np.asarray(t**2 / (t**2 + df))
-    square = _beyond(1.0, np.asarray(df), half, x)
-    difference = _beyond(1.0, np.asarray(df), half, x, odd_terms=True)
-    return float((square + np.sign(noncentrality) * difference) / 2)
+    tails_sum = _noncentral_f_sf(1.0, np.asarray(df), half, x)
+    tails_difference = _noncentral_f_sf(1.0, np.asarray(df), half, x, odd_terms=True)
+    return float((tails_sum + np.sign(noncentrality) * tails_difference) / 2)
 
 
 def _tail(
     first: float, second: Floats, half: Floats, alpha: float, *, odd_terms: bool = False
 ) -> Floats:
-    """Compute the probability that a noncentral F exceeds the critical value of the central one."""
+    """Compute the probability that a noncentral F exceeds the critical value of central F."""
     x = betaincinv(first / 2, np.asarray(second) / 2, 1 - alpha)
-    return _beyond(first, second, half, x, odd_terms=odd_terms)
+    return _noncentral_f_sf(first, second, half, x, odd_terms=odd_terms)
 
 
-def _beyond(
+def _noncentral_f_sf(
     first: float, second: Floats, half: Floats, x: Floats, *, odd_terms: bool = False
 ) -> Floats:
     r"""Compute the probability that a noncentral F exceeds a value F, with x = a F / (a F + b).
 
-    A noncentral F is a Poisson mixture of central ones,
+    A noncentral F is a Poisson mixture of central F distributions,
 
     .. math:: P = \sum_j e^{-h} \frac{h^{j}}{\Gamma(j+1)} (1 - I_x(a/2 + j, b/2))
 
-    The sum over j + 1/2 instead of j is the difference between the two tails of a noncentral t
-    whose square is F. SciPy's ncfdtr and nctdtr return NaN where they underflow (1.17), and are
-    off by up to 0.009 in older versions (1.13).
+    With `odd_terms` the sum is over j + 1/2 instead of j: the difference between the two tails of a
+    noncentral t whose square is F. SciPy's ncfdtr and nctdtr return NaN if they underflow (1.17),
+    and have errors of up to 0.009 in older versions (1.13).
 
     Degrees of freedom a and b are `first` and `second`; h is `half` the noncentrality.
     """
-    # Above the maximum the result stays the same, but weights lose digits.
+    # A larger noncentrality gives the same result, but imprecise weights.
     half = np.minimum(half, 1e8)[..., None]
-    # Weights are negligible beyond some standard deviations of h; the terms are smooth, so that
-    # evenly spaced ones suffice if there are many.
+    # Weights are negligible beyond some standard deviations of h. Terms are smooth, so that evenly
+    # spaced terms suffice if there are many.
     step = np.maximum(1.0, np.floor(np.sqrt(half) / 25))
     j = np.floor(half) + step * np.arange(-600, 601)
     counts = np.maximum(j, 0.0) + (0.5 if odd_terms else 0.0)
     weights = np.exp(xlogy(counts, half) - half - gammaln(counts + 1))
     weights[j < 0] = 0.0
-    # Weights add up to 1, which corrects for the spacing and for errors of the logarithms.
+    # Normalised weights correct for the spacing and for errors of the logarithms.
     total = weights.sum(axis=-1, keepdims=True)
     # Without an effect both tails are equal, and their difference is 0.
     weights *= (erf(np.sqrt(half)) if odd_terms else 1.0) / np.where(total > 0, total, 1.0)
@@ -251,13 +250,13 @@ def _beyond(
 def _check_topics(topics: ArrayLike, alpha: float, **options: float) -> Floats:
     n = np.asarray(topics, dtype=np.float64)
     if not (n >= 2).all() or np.isinf(n).any():
-        raise PolicyError("the number of topics must be 2 or more")
+        raise PolicyError(f"the number of topics must be a finite number >= 2, got {topics!r}")
     check_share("alpha", alpha)
     check_positive(**options)
     return n
 
 
 def check_positive(**options: float) -> None:
-    """Refuse options, named in the message, that are not positive numbers."""
+    """Raise if an option is not a positive number."""
     for name, value in options.items():
         check_number(name, value, above=0)

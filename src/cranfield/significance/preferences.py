@@ -26,25 +26,26 @@ NOT_RETRIEVED = np.inf
 """Rank of a relevant document that a system did not retrieve."""
 
 _ROUNDING = 1e-12
-"""Means of signs below it are 0 within rounding."""
+"""Largest rounding error of a mean of signs."""
 
 Preference = Callable[[Floats, Floats], Floats]
-"""Compares the ranks of relevant documents, shape (pairs, documents): positive for the first."""
+"""Compares ascending ranks of relevant documents, shape (pairs, documents), by pair of systems;
+positive if the first system is preferred."""
 
 
-def _by_level(weights: Callable[[Floats], Floats]) -> Preference:
-    """Return a preference that sums over levels of recall with these weights."""
+def _recall_paired(weight_of: Callable[[Floats], Floats]) -> Preference:
+    """Return a recall-paired preference, with the weight of each recall level."""
 
     def prefer(first: Floats, second: Floats) -> Floats:
-        weight = weights(np.arange(1.0, first.shape[1] + 1))
-        mean = _signs(first, second) @ weight / weight.sum()
+        weights = weight_of(np.arange(1.0, first.shape[1] + 1))
+        mean = _signs(first, second) @ weights / weights.sum()
         return np.where(np.abs(mean) < _ROUNDING, 0.0, mean)
 
     return prefer
 
 
 def _signs(first: Floats, second: Floats) -> Floats:
-    """Return 1 where the first rank is better, -1 where the second is; infinities are equal."""
+    """Return 1 if the first rank is better, -1 if the second is, and 0 if they are equal."""
     return (first < second).astype(float) - (first > second)
 
 
@@ -54,9 +55,9 @@ def _at_first_difference(differences: Floats) -> Floats:
 
 
 PREFERENCES: dict[str, Preference] = {
-    "RPP": _by_level(np.ones_like),
-    "RPP-inverse": _by_level(lambda level: 1 / level),
-    "RPP-DCG": _by_level(lambda level: 1 / np.log2(level + 1)),
+    "RPP": _recall_paired(np.ones_like),
+    "RPP-inverse": _recall_paired(lambda level: 1 / level),
+    "RPP-DCG": _recall_paired(lambda level: 1 / np.log2(level + 1)),
     "lexiprecision": lambda first, second: _at_first_difference(_signs(first, second)),
     "lexirecall": lambda first, second: _at_first_difference(_signs(first, second)[:, ::-1]),
     "rr-lexiprecision": lambda first, second: _at_first_difference(1 / first - 1 / second),
@@ -70,17 +71,18 @@ OPEN = 2
 
 
 def innate_order(first: Ints, second: Ints) -> Ints:
-    """Order two rankings where all measures agree, from grades by rank, shape (pairs, ranks).
+    """Return the innate order of pairs of rankings, from grades by rank, shape (pairs, ranks).
 
-    1 where the first is better, -1 where the second is, 0 where both are the same, else `OPEN`.
+    The order is 1 if all measures prefer the first ranking, -1 if all prefer the second, 0 if the
+    rankings have the same grades, and otherwise `OPEN`.
     """
-    above = np.ones(len(first), dtype=bool)
-    below = above.copy()
+    is_better = np.ones(len(first), dtype=bool)
+    is_worse = is_better.copy()
     for grade in range(1, int(max(first.max(initial=0), second.max(initial=0))) + 1):
         lead = np.cumsum((first >= grade).astype(np.int64) - (second >= grade), axis=1)
-        above &= (lead >= 0).all(axis=1)
-        below &= (lead <= 0).all(axis=1)
-    return np.where(above | below, above.astype(np.int64) - below, OPEN)
+        is_better &= (lead >= 0).all(axis=1)
+        is_worse &= (lead <= 0).all(axis=1)
+    return np.where(is_better | is_worse, is_better.astype(np.int64) - is_worse, OPEN)
 
 
 def order_pairs(grades: Ints, first: Indices, second: Indices) -> Ints:
@@ -96,7 +98,7 @@ def _depth_of(name: str) -> int | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreferenceComparison(TableResult):
-    """Preferences between systems, pair by pair; made by :func:`compare_preferences`.
+    """Preferences between pairs of systems; made by :func:`compare_preferences`.
 
     Attributes
     ----------
@@ -107,7 +109,7 @@ class PreferenceComparison(TableResult):
     correction
         Correction for the pairs of each preference.
     notes
-        Topics that are excluded, and runs of different depths.
+        Notes on excluded topics, and on runs of different depths.
     """
 
     name: ClassVar[str] = "preferences"
@@ -117,10 +119,10 @@ class PreferenceComparison(TableResult):
         "other": Column("Second system.", key=True),
         "mean": Column("Mean preference over topics, from -1 to 1; above 0 for the first system."),
         "wins": Column("Number of topics on which the first system is preferred.", 0),
-        "losses": Column("Number of topics on which the second one is preferred.", 0),
+        "losses": Column("Number of topics on which the second system is preferred.", 0),
         "ties": Column("Number of topics without a preference.", 0),
         "p": Column("p-value of the exact two-sided sign test of wins and losses.", pvalue=True),
-        "adjusted p": Column("The same, corrected for the pairs of the preference.", pvalue=True),
+        "adjusted p": Column("p-value adjusted for the pairs of the preference.", pvalue=True),
     }
 
     topics: int
@@ -145,31 +147,31 @@ def compare_preferences(
 ) -> PreferenceComparison:
     r"""Compare systems by preferences between their rankings of each topic.
 
-    A preference looks at the ranks of the relevant documents, the first, the second and so on, in
-    two rankings :math:`x` and :math:`y` of a topic with m relevant documents. It gives no scores,
-    so no scale is assumed. Documents that are not retrieved have rank infinity.
+    A preference compares the ranks :math:`x_i` and :math:`y_i` of the i-th relevant document in two
+    rankings of a topic with m relevant documents. It does not use scores, so it assumes no scale.
+    Documents that are not retrieved have rank infinity.
 
     .. math:: RPP(x, y) = \sum_{i=1}^{m} w_i \, \mathrm{sgn}(y_i - x_i), \quad \sum_i w_i = 1
 
-    - `RPP`, recall-paired preference: all levels of recall weigh the same; in `RPP-inverse`
-      :math:`1/i`, in `RPP-DCG` :math:`1/\log_2(i + 1)` before division by their sum.
-    - `lexiprecision`: 1 or -1, decided at the lowest level i where the ranks differ, 0 if they
-      never do. `rr-lexiprecision` is the difference of reciprocal ranks there.
-    - `lexirecall`: the same, decided at the highest level where the ranks differ.
-    - `innate@10`: 1 or -1 where each measure that rewards a more relevant document and a swap of it
-      upwards agrees on the first ten ranks, whatever the measure; 0 where rankings are the same or
+    - `RPP`, recall-paired preference: all recall levels i have the same weight. In `RPP-inverse`
+      the weights are proportional to :math:`1/i`, in `RPP-DCG` to :math:`1/\log_2(i + 1)`.
+    - `lexiprecision`: 1 or -1, decided at the lowest level i at which the ranks differ, 0 if they
+      are equal. `rr-lexiprecision` is the difference of reciprocal ranks at that level.
+    - `lexirecall`: 1 or -1, decided at the highest level at which the ranks differ.
+    - `innate@10`: 1 or -1 if all measures that reward more relevant documents, and swaps that move
+      them upwards, agree on the order of the first ten ranks; 0 if the rankings are the same or
       measures may disagree (see :func:`cranfield.meta.innate_orders`).
 
     Parameters
     ----------
     judged
-        The outcome of :func:`cranfield.judge`, of at least two systems.
+        Judged runs of at least two systems, from :func:`cranfield.judge`.
     preferences
         Names of preferences.
     rel
         Lowest relevant grade.
     baseline
-        Compare the other systems with this one only.
+        System to compare all others with; by default, all pairs are compared.
     correction
         Correction for the pairs of each preference: `none`, `bonferroni`, `sidak`, `holm`,
         `hommel`, `bh` or `by`.
@@ -182,21 +184,20 @@ def compare_preferences(
     Raises
     ------
     PolicyError
-        For arguments other than these, or an unknown baseline.
+        For an invalid argument, or an unknown preference or baseline.
     CranfieldError
         For fewer than two systems, or no topic with a relevant document.
 
     Notes
     -----
     Sources: RPP, Diaz and Ferraro (2022); lexiprecision, Diaz (2023); lexirecall, Diaz, Ekstrand
-    and Mitra (2025); the sign test of innate orders beside one measure, Moffat and Mackenzie
-    (2024). The definitions of the first three follow the authors' program, with binary relevance
-    from `rel` on; innate orders look at all grades. Topics without a relevant document are
-    excluded.
+    and Mitra (2025); the sign test of innate orders, Moffat and Mackenzie (2024). The first three
+    are defined as in the authors' software, with binary relevance (grades of at least `rel`);
+    innate orders use all grades. Topics without a relevant document are excluded.
 
-    RPP is not transitive, nor is any mean over topics: more than two systems are not ranked by it.
-    A run that is longer is preferred where the other one has ended, so compare runs of one depth.
-    The sign test assumes that topics are drawn independently; it ignores the size of preferences.
+    Neither RPP nor its mean over topics is transitive, so they do not rank more than two systems.
+    A longer run is preferred below the end of a shorter one, so compare runs of the same depth. The
+    sign test assumes that topics are independent; it ignores the size of preferences.
 
     Examples
     --------
@@ -225,9 +226,9 @@ def compare_preferences(
         raise CranfieldError(f"preferences require at least two systems, got {len(systems)}")
     first, second = np.triu_indices(len(systems), 1)
     if baseline is not None:
-        place = label_index(baseline, systems)
-        first = np.flatnonzero(np.arange(len(systems)) != place)
-        second = np.full_like(first, place)
+        index = place_of(baseline, systems)
+        first = np.flatnonzero(np.arange(len(systems)) != index)
+        second = np.full_like(first, index)
     has_relevant = judged.recall_base(rel)[:, 0] > 0
     if not has_relevant.any():
         raise CranfieldError(f"no topic has a relevant document (grade {rel} or higher)")
@@ -260,13 +261,14 @@ def compare_preferences(
     if depths.min() < depths.max():
         notes.append(
             f"runs have different depths ({depths.min():,} to {depths.max():,} documents); below"
-            " the end of the shorter one the longer one is preferred: depth= cuts all at one depth"
+            " the end of a shorter run the longer run is preferred; use depth= of judge() to cut"
+            " all runs at the same depth"
         )
     return PreferenceComparison(pl.concat(frames), topics, int(rel), correction, tuple(notes))
 
 
 def _ranks_by_topic(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
-    """Yield ascending ranks of the relevant documents of each topic that has any, by system."""
+    """Yield the ascending ranks of relevant documents, by system, for topics that have any."""
     rows = judged.relevant(rel)
     sizes = judged.recall_base(rel)[:, 0]
     topics, systems = judged.shape
@@ -279,7 +281,7 @@ def _ranks_by_topic(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corroboration(TableResult):
-    """Differences by one measure beside the innate sign test; made by :func:`corroborate`.
+    """Differences by one measure and the innate sign test; made by :func:`corroborate`.
 
     Attributes
     ----------
@@ -292,7 +294,7 @@ class Corroboration(TableResult):
     alpha
         Significance level of both tests.
     method
-        Test and correction of the measure.
+        Test of differences by the measure, and its correction.
     """
 
     name: ClassVar[str] = "corroboration"
@@ -302,8 +304,8 @@ class Corroboration(TableResult):
         "difference": Column("Mean score of the first system minus that of the second."),
         "p": Column("p-value of the test of the measure, corrected for the pairs.", pvalue=True),
         "better": Column("Number of topics on which the first ranking is innately better.", 0),
-        "worse": Column("Number of topics on which it is innately worse.", 0),
-        "same": Column("Number of topics on which both rankings have the same grades.", 0),
+        "worse": Column("Number of topics on which the first ranking is innately worse.", 0),
+        "same": Column("Number of topics on which the rankings have the same grades.", 0),
         "open": Column("Number of topics on which measures may disagree.", 0),
         "innate p": Column(
             "p-value of the exact two-sided sign test of better and worse topics, corrected for"
@@ -311,9 +313,9 @@ class Corroboration(TableResult):
             pvalue=True,
         ),
         "corroborated": Column(
-            "Of pairs that differ significantly by the measure: `yes` if they do by the innate sign"
-            " test, in the same direction, `no` if they do not, `contradicted` in the other"
-            " direction. Null for other pairs."
+            "For pairs that differ significantly by the measure: `yes` if the innate sign test is"
+            " significant in the same direction, `contradicted` if in the opposite direction,"
+            " otherwise `no`. Null for other pairs."
         ),
     }
 
@@ -341,20 +343,20 @@ class Corroboration(TableResult):
 def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     r"""Test differences by one measure, and corroborate them by the innate sign test.
 
-    Instead of a table of many measures, argue for one, and ask whether all others would agree. A
-    topic is evidence for that if one of two rankings is innately better: each measure that rewards
-    a more relevant document, and a swap of it upwards, orders the two in this way or ties them
-    (:func:`cranfield.meta.innate_orders`). The sign test of these topics needs no measure,
+    Instead of a table of many measures, choose one measure and test whether all others agree. On a
+    topic they agree if one of two rankings is innately better: every measure that rewards more
+    relevant documents, and swaps that move them upwards, prefers this ranking or ties the two
+    (:func:`cranfield.meta.innate_orders`). The sign test of these topics requires no measure,
 
     .. math:: p = \min\Bigl(1, \; 2 \sum_{i=0}^{\min(b, w)} \binom{b + w}{i} 2^{-(b + w)}\Bigr)
 
-    for b topics on which the first ranking is innately better, and w where it is worse.
+    for b topics on which the first ranking is innately better, and w on which it is worse.
 
     Parameters
     ----------
     evaluation
-        The outcome of :func:`cranfield.evaluate`, of at least two systems and one measure, which
-        has the cutoff to which rankings are compared.
+        Evaluation of at least two systems by one measure, from :func:`cranfield.evaluate`. Rankings
+        are compared down to the cutoff of the measure.
     **options
         Options of :func:`cranfield.compare` for the test of the measure.
 
@@ -366,12 +368,12 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     Raises
     ------
     PolicyError
-        For several measures, one without a cutoff, and other arguments than these.
+        For several measures, a measure without a cutoff, or an invalid argument.
 
     Notes
     -----
     Source: Moffat and Mackenzie (2024). Topics on which rankings are the same, or measures may
-    disagree, are excluded from the sign test; a pair with few other topics is not corroborated,
+    disagree, are excluded from the sign test. A pair with few remaining topics is not corroborated,
     which does not mean that measures disagree. Unjudged documents count as not relevant.
 
     Examples
@@ -395,10 +397,10 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
         )
     comparison = compare(evaluation, **options)
     labels = pl.Series(comparison.systems, dtype=pl.String)
-    place = np.array([judged.systems.index(system) for system in comparison.systems])
+    indices = np.array([judged.systems.index(system) for system in comparison.systems])
     first, second = comparison.first, comparison.second
     grades = judged.grades_by_rank(measure.cutoff)
-    orders = order_pairs(grades, place[first], place[second])
+    orders = order_pairs(grades, indices[first], indices[second])
     better, worse, same, open_ = ((orders == code).sum(axis=0) for code in (1, -1, 0, OPEN))
     pvalues = adjust_pvalues(binomial_pvalues(better, worse), "holm")
     means = comparison.scores.mean()

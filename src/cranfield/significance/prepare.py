@@ -18,16 +18,16 @@ from cranfield.scores.one_measure import combine_systems, label_index
 from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
 
 UNPAIRED = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
-"""Advice on missing scores."""
+"""Advice on missing scores, for paired tests."""
 
 NESTED = ", and missing='available' uses the cells with scores of all systems"
-"""The same where scores are by shard, or by variation of a topic's query."""
+"""Advice on missing scores by shard, or by query variation."""
 
-MAX_SCORE = 1e100  # squares of larger scores cannot be added up
+MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
 
 
 def check_squarable(scores: Scores) -> Scores:
-    """Return scores, none of them infinite or too large for its square to be a number."""
+    """Return scores unchanged; raise if any is infinite or too large to be squared."""
     if np.nanmax(np.abs(scores.finite().values), initial=0.0) > MAX_SCORE:
         raise CranfieldError(
             f"scores must be at most {MAX_SCORE:g}, so that their squares are finite"
@@ -37,7 +37,17 @@ def check_squarable(scores: Scores) -> Scores:
 
 @dataclass(frozen=True, eq=False)
 class PreparedScores:
-    """Scores that a test can take, `flat` over shards, with notes on excluded or imputed ones."""
+    """Scores for a test.
+
+    Attributes
+    ----------
+    scores
+        Scores after the policy for missing scores.
+    flat
+        Means over shards, shape (topics, systems).
+    notes
+        Notes on excluded or imputed scores.
+    """
 
     scores: Scores
     flat: Floats
@@ -45,17 +55,17 @@ class PreparedScores:
 
 
 def as_scores(scores: Any) -> Scores:
-    """Return scores unchanged, or make them from a mapping, a data frame or an array.
+    """Convert a mapping, a data frame or an array to `Scores`; return `Scores` unchanged.
 
-    A mapping names the systems, also those that were evaluated one by one. The scores of each are a
-    mapping or a series by topic, or a list in order of topics; lists of different lengths are of
-    different topics, and filled up with NaN. An array has shape (topics, systems), or (topics,
+    The keys of a mapping are systems, which may have been evaluated separately. Its values are
+    mappings or series by topic, or lists in order of topics; lists of different lengths are scores
+    of different topics, and are padded with NaN. An array has shape (topics, systems) or (topics,
     systems, shards); its systems are numbered.
     """
     if isinstance(scores, Scores):
         return scores
-    if isinstance(scores, Mapping) and any(map(_holds_scores, scores.values())):
-        return _of_mapping(scores)
+    if isinstance(scores, Mapping) and any(map(_contains_scores, scores.values())):
+        return _join_mapping(scores)
     if isinstance(scores, np.ndarray):
         if scores.ndim not in (2, 3) or scores.dtype.kind not in "iuf":
             raise PolicyError("an array of scores must be numeric, of shape (topics, systems)")
@@ -76,14 +86,14 @@ def as_scores(scores: Any) -> Scores:
     )
 
 
-def _holds_scores(value: Any) -> bool:
-    """Return True for scores, or an evaluation."""
+def _contains_scores(value: Any) -> bool:
+    """Return True for `Scores`, or a mapping of them, such as an evaluation."""
     values = value.values() if isinstance(value, Mapping) else (value,)
     return any(isinstance(scores, Scores) for scores in values)
 
 
-def _of_mapping(mapping: Mapping[Any, Any]) -> Scores:
-    """Return the only scores of a mapping, or join systems that were evaluated separately."""
+def _join_mapping(mapping: Mapping[Any, Any]) -> Scores:
+    """Join scores of systems that were evaluated separately; return a single `Scores` unchanged."""
     if len(mapping) == 1 and isinstance(only := next(iter(mapping.values())), Scores):
         return only
     for name, value in mapping.items():
@@ -96,8 +106,8 @@ def _of_mapping(mapping: Mapping[Any, Any]) -> Scores:
         name: next(iter(value.values())) if isinstance(value, Mapping) else value
         for name, value in mapping.items()
     }
-    one_by_one = all(isinstance(s, Scores) and len(s.systems) == 1 for s in scores_of.values())
-    if not one_by_one or len({scores.measure for scores in scores_of.values()}) > 1:
+    is_separate = all(isinstance(s, Scores) and len(s.systems) == 1 for s in scores_of.values())
+    if not is_separate or len({scores.measure for scores in scores_of.values()}) > 1:
         raise PolicyError(
             f"expected scores of one measure, got {some_of(map(str, mapping), 5)}; select one, as"
             f" in evaluation[{str(next(iter(mapping)))!r}]"
@@ -106,7 +116,7 @@ def _of_mapping(mapping: Mapping[Any, Any]) -> Scores:
 
 
 def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> PreparedScores:
-    """Apply the policy for missing scores, and check the numbers of systems and scores."""
+    """Apply the policy for missing scores, and check that a test can use the scores."""
     if missing is not None:
         check_choice("missing", missing, MISSING)
     by_shard = bool(scores.shards)
@@ -127,11 +137,11 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     policy = missing or ("error" if info.paired else "available")
     if policy == "available" and info.paired and info.shards != "needed":
         raise PolicyError(
-            f"missing='available' cannot be combined with {info.name}, which"
-            f" compares the same topics"
+            f"missing='available' cannot be combined with {info.name}, which requires the same"
+            " topics for all systems"
         )
     if policy == "available":
-        selection, notes = scores, _gaps(scores)
+        selection, notes = scores, _missing_notes(scores)
     else:
         hint = NESTED if info.shards == "needed" else UNPAIRED
         selection, notes = scores.complete(policy, hint=hint)
@@ -140,20 +150,20 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     counts = counts if counts.ndim == 1 else counts.sum(axis=1)
     too_few = np.flatnonzero(counts < 2)
     if too_few.size:
-        number = counted(int(counts[too_few[0]]), "score")
+        n_scores = counted(int(counts[too_few[0]]), "score")
         raise CranfieldError(
-            f"system {quoted(scores.systems[too_few[0]])} has {number}; a test requires at least"
-            f" two"
+            f"system {quoted(scores.systems[too_few[0]])} has {n_scores}; a test requires at least"
+            " two"
         )
     if info.bounded and (outside := np.argwhere((values < 0) | (values > 1))).size:
-        place = outside[0]
+        cell = outside[0]
         raise CranfieldError(
-            f"{info.name} requires scores from 0 to 1, got {values[tuple(place)]:g} of"
-            f" {selection.cell(place)}"
+            f"{info.name} requires scores from 0 to 1, got {values[tuple(cell)]:g} of"
+            f" {selection.cell(cell)}"
         )
     flat = values
     if by_shard:
-        # A system may lack all shards of a topic that others have, which the model handles.
+        # A cell without a score of any system is part of the model; a topic without any is not.
         flat = selection.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
     return PreparedScores(selection, flat, notes)
 
@@ -165,7 +175,7 @@ def _tests_of(axis: str) -> str:
 
 
 def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> PreparedScores:
-    """Apply the policy for missing scores to the replicates of each system, of any number."""
+    """Apply the policy for missing scores; systems may have different numbers of replicates."""
     values = scores.values
     has_replicate: Bools = np.asarray((~np.isnan(values)).any(axis=0))
     has_score = has_replicate.any(axis=1)
@@ -175,7 +185,7 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
     if policy == "available":
         if not info.samples_topics:
             raise PolicyError(f"missing='available' cannot be combined with {info.name}")
-        # Only the replicates that exist count, but each topic needs one of each system.
+        # All existing replicates are used; each topic requires at least one of each system.
         scores.over_shards().complete("error")
         complete = scores
     else:
@@ -191,16 +201,16 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
     return PreparedScores(complete, complete.over_shards().values, notes)
 
 
-def _gaps(scores: Scores) -> tuple[str, ...]:
-    """Return a note on missing scores, for tests that use all others."""
-    absent = np.isnan(scores.values)
-    if not absent.any():
+def _missing_notes(scores: Scores) -> tuple[str, ...]:
+    """Return a note on missing scores, for tests that use the available ones."""
+    is_missing = np.isnan(scores.values)
+    if not is_missing.any():
         return ()
     if scores.shards:
-        cells = int(absent.all(axis=1).sum())
-        return (f"{counted(cells, 'cell')} of topic and shard without scores",)
-    number = counted(int(absent.sum()), "missing score")
-    return (f"{number}: each system is compared by its available scores",)
+        n_cells = int(is_missing.all(axis=1).sum())
+        return (f"{counted(n_cells, 'cell')} of topic and shard without scores",)
+    n_missing = counted(int(is_missing.sum()), "missing score")
+    return (f"{n_missing}: each system is compared by its available scores",)
 
 
 def replicate_notes(scores: Scores) -> list[str]:
@@ -211,7 +221,7 @@ def replicate_notes(scores: Scores) -> list[str]:
 def baseline_indices(
     systems: Sequence[str], baselines: str | int | Sequence[str | int] | None
 ) -> list[int]:
-    """Return the indices of the baselines, by name or index; other systems must remain."""
+    """Return the indices of the baselines; raise if all systems are baselines."""
     try:
         if baselines is None or isinstance(baselines, (str, int, np.integer)):
             baselines = [] if baselines is None else [baselines]
@@ -238,18 +248,18 @@ def _index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
     return int(baseline)
 
 
-LOG_RATIO = "log ratio of geometric means"  # quantity of the intervals of geometric means
+LOG_RATIO = "log ratio of geometric means"  # quantity of intervals for geometric means
 
-OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-mean"}
-"""The statistic of each aggregate of a measure."""
+STATISTIC_OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-mean"}
+"""Statistic to compare, by the aggregate of the measure."""
 
 MEDIAN_TEST = "bootstrap-median"
 
 
 def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
-    """Return the requested statistic, or else that of the test or the measure."""
+    """Return the requested statistic; by default the statistic of the test or the measure."""
     if requested is None:
-        return "median" if test == MEDIAN_TEST else OF_AGGREGATE[scores.aggregate]
+        return "median" if test == MEDIAN_TEST else STATISTIC_OF_AGGREGATE[scores.aggregate]
     check_choice("statistic", requested, STATISTICS)
     if (requested == "median") != (test == MEDIAN_TEST):
         raise PolicyError(
@@ -261,10 +271,10 @@ def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
 
 
 def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
-    """Return scores whose means are compared in place of the statistic.
+    """Transform scores such that their mean is the statistic, or a function of it.
 
-    A geometric mean is the exponential of the mean of logarithms, with scores below 1e-5 taken as
-    1e-5, as trec_eval does for gm_map; a sum is the mean times the number of topics.
+    For geometric means, scores below 1e-5 become 1e-5, as in gm_map of trec_eval, and then their
+    logarithms; for sums, scores are multiplied by the number of topics.
     """
     if statistic == "sum":
         if np.isnan(inputs.flat).any():
@@ -272,17 +282,17 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
                 "sums of scores require the same topics for all systems; use statistic='mean', or"
                 " another policy for missing scores"
             )
-        number = len(inputs.flat)
-        scores = replace(inputs.scores, values=inputs.scores.values * number)
-        return replace(inputs, scores=scores, flat=inputs.flat * number)
+        n_topics = len(inputs.flat)
+        scores = replace(inputs.scores, values=inputs.scores.values * n_topics)
+        return replace(inputs, scores=scores, flat=inputs.flat * n_topics)
     if statistic != "geometric-mean":
         return inputs
     values = inputs.scores.values
     if (values < 0).any():
-        place = np.argwhere(values < 0)[0]
+        cell = np.argwhere(values < 0)[0]
         raise CranfieldError(
-            f"a geometric mean requires scores of at least 0, got {values[tuple(place)]:g} of"
-            f" {inputs.scores.cell(place)}"
+            f"a geometric mean requires scores of at least 0, got {values[tuple(cell)]:g} of"
+            f" {inputs.scores.cell(cell)}"
         )
     logs = replace(inputs.scores, values=np.log(np.maximum(values, FLOOR)))
     flat = logs.values
@@ -292,23 +302,23 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
 
 
 def backtransform(means: Floats, statistic: str) -> Floats:
-    """Return the statistic of each system from the means of transformed scores."""
+    """Compute the statistic of each system from the means of transformed scores."""
     return np.exp(means) if statistic == "geometric-mean" else means
 
 
 def interval_name(info: TestInfo, statistic: str) -> str:
-    """Name the quantity of the intervals of a test, for a statistic."""
+    """Return the name of the quantity of a test's intervals, for a statistic."""
     if statistic == "sum":
         return info.interval.replace("mean difference", "difference of sums").replace(
             "difference of means", "difference of sums"
         )
     if statistic != "geometric-mean":
         return info.interval
-    ratio = info.interval in ("mean difference", "difference of means")
-    return LOG_RATIO if ratio else f"{info.interval}, of log scores"
+    is_of_means = info.interval in ("mean difference", "difference of means")
+    return LOG_RATIO if is_of_means else f"{info.interval}, of log scores"
 
 
-WEIGHTS = ("cluster", "row")  # units of equal weight: clusters, or the rows in them
+WEIGHTS = ("cluster", "row")  # unit with equal weights
 
 
 def by_cluster(
@@ -316,36 +326,36 @@ def by_cluster(
 ) -> Scores:
     r"""Aggregate clusters of dependent rows into one topic each.
 
-    Variants of the query of a topic, or the sessions of a user, are not independent observations: a
-    test that treats them as topics has far too many Type I errors. The clusters were sampled, so
-    tests must count clusters and bootstraps must draw whole clusters. After this aggregation every
-    test of means meets this requirement, as each cluster is one topic.
+    Query variants of a topic, or sessions of a user, are not independent observations: a test that
+    treats them as topics has far too many Type I errors. The sampled units are the clusters, so a
+    test must count clusters, and a bootstrap must draw whole clusters. After this aggregation each
+    cluster is one topic, so that every test of means does so.
 
-    With `weight="cluster"` a topic's score is the mean of its rows, and the mean over topics is a
-    mean of means: clusters count the same, however large. With `weight="row"` the mean is that of
-    all N rows of the G clusters, and a topic's score is
+    With `weight="cluster"` the score of a topic is the mean of its rows, and the mean over topics
+    is a mean of means: all clusters have the same weight. With `weight="row"` all rows have the
+    same weight: with N rows in G clusters, the score of a topic is
 
     .. math:: y_g = \bar{x} + \frac{G}{N} \sum_{i \in g} (x_i - \bar{x})
 
     whose mean is the mean of the rows, and whose variance makes the paired t-test equal to
     the test of means with cluster-robust standard errors (Liang and Zeger, 1986, with the CR1
     factor G / (G - 1)) and G - 1 degrees of freedom. If all clusters have the same size, both
-    weights give the same scores. The aggregated scores are for tests of
-    means only; with few clusters of very different sizes their errors are too small.
+    weights give the same scores. The aggregated scores are for tests of means only; with few
+    clusters of very different sizes their standard errors are too small.
 
     Parameters
     ----------
     scores
         Shape (rows, systems), complete.
     clusters
-        The cluster of each row by its label, as a mapping or a function of the label.
+        Cluster of each row: a mapping from the label of the row, or a function of the label.
     weight
-        `cluster` or `row`.
+        Unit with equal weights: `cluster` or `row`.
 
     Returns
     -------
     Scores
-        With the clusters as topics, in order of their first rows; `settings["clusters"]` keeps the
+        Scores with clusters as topics, in order of their first rows. `settings["clusters"]` has the
         weight, the number of rows, and the sizes of the smallest and the largest cluster.
 
     Raises
@@ -353,7 +363,7 @@ def by_cluster(
     PolicyError
         For an unknown weight, or scores by shard.
     CranfieldError
-        For a row without a cluster or a score, or infinite scores, or beyond 1e100.
+        For a row without a cluster or a score, or scores that are infinite or beyond 1e100.
 
     Examples
     --------
@@ -366,18 +376,18 @@ def by_cluster(
     check_choice("weight", weight, WEIGHTS)
     values = check_squarable(scores).flat("by_cluster does not take scores by shard")
     if np.isnan(values).any():
-        place = scores.cell(np.argwhere(np.isnan(values))[0])
-        raise CranfieldError(f"{place} has no score; clusters require complete scores")
+        cell = scores.cell(np.argwhere(np.isnan(values))[0])
+        raise CranfieldError(f"{cell} has no score; clusters require complete scores")
     names = [_cluster_of(row, clusters) for row in scores.topics]
-    code = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    if not code:
+    index_of = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    if not index_of:
         raise CranfieldError("expected at least one row, got none")
-    member = np.array([code[name] for name in names])
-    sizes = np.bincount(member)
+    cluster_of_row = np.array([index_of[name] for name in names])
+    sizes = np.bincount(cluster_of_row)
     mean = values.mean(axis=0)
-    totals = np.zeros((len(code), values.shape[1]))
-    np.add.at(totals, member, values - mean)
-    scale = sizes[:, None] if weight == "cluster" else len(values) / len(code)
+    totals = np.zeros((len(index_of), values.shape[1]))
+    np.add.at(totals, cluster_of_row, values - mean)
+    divisor = sizes[:, None] if weight == "cluster" else len(values) / len(index_of)
     settings = {
         "weight": weight,
         "rows": len(values),
@@ -386,8 +396,8 @@ def by_cluster(
     }
     return replace(
         scores,
-        values=mean + totals / scale,
-        topics=tuple(code),
+        values=mean + totals / divisor,
+        topics=tuple(index_of),
         settings={**scores.settings, "clusters": settings},
     )
 
@@ -396,24 +406,22 @@ def _cluster_of(row: str, clusters: Mapping[str, str] | Callable[[str], str]) ->
     if not isinstance(clusters, Mapping):
         if not callable(clusters):
             kind = type(clusters).__name__
-            raise PolicyError(
-                f"clusters must be a mapping of rows or a function of them, got {kind}"
-            )
+            raise PolicyError(f"clusters must be a mapping or a function of row labels, got {kind}")
         return str(clusters(row))
     if row not in clusters:
-        raise CranfieldError(f"row {quoted(row)} is in no cluster")
+        raise CranfieldError(f"row {quoted(row)} has no cluster; add it to the mapping")
     return str(clusters[row])
 
 
 def cluster_notes(scores: Scores) -> list[str]:
     """Return a note if the topics of a comparison are clusters."""
-    cluster_settings = scores.settings.get("clusters")
-    if cluster_settings is None:
+    settings = scores.settings.get("clusters")
+    if settings is None:
         return []
-    sizes = f"{cluster_settings['smallest']}"
-    if cluster_settings["largest"] > cluster_settings["smallest"]:
-        sizes += f" to {cluster_settings['largest']}"
-    line = f"topics are clusters of {sizes} of {counted(cluster_settings['rows'], 'row')}"
-    if cluster_settings["weight"] == "cluster":
-        return [f"{line}, by their means: each cluster counts the same"]
-    return [f"{line}, so that each row counts the same: for tests of means only"]
+    sizes = f"{settings['smallest']}"
+    if settings["largest"] > settings["smallest"]:
+        sizes += f" to {settings['largest']}"
+    line = f"topics are clusters of {sizes} of {counted(settings['rows'], 'row')}"
+    if settings["weight"] == "cluster":
+        return [f"{line}, scored by their means: each cluster counts the same"]
+    return [f"{line}, weighted so that each row counts the same: for tests of means only"]

@@ -47,22 +47,27 @@ class PublishedPower(TableResult):
     alpha, goal, alternative
         Significance level, required power, and alternative hypothesis.
     notes
-        Tests whose effect would require too many topics.
+        Notes on tests whose effect would require too many topics.
     """
 
     name: ClassVar[str] = "power"
     columns: ClassVar[Columns] = {
-        "name": Column("Name of the test; its number where it has none.", key=True),
+        "name": Column("Name of the test, or its number if it has none.", key=True),
         "t": Column("The published t statistic of a paired t-test."),
         "topics": Column("Number of topics n."),
         "p": Column("p-value of t.", pvalue=True),
-        "effect": Column("Effect size, t over the square root of n: mean over SD of differences."),
-        "low": Column("Lower bound of its confidence interval, of level 1 - alpha."),
+        "effect": Column(
+            "Effect size t / sqrt(n): the mean divided by the standard deviation of differences."
+        ),
+        "low": Column("Lower bound of the confidence interval of the effect, of level 1 - alpha."),
         "high": Column("Upper bound of the interval."),
-        "power": Column("Power of the test if the true effect were the observed one."),
-        "needed": Column("Topics that reach the required power for the observed effect, or null."),
+        "power": Column("Power of the test if the observed effect were the true effect."),
+        "needed": Column(
+            "Number of topics that reaches the required power for the observed effect, or null."
+        ),
         "needed at bound": Column(
-            "The same for the bound of the interval nearer to 0; null if the interval contains 0."
+            "Number of topics for the bound of the interval nearer to 0; null if the interval"
+            " contains 0."
         ),
     }
 
@@ -88,36 +93,37 @@ def power_of_published(
     power: float = 0.8,
     alternative: Annotated[str, OneOf(ALTERNATIVES)] = "two-sided",
 ) -> PublishedPower:
-    r"""Estimate effect size, power and the topics needed, from published paired t-tests.
+    r"""Estimate effect size, power and required number of topics of published paired t-tests.
 
     .. math:: d = \frac{t}{\sqrt{n}}, \qquad \text{interval: } \lambda / \sqrt{n} \text{ with }
         P(T_{n-1}(\lambda) > t) = \alpha / 2 \text{ and } 1 - \alpha / 2
 
-    Power is that of the noncentral t-distribution with :math:`\lambda = t`, as if the observed
-    effect were the true one. Such post-hoc power is a function of the p-value: 0.5 where p is about
-    alpha. Use it to see how small published studies are (Sakai 2016), not to excuse a result.
+    The power is computed from the noncentral t distribution with :math:`\lambda = t`, as if the
+    observed effect were the true effect. This post-hoc power is a function of the p-value, about
+    0.5 if p is near alpha. Use it to review the sample sizes of published studies (Sakai 2016), not
+    to interpret a single result.
 
     Parameters
     ----------
     tests
-        Rows of t and number of topics, and perhaps a name; or a table with the columns `t`,
-        `topics`, `name`: a file or a data frame. t is positive where the first system is better.
+        Rows of t, number of topics, and optionally a name; or a file or data frame with the columns
+        `t`, `topics` and optionally `name`. t is positive if the first system is better.
     alpha
-        Significance level; for a one-sided test below one half.
+        Significance level; below one half for a one-sided test.
     power
-        Required power, between 0 and 1, for the topics needed.
+        Required power, between 0 and 1, for the number of topics.
     alternative
         Alternative hypothesis of the tests.
 
     Returns
     -------
     PublishedPower
-        With a row for each test.
+        A row for each test.
 
     Raises
     ------
     InputError
-        Naming file and line, for a test of fewer than 2 topics.
+        For a test of fewer than 2 topics, with file and line.
 
     References
     ----------
@@ -163,22 +169,22 @@ def power_of_published(
     rows = table.frame.select(
         pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
     ).hstack(pl.DataFrame(values))
-    no_number = rows.filter(needed.is_null(), pl.col("effect") != 0)["name"]
+    unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)["name"]
     notes = [
-        f"{name}: the effect would require more than {MAX_TOPICS:,} topics" for name in no_number
+        f"{name}: the effect would require more than {MAX_TOPICS:,} topics" for name in unreachable
     ]
     return PublishedPower(rows, alpha, power, alternative, tuple(notes))
 
 
 def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
-    """Compute the power for an effect; 0 in the direction against a one-sided alternative."""
+    """Compute the power for an effect; 0 if it contradicts a one-sided alternative."""
     half = np.asarray(topics * effect**2 / 2)
-    is_against = orient(np.asarray(effect), alternative) < 0
-    return np.where(is_against, 0.0, t_power(half, np.asarray(topics - 1.0), alpha, alternative))
+    is_opposite = orient(np.asarray(effect), alternative) < 0
+    return np.where(is_opposite, 0.0, t_power(half, np.asarray(topics - 1.0), alpha, alternative))
 
 
 def _topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:
-    """Find the smallest number of topics, or return None where none is enough."""
+    """Find the smallest sufficient number of topics; None if even the largest is not enough."""
 
     def is_enough(topics: int) -> bool:
         return bool(_power(effect, topics, alpha, alternative) >= power)
@@ -187,13 +193,13 @@ def _topics_needed(effect: float, alpha: float, power: float, alternative: str) 
 
 
 def _noncentrality(t: float, df: float, probability: float) -> float:
-    """Return the noncentrality with which a larger t than the observed one has a probability."""
+    """Return the noncentrality for which a larger t than the observed has `probability`."""
 
     def excess(noncentrality: float) -> float:
         return noncentral_t_sf(t, df, noncentrality) - probability
 
     # The standard deviation of the noncentrality is about sqrt(1 + t^2 / 2 df).
-    reach = 12.0 * np.sqrt(1.0 + t**2 / (2 * df))
-    while excess(t - reach) > 0 or excess(t + reach) < 0:
-        reach *= 2.0
-    return float(brentq(excess, t - reach, t + reach))
+    half_width = 12.0 * np.sqrt(1.0 + t**2 / (2 * df))
+    while excess(t - half_width) > 0 or excess(t + half_width) < 0:
+        half_width *= 2.0
+    return float(brentq(excess, t - half_width, t + half_width))

@@ -1,7 +1,8 @@
 """Options of comparisons, and the catalogues of significance tests and of corrections.
 
-A new test is a function that takes pairs and options; a new correction one that takes the outcome
-of a test, the pairs and the options. Each is declared where it stands, its texts in its docstring.
+A test is a function of pairs and options; a correction is a function of the outcome of a test, the
+pairs and the options. A decorator registers each where it is defined, with the texts of its
+docstring.
 """
 
 from __future__ import annotations
@@ -33,21 +34,21 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 """Alternative hypotheses."""
 
 MISSING = ("error", "drop", "zero", "available")
-"""Policies for topics without a score of a system."""
+"""Policies for missing scores."""
 
 STATISTICS = ("mean", "sum", "geometric-mean", "median")
 """Statistics of topic scores that can be compared."""
 
 MAX_RESAMPLES = 10**6
-"""Maximum number of samples, at which the standard error of a p-value of .05 is .0002."""
+"""Maximum number of resamples, for which the standard error of a p-value of .05 is .0002."""
 
 RESAMPLES = 10_000
-"""Default number of random samples of tests, corrections and intervals."""
+"""Default number of resamples of tests, corrections and intervals."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a comparison, as :func:`compare` explains them."""
+    """Options of a comparison; see :func:`cranfield.compare`."""
 
     alternative: str = "two-sided"
     alpha: float = 0.05
@@ -77,16 +78,16 @@ class Options:
 
 
 def read_declaration(function: object) -> dict[str, Any]:
-    """Read the title and the entries `name: text` of a docstring.
+    """Read a declaration from a docstring: the title, and the entries `name: text`.
 
-    The title is the first line. Entries are in the next paragraph; their further lines are
+    The title is the first line. Entries are in the second paragraph; their continuation lines are
     indented.
     """
     title, entries, *_ = (getdoc(function) or "").split("\n\n")
     lines = re.split(r"\n(?=\w)", entries)
     texts = dict(line.split(": ", 1) for line in lines)
-    plain = {name: re.sub(r"\s+", " ", text) for name, text in texts.items()}
-    return {"title": title.removesuffix("."), **plain}
+    texts = {name: re.sub(r"\s+", " ", text) for name, text in texts.items()}
+    return {"title": title.removesuffix("."), **texts}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +95,10 @@ class Correction:
     """Declaration of a correction for multiple comparisons.
 
     `controls` is the error rate that is at most alpha: `FWER` (family-wise), `FDR` (false
-    discovery rate), or that of `each comparison`. `families` are the families of tests that it
-    supports; None if it corrects any p-values. `symbol` stands for its own statistic; empty if it
-    uses the statistic of the test. A letter in `source` distinguishes works of the same authors and
-    year.
+    discovery rate), or `each comparison`. `families` are the supported families of tests; None if
+    the correction applies to any p-values. `symbol` denotes its own statistic; empty if it uses the
+    statistic of the test. A letter after a year in `source` distinguishes works of the same authors
+    and year.
     """
 
     name: str
@@ -111,23 +112,27 @@ class Correction:
     families: tuple[str, ...] | None = None
     paired: bool = False  # requires scores on the same topics
     resamples_topics: bool = False  # assumes that topics are a sample of all topics
-    all_pairs: bool = False  # is a two-sided test of all pairs
-    one_baseline: bool = False
-    equal_counts: bool = False  # requires means of equally many scores
+    all_pairs: bool = False  # requires a two-sided test of all pairs
+    one_baseline: bool = False  # requires a comparison with one baseline
+    equal_counts: bool = False  # requires the same number of scores for each system
     one_variance: bool = False  # assumes one error variance for all pairs
     symmetric: bool = False  # assumes that differences are symmetric around their mean
-    pooled: bool = False  # its statistic has one error for all pairs
+    pooled: bool = False  # its statistic uses one standard error for all pairs
     multiplies: bool = False  # multiplies the smallest p-value by the number of pairs
-    random: bool = False
+    random: bool = False  # draws random numbers
     symbol: str = ""
-    heading: str = ""  # name of test and correction together; {error} is that of the test
-    baseline_heading: str = ""
-    baseline_source: str = ""  # if another than `source`
+    heading: str = ""  # joint name of test and correction; {error} is `TestInfo.error`
+    baseline_heading: str = ""  # the same with a baseline
+    baseline_source: str = ""  # source with a baseline, if it is not `source`
 
     def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
-        """Return True if the correction supports a test family; upper bounds are not corrected."""
-        fits = family != "bound" if self.families is None else family in self.families
-        return fits and (paired or not self.paired) and (resampled or not self.resamples_topics)
+        """Return True if the correction supports a test family; upper bounds have no correction."""
+        is_supported = family != "bound" if self.families is None else family in self.families
+        return (
+            is_supported
+            and (paired or not self.paired)
+            and (resampled or not self.resamples_topics)
+        )
 
 
 CORRECTIONS: Registry[Correction] = Registry(
@@ -142,15 +147,15 @@ CORRECTIONS: Registry[Correction] = Registry(
 """Corrections by name."""
 
 RECOMMENDED = "bootstrap-tukey"
-"""The default correction of tests that it supports.
+"""Default correction of :func:`cranfield.compare` for the tests that it supports.
 
-Its error rates on real scores are in docs/calibration.md. Studies, which follow papers and repeat
-a test thousands of times, use the correction of the test.
+Its error rates on real scores are in docs/calibration.md. Studies of tests follow the papers and
+repeat a test thousands of times; their default is `TestInfo.correction`.
 """
 
 
 def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Corrector]:
-    """Register a function as a correction; the texts of the declaration are in its docstring."""
+    """Register a function as a correction; its docstring has the texts of the declaration."""
 
     def register(function: Corrector) -> Corrector:
         CORRECTIONS[name] = Correction(
@@ -172,70 +177,70 @@ class TestInfo:
     title
         Usual name in texts.
     family
-        Tests of one kind: `order`, `t`, `randomisation`, `bootstrap`, `medians`, `anova`, `glm`,
-        `ranks`; a `bound` is not a test, but an upper bound on the rejections.
+        Family of the test: `order`, `t`, `randomisation`, `bootstrap`, `medians`, `anova`, `glm`,
+        `ranks`; a `bound` is not a test, but an upper bound on the number of rejections.
     asks
-        The question that it answers.
+        Question that the test answers.
     null
-        Its null hypothesis.
+        Null hypothesis.
     assumes
-        Its assumptions.
+        Assumptions.
     when
-        When to use it, and when not.
+        When to use the test, and when not.
     formula
-        The statistic, in LaTeX.
+        Statistic, in LaTeX.
     statistic, effect
-        Meaning of the columns of those names.
+        Meaning of the columns `statistic` and `effect`.
     effect_unit
         Unit of the effect, if it is a standard deviation that depends on all systems.
     symbol
         Symbol of the statistic, as heading of its column; empty for a difference of means.
     interval
-        Quantity that the confidence intervals are of.
+        Quantity of the confidence intervals.
     source
         Source of the definition.
     convention
-        Conventions, where programs differ.
+        Conventions that differ between programs.
     scale
-        The scale that scores must be on for its answer to be meaningful.
+        Lowest scale of measurement for which the result is meaningful.
     paired
-        Whether it compares scores of the same topics.
+        Whether the test compares scores of the same topics.
     model
-        Whether it fits a model to all systems before it compares pairs.
+        Whether the test fits a model to all systems before it compares pairs.
     error
-        The name of the error that all pairs share, for headings.
+        Name of the error that all pairs share, for headings.
     fits
-        Whether its model can be fitted without a table.
+        Whether the model can be fitted without its table.
     additive
-        Whether the model is the sum of an effect of the topic and one of the system.
+        Whether the model is the sum of a topic effect and a system effect.
     one_variance
         Whether corrections that assume one error variance for all pairs make Type I errors too
         frequent for pairs that vary more than others.
     within_topics
-        Whether it compares scores of one topic only, and by their order.
+        Whether the test uses only the order of scores within each topic.
     always_exact
-        Whether p-values are exact, however many topics there are.
+        Whether p-values are exact for any number of topics.
     bounded
         Whether scores must be from 0 to 1.
     threshold
-        Whether differences up to a threshold can count as none.
+        Whether differences up to a threshold can count as ties.
     random
-        Whether it draws random numbers.
+        Whether the test draws random numbers.
     samples_topics
-        Whether topics are a sample of all topics; otherwise its results hold for these topics only.
+        Whether topics are a sample of all topics; otherwise results hold for these topics only.
     shards
-        Whether scores by shard, or by another third axis, are `needed`, `taken`, or neither.
+        `needed` if the test requires scores with a third axis, `taken` if it accepts them, or "".
     axis
         Third axis of these scores: `shard` or `replicate`.
     correction, baseline_correction
-        Default correction for all pairs, and with one baseline.
+        Default correction for all pairs, and for comparisons with one baseline.
     default_for
-        The scores that it is the default test for.
+        Kind of scores for which the test is the default; see `DEFAULTS`.
     refusal
-        Why :func:`cranfield.compare` refuses the test, which is then for studies of tests only, and
-        the test to use instead; empty for others.
-    of_two, of_pairs
-        Notes on comparisons of two systems, and on pairs of more than two.
+        Reason why :func:`cranfield.compare` does not offer the test, and the test to use instead;
+        empty for tests that it offers. Other tests are for studies of tests only.
+    two_systems_note, pairs_note
+        Notes on comparisons of two systems, and on pairwise comparisons of more than two.
     """
 
     __test__ = False  # not for pytest
@@ -275,26 +280,26 @@ class TestInfo:
     baseline_correction: str = "holm"
     default_for: str = ""
     refusal: str = ""
-    of_two: str = ""
-    of_pairs: str = ""
+    two_systems_note: str = ""
+    pairs_note: str = ""
 
     @property
     def corrections(self) -> tuple[str, ...]:
         """Corrections that the test supports, the default first."""
         # Unpaired tests, and tests about these topics only, do not treat topics as a sample.
         resampled = self.paired and self.samples_topics
-        fitting = [
+        supported = [
             correction
             for correction in CORRECTIONS.values()
             if correction.supports(self.family, paired=self.paired, resampled=resampled)
         ]
-        # Corrections of the family come before those of any p-values.
-        fitting.sort(key=lambda correction: correction.families is None)
-        names = (correction.name for correction in fitting)
+        # Corrections of the family come before corrections of any p-values.
+        supported.sort(key=lambda correction: correction.families is None)
+        names = (correction.name for correction in supported)
         return tuple(dict.fromkeys((self.correction, *names)))
 
     def supported(self, correction: str) -> str:
-        """Return the name of a correction, by any of its names, if the test supports it."""
+        """Return the name of a correction, given any of its names; raise if it is not supported."""
         name = CORRECTIONS.find(correction)
         if name not in self.corrections:
             raise PolicyError(
@@ -305,18 +310,18 @@ class TestInfo:
 
     @property
     def effect_name(self) -> str:
-        """The heading of the column of effect sizes."""
+        """Heading of the column of effect sizes."""
         return f"effect ({self.effect_unit})" if self.effect_unit else "effect"
 
     @property
     def bound(self) -> bool:
-        """Whether it rejects for any difference: not a test, but an upper bound."""
+        """Whether it rejects for any difference: an upper bound, not a test."""
         return self.family == "bound"
 
 
 @dataclass(frozen=True)
 class Test:
-    """A test: its declaration, and the functions that compare pairs and fit its model.
+    """A test: its declaration, the function that compares pairs, and the one that fits its model.
 
     The text form of its `spec`, such as `glm(link='probit')`, names a test with parameters.
     """
@@ -329,11 +334,11 @@ class Test:
     spec: Spec | None = None
 
     def with_parameters(self, text: str) -> Test:
-        """Return the test with the parameters of a text form."""
+        """Return the test with the parameters of a text form such as `glm(link='probit')`."""
         if self.spec is None:
             raise PolicyError(f"the test {self.info.name} has no parameters, got {quoted(text)}")
-        kind = type(self.spec)
-        spec = Registry("test", base=kind, things={self.info.name: kind}).parse(text)
+        spec_class = type(self.spec)
+        spec = Registry("test", base=spec_class, things={self.info.name: spec_class}).parse(text)
         info = replace(self.info, name=str(spec))
         return replace(self, info=info, run=partial(self.run, spec=spec), spec=spec)
 
@@ -350,25 +355,25 @@ TESTS: Registry[Test] = Registry(
 """Tests by name."""
 
 BOUNDS = ("anova-2f", "anova-3f")
-"""Names of upper bounds on the rejections, which are not tests."""
+"""Names of upper bounds on the number of rejections, which are not tests."""
 
 STUDIED = (*BOUNDS, "glm")
-"""Names of tests for studies of tests only, which comparisons of systems refuse."""
+"""Names of tests for studies of tests only, which :func:`cranfield.compare` does not offer."""
 
 REPLICATE_TESTS = ("independent-replicates", "shared-replicates")
-"""Names of the tests of scores by replicate, by design."""
+"""Names of the tests of scores by replicate."""
 
 DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
-"""Name of the default test, by the scores."""
+"""Names of the default tests, by kind of scores."""
 
 
 def declared_test(
     name: str, *, fit: Fit | None = None, spec: Spec | None = None, **declared: Any
 ) -> Callable[[TestFunction], TestFunction]:
-    """Register a function as a test, with the function that fits its model, if any."""
+    """Register a function as a test; `fit` fits its model, if it has one."""
 
     def without_model(scores: Floats) -> Model:
-        raise PolicyError(f"the test {name} has no model of all scores")
+        raise PolicyError(f"the test {name} does not model all systems")
 
     def register(function: TestFunction) -> TestFunction:
         info = TestInfo(
@@ -385,7 +390,7 @@ def declared_test(
 
 
 def find_test(name: Any) -> Test:
-    """Find a test by any of its names; a PolicyError suggests names similar to an unknown one.
+    """Find a test by its name, an alias, or a text form with parameters.
 
     Examples
     --------
@@ -402,11 +407,11 @@ CHOOSE_DESIGN = (
     " answers of its own, shared-replicates if each replicate (such as a trained model) answers all"
     " topics"
 )
-"""The error where the design of replicates, which scores do not show, is not stated."""
+"""Error message if scores are by replicate and no test is selected, which states the design."""
 
 
 def default_test(systems: int, axis: str = "") -> Test:
-    """Return the default test of scores, by their third axis if they have any."""
+    """Return the default test for a number of systems, and the third axis of scores, if any."""
     if axis == "replicate":
         raise PolicyError(CHOOSE_DESIGN)
     scores = "shards" if axis else "two systems" if systems == 2 else "many systems"

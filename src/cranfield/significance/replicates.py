@@ -18,13 +18,12 @@ from cranfield.significance.prepare import as_scores, check_squarable
 
 
 def by_replicate(scores: Any, replicates: Any = None) -> Scores:
-    """Return scores by topic, system and replicate from scores of runs that are replicates.
+    """Group runs that are replicates of a system: scores by topic, system and replicate.
 
     Parameters
     ----------
     scores
-        Scores of one measure, with a run in place of each system; scores by replicate are returned
-        unchanged.
+        Scores of one measure, whose systems are runs; scores by replicate are returned unchanged.
     replicates
         The system and the replicate of each run: a file or data frame with the columns `run`,
         `system` and `replicate`. By default runs are called `SYSTEM@REPLICATE`, such as
@@ -76,7 +75,7 @@ class ReplicateSummary(TableResult):
     topics
         Number of topics.
     notes
-        Negative estimates of variances, and systems whose replicates do not differ.
+        Notes on negative estimates of variances, and on systems whose replicates do not differ.
     """
 
     name: ClassVar[str] = "replicates"
@@ -86,8 +85,8 @@ class ReplicateSummary(TableResult):
         "replicates": Column("Number of replicates.", 0),
         "mean": Column("Mean over topics of the mean of each topic over its replicates."),
         "between topics": Column(
-            "Estimated variance of the expected scores of topics; below 0 where means of topics"
-            " vary less than their replicates explain. Null for one topic.",
+            "Estimated variance of the expected scores of topics; negative if topic means vary"
+            " less than the variance of replicates explains. Null for one topic.",
             6,
         ),
         "within": Column(
@@ -97,12 +96,13 @@ class ReplicateSummary(TableResult):
         ),
         "intraclass": Column(
             "Intraclass correlation of two replicates on one topic: the variance between topics, at"
-            " least 0, as a proportion of the sum of both."
+            " least 0, as a proportion of the total variance."
         ),
         "lowest": Column("Lowest mean score of a replicate with a score for every topic."),
-        "highest": Column("Highest mean score of such a replicate."),
+        "highest": Column("Highest mean score of a replicate with a score for every topic."),
         "SD": Column(
-            "Standard deviation of these mean scores; null for fewer than two such replicates."
+            "Standard deviation of the mean scores of replicates with a score for every topic; null"
+            " for fewer than two."
         ),
     }
 
@@ -118,7 +118,7 @@ class ReplicateSummary(TableResult):
 
 
 def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummary:
-    r"""Summarise how scores of each system vary between topics and between replicates.
+    r"""Estimate the variance of each system's scores between topics and between replicates.
 
     With the mean :math:`\bar{y}_i` of :math:`R_i` replicates of topic i of n, for each system,
 
@@ -181,7 +181,7 @@ def _describe(values: Floats) -> dict[str, float]:
     counts: Ints = has_score.sum(axis=1)
     means = np.nanmean(values, axis=1)
     df = int((counts - 1).sum())
-    # Equal replicates differ from their mean by rounding only.
+    # Equal replicates differ from their mean only by rounding.
     differs = np.nanmax(values, axis=1) > np.nanmin(values, axis=1)
     squares = np.nansum((values - means[:, None])[differs] ** 2)
     within = float(squares) / df if df else np.nan

@@ -1,9 +1,9 @@
 """Common functions of resampling tests.
 
-A sum of floats depends on the order of its terms, and so on the processor, the number of threads
-and the library. A sum of integers does not. Scores are scaled to integers that are large enough to
-keep all digits, and small enough for every sum to fit a float exactly. The same seed then gives the
-same p-values everywhere.
+A sum of floats depends on the order of its terms, and therefore on the processor, the number of
+threads and the library; a sum of integers does not. Scores are scaled to integers that are large
+enough to keep the precision, and small enough for every sum to be exact as a float. The same seed
+then gives the same p-values on every machine.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from cranfield.significance.differences import (
 from cranfield.significance.registry import Options
 
 EXACT_BITS = 52  # bits of integers that are exact as floats
-DRAWN = 2**21  # random numbers drawn at a time; with another number, a seed gives others
+DRAWN = 2**21  # random numbers drawn at a time; results of a seed depend on it: never change it
 
 
 def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
-    """Scale values to integers, as floats, so that sums of `terms` of them are exact.
+    """Scale and round values to integers (as floats), such that sums of `terms` values are exact.
 
-    Such a sum takes at most `bits` bits; NaN stays. Also returns the value of one unit.
+    A sum has at most `bits` bits; NaN remains NaN. Also returns the unit: the value of the
+    integer 1.
     """
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     if largest <= TINY:
@@ -57,50 +58,51 @@ def count_reaching(
     slack: float = 0.0,
     relative: float = 0.0,
 ) -> NDArray[np.intp]:
-    """Count the resampled values, shape (pairs, resamples), as extreme as the observed ones.
+    """Count, by pair, the resampled values that are at least as extreme as the observed value.
 
-    `resampled` is changed in place. A value counts even if it is below the observed one by up to
-    `slack` and a fraction `relative` of it, as equal values may differ by rounding.
+    `resampled`, shape (pairs, resamples), is changed in place. Values within the tolerance, `slack`
+    plus a fraction `relative` of the observed value, count as equal, as they may differ by
+    rounding.
     """
     observed = orient(observed, alternative)
-    # A factor rather than a term: infinite values stay infinite.
+    # A factor instead of a difference, so that infinite values remain infinite.
     threshold = observed * (1 - relative * np.sign(observed)) - slack
     return np.asarray((orient_inplace(resampled, alternative) >= threshold[:, None]).sum(axis=1))
 
 
 def orient_inplace(values: Floats, alternative: str) -> Floats:
-    """Do the same as `orient`, in place."""
+    """Transform statistics in place, such that larger values are more extreme; see `orient`."""
     if alternative == "two-sided":
         return np.abs(values, out=values)
     return np.negative(values, out=values) if alternative == "less" else values
 
 
 def tail_rank(tail: Floats | float, resamples: int) -> NDArray[np.intp]:
-    """Return the number of values in tails, of the resampled values and the observed one."""
+    """Return the number of values in a tail of the resampled values and the observed one."""
     # 1 - level differs from alpha by rounding.
     return np.asarray(np.floor(np.asarray(tail) * (resamples + 1) + 1e-9).astype(np.intp))
 
 
 def monte_carlo_pvalues(count: NDArray[np.intp], resamples: int) -> Floats:
-    """Return (count + 1) / (B + 1): the observed arrangement is one of the possible ones."""
+    """Return (count + 1) / (B + 1), which counts the observed arrangement, too."""
     return np.asarray((count + 1.0) / (resamples + 1.0))
 
 
 RELATIVE = 1e-12  # relative difference of statistics that are equal within rounding
 
 CONSTANT = 2.0**-44
-"""Variance, by n times the largest square, below which a sample does not vary.
+"""Smallest variance of a sample, divided by n times the largest square, that is not rounding.
 
 Numbers of at most 1 are rounded to multiples of 2^-(52 - ceil(log2 n)) < n 2^-51, and so are their
-squares. The mean square minus the squared mean of a constant sample is then wrong by up to
-1.5 n 2^-51. From 40 times as much on, a variance is right to some percent.
+squares. The mean square minus the squared mean of a constant sample then has an error of up to
+1.5 n 2^-51. Variances that are at least 40 times larger have relative errors of a few percent.
 """
 
 
 def draw_counts(
     random: np.random.Generator, resamples: int, size: int
 ) -> Iterator[tuple[slice, Floats]]:
-    """Yield how often each of `size` scores is drawn, shape (samples, size), for some samples."""
+    """Yield slices of the resamples, and how often each of `size` scores is drawn in them."""
     for rows in row_slices(resamples, size, DRAWN):
         shape = (rows.stop - rows.start, size)
         draws = random.integers(0, size, size=shape)
@@ -110,18 +112,15 @@ def draw_counts(
 
 
 def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
-    """Return how often each topic is drawn in each sample, shape (resamples, topics)."""
-    counts = np.empty((resamples, topics))
-    for rows, numbers in draw_counts(stream(seed), resamples, topics):
-        counts[rows] = numbers
-    return counts
+    """Return how often each topic is drawn in each resample, shape (resamples, topics)."""
+    return np.concatenate([counts for _, counts in draw_counts(stream(seed), resamples, topics)])
 
 
 class Centred:
-    """Rows of numbers whose mean is 0, as integers, so that sums do not depend on their order.
+    """Rows of n numbers with mean 0, as integers, so that sums do not depend on their order.
 
-    The numbers have shape (rows, n). A row varies by rounding only where its variance is below the
-    square of its `noise`, or below what rounding to integers leaves.
+    A variance is rounding if it is below the square of `noise`, the rounding error of the row, or
+    below the error of rounding to integers.
     """
 
     def __init__(self, centred: Floats, noise: Floats) -> None:
@@ -137,16 +136,14 @@ class Centred:
         self.min_variance = np.maximum(n * CONSTANT, relative**2)
 
     def moments(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Return mean and variance, divisor n - 1, of samples, each of shape (rows, samples).
+        """Return means and variances (divisor n - 1) of resamples, each of shape (rows, resamples).
 
-        `counts` are how often each number is drawn, shape (samples, n). A variance that is
-        rounding is 0, and so is then a mean that is rounding.
+        `counts` is how often each number is drawn, shape (resamples, n). Variances that are
+        rounding become 0, and so do their means if these are rounding.
         """
         n = counts.shape[1]
-        mean, variance = (
-            multiply_samples(self.numbers, counts),
-            multiply_samples(self.squares, counts),
-        )
+        mean = multiply_samples(self.numbers, counts)
+        variance = multiply_samples(self.squares, counts)
         mean *= 1 / (n * self.unit)
         variance *= 1 / (n * self.unit)
         variance -= mean**2
@@ -160,11 +157,11 @@ class Centred:
         return mean, variance
 
 
-SMALL = 2**18  # size of products up to which OpenBLAS uses one thread
+SMALL = 2**18  # largest size of a matrix product for which OpenBLAS uses one thread
 
 
 def multiply_samples(numbers: Floats, counts: Floats) -> Floats:
-    """Multiply samples with rows; of few samples some rows at a time, by one thread."""
+    """Compute `numbers @ counts.T`; small products in blocks of rows, each with one thread."""
     if counts.size > SMALL // 16:
         return np.asarray(numbers @ counts.T)
     out = np.empty((len(numbers), len(counts)))
@@ -174,7 +171,7 @@ def multiply_samples(numbers: Floats, counts: Floats) -> Floats:
 
 
 def studentise(mean: Floats, squared_error: Floats) -> Floats:
-    """Divide resampled means by their errors, in place; 0 by 0 is 0, else by 0 infinite."""
+    """Divide resampled means by their errors in place; 0 / 0 is 0, and x / 0 is infinite."""
     np.sqrt(squared_error, out=squared_error)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean /= squared_error
@@ -192,24 +189,25 @@ def bootstrap_t_interval(
 ) -> Bounds:
     """Return bootstrap-t intervals, with order statistics of resampled t as quantiles.
 
-    `resample` takes a block of pairs and returns their t, shape (pairs, resamples). A test by the
-    same values rejects at level alpha when at most floor(alpha (B + 1)) - 1 of them are as extreme
-    as the observed value; so bounds use the values of that rank, and are infinite if there are too
-    few. They are symmetric around the difference for a two-sided test, which counts absolute
-    values; otherwise the same number of values is beyond each bound.
+    `resample` returns the resampled t of a block of pairs, shape (pairs, resamples). The test by
+    these values rejects at level alpha if at most floor(alpha (B + 1)) - 1 of them are as extreme
+    as the observed t. Bounds use the values of that rank, and are infinite if there are too few
+    resamples. The interval of a two-sided test, which counts absolute values, is symmetric around
+    the difference; otherwise the same number of values is beyond each bound.
     """
     resamples = options.resamples
     rank = tail_rank((1 - level) / (1 if options.two_sided else 2), resamples)
     rank = np.broadcast_to(rank, (len(pairs),))
     low, high = infinite_bounds(len(pairs))
-    for rows, block in pairs.slices(resamples) if (rank >= 1).any() else ():
+    for rows, block in pairs.blocks(resamples) if (rank >= 1).any() else ():
         t = resample(block)
         if options.two_sided:
             np.abs(t, out=t)
         quantiles = order_statistics(t, np.stack([rank[rows] - 1, resamples - rank[rows]], axis=1))
-        finite = rank[rows] >= 1
-        high[rows][finite] = quantiles[finite, 1]
-        low[rows][finite] = -quantiles[finite, 1] if options.two_sided else quantiles[finite, 0]
+        has_bounds = rank[rows] >= 1
+        upper = quantiles[has_bounds, 1]
+        high[rows][has_bounds] = upper
+        low[rows][has_bounds] = -upper if options.two_sided else quantiles[has_bounds, 0]
     # Wider by the tolerance of ties, so that intervals and p-values agree.
     low = low * (1 - RELATIVE * np.sign(low))
     high = high * (1 + RELATIVE * np.sign(high))

@@ -32,7 +32,7 @@ class Risk(TableResult):
     Attributes
     ----------
     baseline
-        The system that the others are compared with; None without one.
+        System with which all others are compared; None if there is none.
     alpha
         Additional weight of a loss, relative to a gain.
     topics
@@ -43,16 +43,16 @@ class Risk(TableResult):
         "system": Column("System.", key=True),
         "u_risk": Column("Mean weighted difference from the baseline."),
         "t_risk": Column(
-            "u_risk divided by its standard error; null where that is 0, as for the baseline."
+            "u_risk divided by its standard error; null if the error is 0, as for the baseline."
         ),
         "pvalue": Column(
             "Two-sided p-value that the mean weighted difference is 0, by Student's t"
             " distribution of t_risk with n - 1 degrees of freedom. With an alpha above 0 this does"
-            " not test whether the systems differ: of two equally good systems, that mean is"
-            " negative."
+            " not test whether the systems differ: the mean weighted difference of two equally good"
+            " systems is negative."
         ),
-        "wins": Column("Number of topics on which the system scores more than the baseline.", 0),
-        "losses": Column("Number of topics on which it scores less than the baseline.", 0),
+        "wins": Column("Number of topics on which the system is better than the baseline.", 0),
+        "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "z_risk": Column(
             "Sum of standardised differences from the expected scores, losses weighted by 1 +"
             " alpha."
@@ -69,31 +69,31 @@ class Risk(TableResult):
 
     def heading(self) -> list[str]:
         """Return one line: sizes, baseline and alpha."""
-        against = f", baseline {self.baseline}" if self.baseline else ""
+        baseline = f", baseline {self.baseline}" if self.baseline else ""
         sizes = f"{counted(self.rows.height, 'system')}, {counted(self.topics, 'topic')}"
-        return [f"{sizes}{against}, alpha {self.alpha:g}"]
+        return [f"{sizes}{baseline}, alpha {self.alpha:g}"]
 
 
 def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Risk:
-    r"""Compute the risk measures of each system.
+    r"""Compute the risk measures URisk, TRisk, ZRisk and GeoRisk of each system.
 
     Parameters
     ----------
     scores
-        Scores of one measure where higher is better, at least 0: :class:`Scores`, or any input
+        Scores of one measure, at least 0, where higher is better: :class:`Scores`, or any input
         that can be read as such.
     baseline
-        The system that the others are compared with; without one only z_risk and geo_risk are
+        System to compare all others with; without a baseline only z_risk and geo_risk are
         computed.
     alpha
-        Additional weight of a loss, relative to a gain; with 0 both weigh the same.
+        Additional weight of a loss, relative to a gain; with 0 losses and gains weigh the same.
 
     Raises
     ------
     PolicyError
         For an unknown baseline, or an alpha below 0.
     CranfieldError
-        For missing or negative scores, and for a measure where lower is better.
+        For missing or negative scores, and for a measure whose lower scores are better.
 
     Notes
     -----
@@ -136,7 +136,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     if table.lower_is_better:
         raise CranfieldError("risk requires a measure where higher is better, got lower is better")
     if (values < 0).any():
-        raise CranfieldError("risk requires scores of at least 0")
+        raise CranfieldError(f"risk requires scores of at least 0, got {values.min():g}")
     topics = values.shape[0]
     weight = 1.0 + float(alpha)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -152,8 +152,8 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         reference = values[:, [label_index(baseline, table.systems)]]
         gains = weigh_losses(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
-        spread = standard_error(gains)
-        t_risk = np.divide(u_risk, spread, out=np.full_like(u_risk, np.nan), where=spread > 0)
+        error = standard_error(gains)
+        t_risk = np.divide(u_risk, error, out=np.full_like(u_risk, np.nan), where=error > 0)
         columns |= {
             "u_risk": u_risk,
             "t_risk": t_risk,

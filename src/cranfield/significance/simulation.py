@@ -1,12 +1,12 @@
 """Simulation of new topics from real scores.
 
-Scores are scaled to 0 to 1. Every distribution is a table of its distribution function at points
-that all systems share. Between the points of a continuous one it is linear, so that its mean is
-known exactly.
+Scores are scaled to the range from 0 to 1. A distribution is stored as its cumulative distribution
+function (CDF) at points that all systems share. The CDF of a continuous distribution is linear
+between the points, so that its mean is exact.
 
-The families, and the number of parameters of a kernel (the sum of each score's weight in its own
-estimate), are those of Urbano and Nagler (2018). As in their package simIReff, shapes of beta
-distributions are at least 1; those of beta-binomial distributions may be smaller here.
+The families, and the effective number of parameters of a kernel estimate (the sum of each score's
+weight in its own estimate), are those of Urbano and Nagler (2018). As in their package simIReff,
+shapes of beta distributions are at least 1; those of beta-binomial distributions may be smaller.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from cranfield.scores.one_measure import label_index
 from cranfield.significance.prepare import as_scores, check_squarable
 
 CRITERIA = ("aic", "bic", "likelihood")
-"""Criteria of choice: the smallest AIC or BIC, or the largest likelihood."""
+"""Model selection criteria: the smallest AIC or BIC, or the largest likelihood."""
 
-POINTS = 1025  # points of a table between 0 and 1
-EDGE = 1e-6  # distance by which scores of 0 and 1 are moved inside, to have a finite density
+N_POINTS = 1025  # points from 0 to 1 at which continuous distributions are stored
+EDGE = 1e-6  # smallest distance of a score from 0 and 1, so that beta densities are finite
 
 MIN_SD = 0.05
-"""Smallest standard deviation of a truncated normal distribution, before it is cut off."""
+"""Smallest standard deviation of a normal distribution before truncation."""
 
 MIN_LOG_SHAPE = -4.0
 """Logarithm of the smallest shape of a beta-binomial distribution: nearly all scores are 0 or 1."""
@@ -55,7 +55,19 @@ LogLikelihood = Callable[[Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class FittedFamily:
-    """A family fitted to all systems; `weights` are probabilities or densities at the points."""
+    """A family of distributions, fitted to the scores of each system.
+
+    Attributes
+    ----------
+    family
+        Name.
+    loglike
+        Log-likelihood of each system's scores, shape (systems,).
+    parameters
+        Effective number of parameters, shape (systems,).
+    weights
+        Probabilities or densities at the points, shape (systems, points).
+    """
 
     family: str
     loglike: Floats
@@ -64,182 +76,187 @@ class FittedFamily:
 
 
 def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
-    """Fit continuous families; returns the points of their tables, too."""
-    points = np.linspace(0.0, 1.0, POINTS)
+    """Fit the continuous families; return the points of their densities, and the fits."""
+    points = np.linspace(0.0, 1.0, N_POINTS)
     families = (_fit_beta, _fit_normal, _fit_normal_kernel, _fit_beta_kernel)
     return points, [fit(values, points) for fit in families]
 
 
 def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
-    """Fit discrete families to scores that are values of a support."""
-    places = np.abs(support[:, None, None] - values).argmin(axis=0)
-    levels = np.arange(len(support))[:, None]
-    counts = np.stack([(places == level).sum(axis=0) for level in levels], axis=1).astype(float)
+    """Fit the discrete families to scores that are values of the support."""
+    indices = np.abs(support[:, None, None] - values).argmin(axis=0)
+    counts = np.stack([(indices == k).sum(axis=0) for k in range(len(support))], axis=1)
+    counts = counts.astype(float)
     return [_fit_beta_binomial(counts), _fit_discrete_kernel(counts)]
 
 
 def _maximise(
     loglike: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
 ) -> tuple[Floats, Floats]:
-    """Find the two parameters of largest likelihood, `lower` or more, for all systems at once.
+    """Maximise the likelihood of two parameters, at least `lower`, for all systems at once.
 
-    Each step goes to the best of eight neighbours; the steps halve if none is better, and grow
-    otherwise.
+    Compass search: each step moves to the best of eight neighbours; the step is halved if none is
+    better, and grows otherwise.
     """
-    sides = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
+    directions = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
     step = np.full(first.shape, 1.0)
     systems = np.arange(first.size)
     for _ in range(1500):
-        moves = [
-            np.maximum(start + step * sides[:, [k]], lower)
-            for k, start in enumerate((first, second))
+        candidates = [
+            np.maximum(parameter + step * directions[:, [k]], lower)
+            for k, parameter in enumerate((first, second))
         ]
-        best = np.argmax(loglike(*moves), axis=0)
-        first, second = (candidates[best, systems] for candidates in moves)
+        best = np.argmax(loglike(*candidates), axis=0)
+        first, second = (parameters[best, systems] for parameters in candidates)
         step = np.where(best == 0, step / 2, np.minimum(1.0, step * 1.5))
         if (step < 1e-7).all():
             break
     return first, second
 
 
-def _shapes(logs: Floats) -> Floats:
-    """Return shapes of a beta distribution from their logarithms."""
-    return np.asarray(np.exp(np.minimum(logs, 12.0)))
+def _shapes(log_shapes: Floats) -> Floats:
+    """Return the shapes of beta distributions from their logarithms, at most exp(12)."""
+    return np.asarray(np.exp(np.minimum(log_shapes, 12.0)))
 
 
-def _start(mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
-    """Return the logarithms of the shapes that a beta distribution of some moments has."""
+def _log_shapes(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Estimate the logarithms of the shapes of beta distributions by the method of moments."""
     mean = np.clip(mean, 0.01, 0.99)
-    total = np.clip(mean * (1 - mean) / np.maximum(spread, 1e-4) - 1, 0.5, 1e4)
+    total = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-4) - 1, 0.5, 1e4)
     return np.log(mean * total), np.log((1 - mean) * total)
 
 
 def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
     """Fit a beta distribution; its shapes are at least 1, so that densities stay finite."""
     interior = np.clip(values, EDGE, 1 - EDGE)
-    logs, logs_up = np.log(interior).mean(axis=0), np.log1p(-interior).mean(axis=0)
+    mean_log_x = np.log(interior).mean(axis=0)
+    mean_log_1_minus_x = np.log1p(-interior).mean(axis=0)
 
-    def loglike(first: Floats, second: Floats) -> Floats:
-        a, b = _shapes(first), _shapes(second)
-        return np.asarray((a - 1) * logs + (b - 1) * logs_up - betaln(a, b))
+    def loglike(log_a: Floats, log_b: Floats) -> Floats:
+        a, b = _shapes(log_a), _shapes(log_b)
+        return np.asarray((a - 1) * mean_log_x + (b - 1) * mean_log_1_minus_x - betaln(a, b))
 
-    estimates = _maximise(loglike, *_start(values.mean(axis=0), values.var(axis=0)), lower=0.0)
-    a, b = (_shapes(logs_of_shape)[:, None] for logs_of_shape in estimates)
+    start = _log_shapes(values.mean(axis=0), values.var(axis=0))
+    estimates = _maximise(loglike, *start, lower=0.0)
+    a, b = (_shapes(log_shapes)[:, None] for log_shapes in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
     return FittedFamily("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
 
 
 def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
-    """Fit a normal distribution cut off at 0 and 1."""
-    mean, square = values.mean(axis=0), (values**2).mean(axis=0)
-    spread = np.maximum(values.std(axis=0), MIN_SD)
+    """Fit a normal distribution truncated to the range from 0 to 1."""
+    mean, mean_square = values.mean(axis=0), (values**2).mean(axis=0)
+    sample_sd = np.maximum(values.std(axis=0), MIN_SD)
 
-    def center_and_sd(pull: Floats, logs: Floats) -> tuple[Floats, Floats]:
-        # Far from the middle only the pull, the mean by the variance, is well determined.
-        sd = MIN_SD + np.exp(np.minimum(logs, 3.0))
-        return pull / spread * sd**2, sd
+    def location_and_sd(ratio: Floats, log_sd: Floats) -> tuple[Floats, Floats]:
+        # If the location is far outside, only its ratio to the variance is well determined.
+        sd = MIN_SD + np.exp(np.minimum(log_sd, 3.0))
+        return ratio / sample_sd * sd**2, sd
 
-    def loglike(pull: Floats, logs: Floats) -> Floats:
-        center, sd = center_and_sd(pull, logs)
-        squares = (square - 2 * center * mean + center**2) / sd**2
-        # In the smaller tail no digits are lost.
-        low, high = -center / sd, (1 - center) / sd
-        flip = low > 0
-        low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+    def loglike(ratio: Floats, log_sd: Floats) -> Floats:
+        location, sd = location_and_sd(ratio, log_sd)
+        squares = (mean_square - 2 * location * mean + location**2) / sd**2
+        # The probability of the range, from the left tail, where it does not cancel.
+        low, high = -location / sd, (1 - location) / sd
+        is_right = low > 0
+        low, high = np.where(is_right, -high, low), np.where(is_right, -low, high)
         log_inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
         return np.asarray(-squares / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
 
-    estimates = _maximise(loglike, mean / spread, np.log(np.maximum(spread - MIN_SD, 0.01)))
-    center, sd = (parameter[:, None] for parameter in center_and_sd(*estimates))
-    logs = -(((points - center) / sd) ** 2) / 2
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    estimates = _maximise(loglike, mean / sample_sd, np.log(np.maximum(sample_sd - MIN_SD, 0.01)))
+    location, sd = (parameter[:, None] for parameter in location_and_sd(*estimates))
+    log_weights = -(((points - location) / sd) ** 2) / 2
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
     return FittedFamily("normal", len(values) * loglike(*estimates), np.full(len(sd), 2.0), weights)
 
 
 def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
-    """Smooth scores by normal kernels, cut off at 0 and 1; Silverman's rule of thumb (1986)."""
-    low, high = np.quantile(values, [0.25, 0.75], axis=0)
-    quartile = (high - low) / 1.34
-    spread = values.std(axis=0, ddof=1)
-    spread = np.where(quartile > 0, np.minimum(spread, quartile), spread)
-    width = np.maximum(0.9 * spread * len(values) ** -0.2, 0.005)
+    """Smooth scores by truncated normal kernels; bandwidth by Silverman's rule of thumb (1986)."""
+    first_quartile, third_quartile = np.quantile(values, [0.25, 0.75], axis=0)
+    robust_sd = (third_quartile - first_quartile) / 1.34
+    sd = values.std(axis=0, ddof=1)
+    sd = np.where(robust_sd > 0, np.minimum(sd, robust_sd), sd)
+    bandwidth = np.maximum(0.9 * sd * len(values) ** -0.2, 0.005)
+    normaliser = np.sqrt(2 * np.pi) * bandwidth
 
     def density(x: Floats) -> Floats:
-        # Distances of x from all scores, shape (numbers, topics, systems).
-        distances = (x[:, None] - values) / width
-        peak = np.sqrt(2 * np.pi) * width
-        return np.asarray((np.exp(-(distances**2) / 2) / peak).mean(axis=1))
+        # Distances of x from all scores, shape (points, topics, systems).
+        distances = (x[:, None] - values) / bandwidth
+        return np.asarray((np.exp(-(distances**2) / 2) / normaliser).mean(axis=1))
 
-    inside = (ndtr((1 - values) / width) - ndtr(-values / width)).mean(axis=0)
-    heights = density(values)
-    parameters = (1 / (np.sqrt(2 * np.pi) * width) / heights).mean(axis=0)
-    loglike = np.log(heights / inside).sum(axis=0)
+    mass_inside = (ndtr((1 - values) / bandwidth) - ndtr(-values / bandwidth)).mean(axis=0)
+    densities = density(values)
+    parameters = (1 / normaliser / densities).mean(axis=0)
+    loglike = np.log(densities / mass_inside).sum(axis=0)
     return FittedFamily("normal kernel", loglike, parameters, _tabulate(density, points))
 
 
 def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
-    """Smooth scores by the beta kernels of Chen (1999), whose bandwidth is n^(-2/5)."""
-    width = len(values) ** -0.4
+    """Smooth scores by the beta kernels of Chen (1999), with the bandwidth n^(-2/5)."""
+    bandwidth = len(values) ** -0.4
     interior = np.clip(values, EDGE, 1 - EDGE)
-    logs, logs_up = np.log(interior), np.log1p(-interior)
+    log_x, log_1_minus_x = np.log(interior), np.log1p(-interior)
+
+    def kernel(center: Floats) -> Floats:
+        a, b = center / bandwidth, (1 - center) / bandwidth
+        return np.asarray(np.exp(a * log_x + b * log_1_minus_x - betaln(a + 1, b + 1)))
 
     def density(x: Floats) -> Floats:
-        a, b = (x / width)[:, None], ((1 - x) / width)[:, None]
-        return np.asarray(np.exp(a * logs + b * logs_up - betaln(a + 1, b + 1)).mean(axis=1))
+        return np.asarray(kernel(x[:, None]).mean(axis=1))
 
     weights = _tabulate(density, points)
     total = np.trapezoid(weights, points, axis=1)
-    heights = density(interior)
-    a, b = interior / width, (1 - interior) / width
-    peak = np.exp(a * logs + b * logs_up - betaln(a + 1, b + 1))
-    parameters = (peak / heights).mean(axis=0)
-    return FittedFamily("beta kernel", np.log(heights / total).sum(axis=0), parameters, weights)
+    densities = density(interior)
+    parameters = (kernel(interior) / densities).mean(axis=0)
+    loglike = np.log(densities / total).sum(axis=0)
+    return FittedFamily("beta kernel", loglike, parameters, weights)
 
 
 def _tabulate(density: Callable[[Floats], Floats], points: Floats) -> Floats:
-    """Return the density of each system at the points, some of them at a time."""
-    parts = [density(subset[:, None]) for subset in np.array_split(points, 32)]
-    return np.concatenate(parts).T
+    """Return the density of each system at the points, computed in chunks to bound the memory."""
+    chunks = [density(chunk[:, None]) for chunk in np.array_split(points, 32)]
+    return np.concatenate(chunks).T
 
 
 def _fit_beta_binomial(counts: Floats) -> FittedFamily:
-    """Fit a beta-binomial distribution to counts of the values of the support."""
-    trials = counts.shape[1] - 1
-    k = np.arange(trials + 1.0)
-    choices = gammaln(trials + 1) - gammaln(k + 1) - gammaln(trials - k + 1)
+    """Fit a beta-binomial distribution to the number of topics with each value of the support."""
+    n = counts.shape[1] - 1
+    k = np.arange(n + 1.0)
+    log_binomial = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
-    def logs(a: Floats, b: Floats) -> Floats:
-        up, down = a[..., None] + k, b[..., None] + trials - k
-        return np.asarray(choices + betaln(up, down) - betaln(a, b)[..., None])
+    def log_probabilities(log_a: Floats, log_b: Floats) -> Floats:
+        a, b = _shapes(log_a)[..., None], _shapes(log_b)[..., None]
+        return np.asarray(log_binomial + betaln(a + k, b + n - k) - betaln(a, b))
 
-    def loglike(first: Floats, second: Floats) -> Floats:
-        return np.asarray((logs(_shapes(first), _shapes(second)) * counts).sum(axis=-1))
+    def loglike(log_a: Floats, log_b: Floats) -> Floats:
+        return np.asarray((log_probabilities(log_a, log_b) * counts).sum(axis=-1))
 
-    mean, square = (counts @ (k / trials) ** power / counts.sum(axis=1) for power in (1, 2))
-    estimates = _maximise(loglike, *_start(mean, square - mean**2), lower=MIN_LOG_SHAPE)
-    weights = np.exp(logs(*map(_shapes, estimates)))
+    mean, mean_square = (counts @ (k / n) ** power / counts.sum(axis=1) for power in (1, 2))
+    start = _log_shapes(mean, mean_square - mean**2)
+    estimates = _maximise(loglike, *start, lower=MIN_LOG_SHAPE)
+    weights = np.exp(log_probabilities(*estimates))
     return FittedFamily("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
 
 
 def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
-    r"""Smooth by the kernel of Wang and van Ryzin (1981).
+    """Smooth counts by the kernel of Wang and van Ryzin (1981).
 
-    It is 1 - h for the same value, and (1 - h) h^d / 2 for one that is d values away. The
-    bandwidth h has the largest cross-validated likelihood of each topic from all others.
+    The kernel is 1 - h at distance 0, and (1 - h) h^d / 2 at a distance of d values. The bandwidth
+    h maximises the leave-one-out likelihood.
     """
-    size = counts.shape[1]
-    distances = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
-    topics = counts.sum(axis=1, keepdims=True)
+    values = np.arange(counts.shape[1])
+    distances = np.abs(np.subtract.outer(values, values))
+    n_topics = counts.sum(axis=1, keepdims=True)
     fits: list[tuple[Floats, Floats, Floats, Floats]] = []
     for h in np.linspace(0.025, 0.975, 39):
         kernel = np.where(distances == 0, 1 - h, (1 - h) * h**distances / 2)
         kernel /= kernel.sum(axis=1, keepdims=True)
-        leave_one_out = (counts @ kernel - kernel.diagonal()) / (topics - 1)
-        weights = counts @ kernel / topics
+        leave_one_out = (counts @ kernel - kernel.diagonal()) / (n_topics - 1)
+        weights = counts @ kernel / n_topics
         cross_loglike = xlogy(counts, np.maximum(leave_one_out, 1e-300)).sum(axis=1)
         parameters = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
-        fits.append((cross_loglike, loglike, parameters / topics[:, 0], weights))
+        fits.append((cross_loglike, loglike, parameters / n_topics[:, 0], weights))
     best = np.argmax([fit[0] for fit in fits], axis=0)
     systems = np.arange(len(counts))
     loglike, parameters, weights = (
@@ -248,15 +265,15 @@ def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
     return FittedFamily("discrete kernel", loglike, parameters, weights)
 
 
-_MAX_SCORES = 1 << 28  # scores that are drawn together, 2 GiB
+_MAX_SCORES = 1 << 28  # scores in one draw, 2 GiB
 
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """A population whose topics are the real ones, each equally likely.
+    """A population whose topics are the real topics, each equally likely.
 
-    Spreads, correlations, ties and the shape of distributions stay those of the real scores, and
-    the true means are those of the real scores.
+    The population has the means, variances, correlations, ties and distributions of the real
+    scores.
 
     Attributes
     ----------
@@ -282,18 +299,18 @@ class Resampled:
         return Averages(self.values).mean_along(0, *range(2, self.values.ndim))
 
     def with_means(self, means: ArrayLike) -> Resampled:
-        """Return the population with other true means: each system's scores move by a constant.
+        """Return a population with these true means: each system's scores shift by a constant.
 
-        With one mean for all it is a null hypothesis of equal means that keeps all other
-        differences of real systems. Scores may leave the range of their measure; and two systems
-        that score alike on most topics differ by a constant there, which no measure would give
-        them.
+        With one mean for all systems, it satisfies the null hypothesis of equal means and keeps
+        all other differences between the real systems. Scores may leave the range of their measure,
+        and two systems with equal scores on most topics differ by a constant on these topics, which
+        is unrealistic.
         """
         shift = numbers(means, "means") - self.means
         return replace(self, values=self.values + shift.reshape(-1, *[1] * (self.values.ndim - 2)))
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
-        """Return the scores of new topics, of the stream that belongs to a seed and a key."""
+        """Draw the scores of new topics; `seed` and `key` select the random stream."""
         check_whole("topics", topics, 1, _MAX_SCORES // max(1, self.values[0].size))
         check_whole("seed", seed, 0)
         return self.values[stream(seed, *key).integers(len(self.values), size=topics)]
@@ -301,12 +318,12 @@ class Resampled:
 
 COPULAS = ("gaussian", "t", "empirical")
 MIN_TOPICS = 5  # to fit distributions
-MIN_REPEATS = 10  # mean number of scores of each value from which scores are discrete
+MIN_REPEATS = 10  # smallest mean frequency of the distinct values of discrete scores
 
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """A population of topics with the distribution of each system's scores, and their dependence.
+    """A population of topics: the distribution of each system's scores, and their dependence.
 
     Attributes
     ----------
@@ -316,13 +333,13 @@ class Simulator:
         The selected family of distributions of each system.
     points
         Scores at which the distributions are known, ascending, shape (points,).
-    below
-        The distribution function of each system there, shape (systems, points).
-    steps
-        Whether scores have only these values; otherwise distribution functions are linear between.
-    mixed
-        Normal scores of the real topics, whose columns have length 1, shape (real topics, systems):
-        new topics are mixtures of them.
+    cdf
+        Cumulative distribution function of each system at the points, shape (systems, points).
+    is_discrete
+        Whether all scores are among the points; otherwise the CDF is linear between points.
+    normal_scores
+        Normal scores of the real topics, shape (real topics, systems), scaled such that columns
+        have Euclidean norm 1. New topics are random linear combinations of the rows.
     shrinkage
         Shrinkage of correlations towards their mean, from 0 to 1.
     df
@@ -334,9 +351,9 @@ class Simulator:
     systems: tuple[str, ...]
     families: tuple[str, ...]
     points: Floats = field(repr=False)
-    below: Floats = field(repr=False)
-    steps: bool
-    mixed: Floats = field(repr=False)
+    cdf: Floats = field(repr=False)
+    is_discrete: bool
+    normal_scores: Floats = field(repr=False)
     shrinkage: float = 0.0
     df: float | None = None
     ranks: Indices | None = field(default=None, repr=False)
@@ -344,34 +361,34 @@ class Simulator:
     @cached_property
     def means(self) -> Floats:
         """True means, shape (systems,): expected scores."""
-        return _mean_of(self.points, self.below, self.steps)
+        return _mean_of(self.points, self.cdf, self.is_discrete)
 
     @property
     def correlation(self) -> Floats:
-        """Correlation of the copula, shape (systems, systems)."""
-        sample_correlation = self.mixed.T @ self.mixed
-        correlation = (1 - self.shrinkage) * sample_correlation + self.shrinkage * self._common
+        """Correlation matrix of the copula, shape (systems, systems)."""
+        observed = self.normal_scores.T @ self.normal_scores
+        correlation = (1 - self.shrinkage) * observed + self.shrinkage * self._mean_correlation
         np.fill_diagonal(correlation, 1.0)
         return np.asarray(correlation)
 
     @cached_property
-    def _common(self) -> float:
-        """Mean correlation of two systems; below 0 only by sampling error."""
-        systems = self.mixed.shape[1]
-        total = float((self.mixed.sum(axis=1) ** 2).sum()) - systems
+    def _mean_correlation(self) -> float:
+        """Mean correlation of two systems, at least 0."""
+        systems = self.normal_scores.shape[1]
+        total = float((self.normal_scores.sum(axis=1) ** 2).sum()) - systems
         return float(max(0.0, total / max(1, systems * (systems - 1))))
 
     def with_means(self, means: ArrayLike) -> Simulator:
-        r"""Return the population with other true means.
+        r"""Return a population with these true means.
 
-        With one mean for all it is a null hypothesis under which means are equal exactly, while
-        shapes, spreads and correlations change as little as possible. A distribution F becomes
+        With one mean for all systems, it satisfies the null hypothesis of equal means exactly,
+        while shapes, variances and correlations change as little as possible. A CDF F becomes
 
-        .. math:: F^a \text{ for a higher mean}, \quad 1 - (1 - F)^b \text{ for a lower one,}
+        .. math:: F^a \text{ for a higher mean}, \quad 1 - (1 - F)^b \text{ for a lower mean,}
             \quad a, b \ge 1
 
-        the smallest change by a beta distribution, as Urbano and Nagler (2018), section 3.4, have
-        it. All scores remain possible.
+        which is the smallest change by a beta distribution (Urbano and Nagler 2018, section 3.4).
+        All scores remain possible.
 
         Raises
         ------
@@ -381,77 +398,80 @@ class Simulator:
         values = numbers(means, "means")
         if values.shape not in ((), (1,), self.means.shape):
             systems = counted(len(self.systems), "system")
-            raise PolicyError(f"means must be one number, or one for each of {systems}")
+            raise PolicyError(
+                f"means must be one number, or one number for each of {systems}; got an array of"
+                f" shape {values.shape}"
+            )
         targets = np.broadcast_to(values, self.means.shape)
         rises = targets > self.means
-        # The base of the power: the distribution function, or its complement.
-        base = np.where(rises[:, None], self.below, 1 - self.below)
+        # The base of the power: the CDF, or its complement.
+        base = np.where(rises[:, None], self.cdf, 1 - self.cdf)
 
         def raise_to(power: Floats) -> Floats:
-            risen = base ** power[:, None]
-            return np.where(rises[:, None], risen, 1 - risen)
+            powers = base ** power[:, None]
+            return np.where(rises[:, None], powers, 1 - powers)
 
         low, high = np.zeros(len(targets)), np.full(len(targets), 14.0)
         for _ in range(60):
             middle = (low + high) / 2
-            moved_means = _mean_of(self.points, raise_to(np.exp(middle)), self.steps)
-            too_far = np.where(rises, moved_means >= targets, moved_means <= targets)
-            low, high = np.where(too_far, low, middle), np.where(too_far, middle, high)
+            middle_means = _mean_of(self.points, raise_to(np.exp(middle)), self.is_discrete)
+            is_enough = np.where(rises, middle_means >= targets, middle_means <= targets)
+            low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
         # A power of 1 changes nothing, not even by rounding.
         is_unchanged = targets == self.means
-        below = np.where(is_unchanged[:, None], self.below, raise_to(np.exp(high)))
-        new_means = _mean_of(self.points, below, self.steps)
+        cdf = np.where(is_unchanged[:, None], self.cdf, raise_to(np.exp(high)))
+        new_means = _mean_of(self.points, cdf, self.is_discrete)
         unreached = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
         if unreached.size:
-            more_systems = (
-                f" and {counted(unreached.size - 1, 'other')}" if unreached.size > 1 else ""
-            )
-            name = f"{quoted(self.systems[unreached[0]])}{more_systems}"
+            name = quoted(self.systems[unreached[0]])
+            if unreached.size > 1:
+                name += f" and {counted(unreached.size - 1, 'other system')}"
             raise CranfieldError(f"scores of {name} cannot have the mean {targets[unreached[0]]:g}")
-        return replace(self, below=below)
+        return replace(self, cdf=cdf)
 
     def with_margin_of(self, system: str) -> Simulator:
-        """Return the population in which all systems have the distribution of one of them.
+        """Return a population in which all systems have the marginal distribution of `system`.
 
-        That is the null hypothesis of Urbano, Lima and Hanjalic (2019b), section 3: not only means
-        are equal, but spreads too. Under a Gaussian or a t copula two such systems can be
-        exchanged: their differences are symmetric, and the Type I errors of tests that need this,
-        such as the signed-rank test, do not show. Use the empirical copula to see them.
+        This is the null hypothesis of Urbano, Lima and Hanjalic (2019b), section 3: means and
+        variances are equal. Under a Gaussian or a t copula two such systems are exchangeable, so
+        that their differences are symmetric, and tests that assume symmetry, such as the
+        signed-rank test, have no excess of Type I errors. Use the empirical copula to see it.
         """
-        margin = self.below[label_index(system, self.systems)]
-        return replace(self, below=np.tile(margin, (len(self.systems), 1)))
+        margin = self.cdf[place_of(system, self.systems)]
+        return replace(self, cdf=np.tile(margin, (len(self.systems), 1)))
 
     def select(self, systems: Any) -> Simulator:
-        """Return the population of some systems, by their indices."""
-        places = indices(systems, "systems", len(self.systems))
+        """Return the population of a subset of the systems, given by their indices."""
+        subset = indices(systems, "systems", len(self.systems))
         return replace(
             self,
-            systems=tuple(self.systems[k] for k in places),
-            families=tuple(self.families[k] for k in places),
-            below=self.below[places],
-            mixed=self.mixed[:, places],
-            ranks=None if self.ranks is None else self.ranks[:, places],
+            systems=tuple(self.systems[k] for k in subset),
+            families=tuple(self.families[k] for k in subset),
+            cdf=self.cdf[subset],
+            normal_scores=self.normal_scores[:, subset],
+            ranks=None if self.ranks is None else self.ranks[:, subset],
         )
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
-        """Return the scores of new topics, of the stream that belongs to a seed and a key.
+        """Draw the scores of new topics; `seed` and `key` select the random stream.
 
-        Shape (topics, systems). Topics are independent of each other: many data sets at once are
-        one of many topics, reshaped.
+        The result has shape (topics, systems). Topics are independent: to draw several data sets
+        at once, draw all their topics and reshape.
         """
         check_whole("topics", topics, 1)
         check_whole("seed", seed, 0)
         random = stream(seed, *key)
         if self.ranks is not None:
-            topic, position = random.random((topics, 2)).T
+            real_topic, offset = random.random((topics, 2)).T
             n = len(self.ranks)
-            return self._scores((self.ranks[(topic * n).astype(int)] + position[:, None]) / n)
-        mixture = random.normal(size=(topics, len(self.mixed)))
-        # A product by the library of linear algebra would depend on its number of threads.
-        normal = np.einsum("ij,jk->ik", mixture, self.mixed)
+            ranks = self.ranks[(real_topic * n).astype(int)]
+            return self._quantiles((ranks + offset[:, None]) / n)
+        weights = random.normal(size=(topics, len(self.normal_scores)))
+        # A matrix product by BLAS would depend on its number of threads.
+        normal = np.einsum("ij,jk->ik", weights, self.normal_scores)
         if self.shrinkage:
-            common = random.normal(size=(topics, 1)) * np.sqrt(self._common)
-            independent = random.normal(size=normal.shape) * np.sqrt(1 - self._common)
+            common = random.normal(size=(topics, 1)) * np.sqrt(self._mean_correlation)
+            independent = random.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
             normal = np.sqrt(1 - self.shrinkage) * normal
             normal += np.sqrt(self.shrinkage) * (common + independent)
         if self.df is None:
@@ -459,23 +479,23 @@ class Simulator:
         else:
             scale = np.sqrt(random.chisquare(self.df, size=(topics, 1)) / self.df)
             probabilities = stdtr(self.df, normal / scale)
-        return self._scores(np.clip(probabilities, 1e-15, 1 - 1e-15))
+        return self._quantiles(np.clip(probabilities, 1e-15, 1 - 1e-15))
 
-    def _scores(self, probabilities: Floats) -> Floats:
-        """Return the quantiles of each system."""
+    def _quantiles(self, probabilities: Floats) -> Floats:
+        """Return the scores at cumulative probabilities, shape (topics, systems)."""
         out = np.empty(probabilities.shape)
-        for k, below in enumerate(self.below):
-            if self.steps:
-                indices = np.searchsorted(below, probabilities[:, k])
-                out[:, k] = self.points[np.minimum(indices, len(below) - 1)]
+        for k, cdf in enumerate(self.cdf):
+            if self.is_discrete:
+                indices = np.searchsorted(cdf, probabilities[:, k])
+                out[:, k] = self.points[np.minimum(indices, len(cdf) - 1)]
             else:
-                out[:, k] = np.interp(probabilities[:, k], below, self.points)
+                out[:, k] = np.interp(probabilities[:, k], cdf, self.points)
         return out
 
 
-def _mean_of(points: Floats, below: Floats, steps: bool) -> Floats:
-    """Return means: the area over the distribution function."""
-    heights = below[:, :-1] if steps else (below[:, 1:] + below[:, :-1]) / 2
+def _mean_of(points: Floats, cdf: Floats, is_discrete: bool) -> Floats:
+    """Return the mean of each distribution: the area above its CDF."""
+    heights = cdf[:, :-1] if is_discrete else (cdf[:, 1:] + cdf[:, :-1]) / 2
     return np.asarray(points[0] + ((1 - heights) * np.diff(points)).sum(axis=1))
 
 
@@ -488,21 +508,22 @@ def fit_simulator(
     shrinkage: float = 0.0,
     df: float = 5.0,
 ) -> Simulator:
-    """Fit distributions and a copula to real scores, from which new topics can be drawn.
+    """Fit distributions and a copula to real scores, to simulate new topics.
 
-    The scores of each system follow a distribution of a family: continuous ones a beta or a
-    truncated normal distribution, or smoothed by truncated normal or beta kernels; discrete ones a
-    beta-binomial distribution, or smoothed by a discrete kernel. Systems depend on each other by a
-    Gaussian copula, or a t copula, with the correlation of their normal scores (ties have their
-    mid-rank), or as on one of the real topics (`empirical`). Source: Urbano and Nagler (2018);
-    Urbano, Lima and Hanjalic (2019b), who take vine copulas, and break ties at random.
+    The scores of each system have a distribution of the family that fits best. Continuous families
+    are the beta and the truncated normal distribution, and kernel estimates with truncated normal
+    or beta kernels; discrete families are the beta-binomial distribution and a discrete kernel
+    estimate. The dependence between systems is a Gaussian copula or a t copula, with the
+    correlation of the normal scores of mid-ranks, or the ranks on a random real topic
+    (`empirical`). Source: Urbano and Nagler (2018); Urbano, Lima and Hanjalic (2019b), who use vine
+    copulas and break ties at random.
 
-    It assumes that topics are drawn independently of each other, that the dependence of scores is
-    that of the copula, and that the distributions, fitted to some tens of topics, are right. But
-    for the empirical one a copula is the same from below and from above, so that differences are
-    more symmetric than real ones. Continuous distributions have no ties: scores of exactly 0, and
-    topics on which two systems score alike, are not simulated. With more systems than topics
-    correlations are singular, which does not prevent drawing.
+    The simulation assumes that topics are independent, that the copula describes the dependence of
+    scores, and that the distributions, fitted to a few dozen topics, are right. Gaussian and t
+    copulas are symmetric, so that differences are more symmetric than differences of real scores.
+    Continuous distributions have no ties: scores of exactly 0, and topics on which two systems have
+    equal scores, are not simulated. With more systems than topics the correlation matrix is
+    singular, which does no harm.
 
     Parameters
     ----------
@@ -510,25 +531,25 @@ def fit_simulator(
         As :func:`compare` takes them; complete, of 5 topics or more, and not by shard.
     discrete_scores
         Whether scores have only the values that occur, such as P@10; by default, if each value
-        occurs 10 times on average. Gaps between equispaced values are filled.
+        occurs 10 times or more on average. Gaps between equispaced values are filled.
     criterion
-        `aic`, `bic`, or `likelihood`, which nearly always chooses the kernels.
+        Criterion that selects the families: `aic`, `bic`, or `likelihood`, which nearly always
+        selects kernel estimates.
     copula
-        `gaussian`, `t`, or `empirical`: each new topic has the ranks that systems have on a real
-        one, and a place between two ranks that all of them share. Of two systems one may then be
-        far better on few topics, and a little worse on many, as real ones are.
+        `gaussian`, `t`, or `empirical`, in which the systems have their ranks on a random real
+        topic, plus one random offset between two ranks. As with real scores, a system may then be
+        far better than another on few topics, and slightly worse on many.
     shrinkage
-        Shrinkage of correlations towards their mean, from 0 to 1; not for the
-        empirical copula. Runs that are nearly the same become less so.
+        Shrinkage of correlations towards their mean, from 0 to 1; not used by the empirical copula.
+        It makes nearly identical runs less similar.
     df
-        Degrees of freedom of the t copula, in which systems fail together more often the lower they
-        are.
+        Degrees of freedom of the t copula; with fewer, systems fail on the same topics more often.
 
     Returns
     -------
     Simulator
-        Its true means are those of the real scores. Scores not between 0 and 1 are fitted between
-        the lowest and the highest one.
+        Its true means are the means of the real scores. Scores outside the range from 0 to 1 are
+        fitted between the smallest and the largest score.
 
     Raises
     ------
@@ -563,7 +584,7 @@ def fit_simulator(
     if constant.size:
         name = quoted(score_table.systems[constant[0]])
         raise CranfieldError(
-            f"system {name} has the same score for each topic: no distribution to fit"
+            f"cannot fit a distribution: system {name} has the same score for each topic"
         )
     low, high = min(0.0, float(values.min())), max(1.0, float(values.max()))
     if (low, high) != (0.0, 1.0):
@@ -584,19 +605,19 @@ def fit_simulator(
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
     best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in families], axis=0)
     cdf = np.stack(cdfs)[best, np.arange(len(best))]
-    # Normal scores of mid-ranks, each system's of length 1.
+    # Normal scores of mid-ranks, centred and scaled to Euclidean norm 1.
     normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
     normal -= normal.mean(axis=0)
-    # Ranks of topics, from 0: of tied topics the easier one is above.
-    easiness = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
-    ranks = np.argsort(np.lexsort((easiness, values), axis=0), axis=0)
+    # Ranks of topics, from 0: ties are broken by the mean score of the topic.
+    topic_means = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
+    ranks = np.argsort(np.lexsort((topic_means, values), axis=0), axis=0)
     simulator = Simulator(
         systems=score_table.systems,
         families=tuple(families[k].family for k in best),
         points=low + (high - low) * points,
-        below=np.minimum(cdf / cdf[:, -1:], 1.0),
-        steps=discrete_scores,
-        mixed=normal / np.sqrt((normal**2).sum(axis=0)),
+        cdf=np.minimum(cdf / cdf[:, -1:], 1.0),
+        is_discrete=discrete_scores,
+        normal_scores=normal / np.sqrt((normal**2).sum(axis=0)),
         shrinkage=shrinkage,
         df=df if copula == "t" else None,
         ranks=ranks if copula == "empirical" else None,
@@ -608,13 +629,13 @@ def _fill_gaps(values: Floats) -> Floats:
     """Fill gaps between equispaced values, such as those of P@10; leave others unchanged."""
     step = float(np.diff(values).min())
     multiples = values / step
-    number = round(1 / step)
-    if abs(number * step - 1) < 1e-6 and np.abs(multiples - multiples.round()).max() < 1e-6:
-        return np.linspace(0.0, 1.0, number + 1)
+    n_steps = round(1 / step)
+    if abs(n_steps * step - 1) < 1e-6 and np.abs(multiples - multiples.round()).max() < 1e-6:
+        return np.linspace(0.0, 1.0, n_steps + 1)
     return values
 
 
 def _cumulate(weights: Floats) -> Floats:
-    """Return the distribution function at points, from the density there."""
+    """Return the CDF at the points, up to a factor, from the density at the points."""
     areas = (weights[:, 1:] + weights[:, :-1]) / 2
     return np.concatenate([np.zeros((len(weights), 1)), np.cumsum(areas, axis=1)], axis=1)

@@ -43,16 +43,16 @@ class Summary(TableResult):
     measure
         The measure.
     baseline
-        The system that wins and losses are counted against; None without one.
+        System with which all others are compared; None if there is none.
     confidence
         Confidence level of the intervals.
     notes
-        Topics that are excluded, and limitations of the intervals.
+        Notes on excluded topics, and limitations of the intervals.
     """
 
     columns: ClassVar[Columns] = {
-        "measure": Column("Measure; only of several measures.", key=True),
-        "group": Column("Group of topics; only with groups.", key=True),
+        "measure": Column("Measure; only if there are several.", key=True),
+        "group": Column("Group of topics; only if topics have groups.", key=True),
         "system": Column("System.", key=True),
         "topics": Column("Number of topics on which the system has a score.", 0),
         "mean": Column("Mean score over these topics."),
@@ -60,9 +60,11 @@ class Summary(TableResult):
         "high": Column("Upper bound of the confidence interval of the mean."),
         "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),
         "median": Column("Median score."),
-        "difference": Column("Mean difference from the baseline, over topics that both have."),
+        "difference": Column(
+            "Mean difference from the baseline, over topics on which both have a score."
+        ),
         "wins": Column("Number of topics on which the system is better than the baseline.", 0),
-        "losses": Column("Number of topics on which it is worse.", 0),
+        "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "ties": Column("Number of topics with equal scores.", 0),
         "raw p": Column(
             "P-value of Student's paired t-test of the difference, two-sided, uncorrected; null if"
@@ -88,22 +90,22 @@ def summarise(
     groups: Any = None,
     confidence: Annotated[float, Share()] = 0.95,
 ) -> Summary:
-    r"""Summarise the scores of each system, for one system or many.
+    r"""Summarise the scores of each system, for one or more systems.
 
-    The confidence interval is Student's,
+    The confidence interval of each mean is Student's,
 
     .. math:: \bar{x} \pm t_{n-1} \frac{s}{\sqrt{n}}
 
-    for each mean separately. To test differences between systems, use :func:`compare`, which pairs
-    scores by topic. Intervals assume that topics are a random sample.
+    which assumes that topics are a random sample. To test differences between systems, use
+    :func:`compare`, which pairs scores by topic.
 
     Parameters
     ----------
     scores
         Scores of one measure: :class:`Scores`, or any input that can be read as such.
     baseline
-        System that wins, losses and ties are counted against, and that the difference is tested
-        against by Student's paired t-test; :func:`compare` corrects for several systems.
+        System to compare all others with, by wins, losses and ties, and by Student's paired t-test
+        without correction; :func:`compare` corrects for several systems.
     groups
         Groups of topics, each summarised separately: a dict `{topic: group}`, a data frame with
         columns `topic` and `group`, or a file. A topic may be in several groups.
@@ -137,19 +139,20 @@ def summarise(
     check_arguments(summarise, locals())
     score_table = as_scores(scores)
     table = score_table.over_shards()
-    place = None if baseline is None else label_index(baseline, table.systems)
+    baseline_index = None if baseline is None else place_of(baseline, table.systems)
     notes = replicate_notes(score_table)
     frames = []
-    for group, places in _split_topics(groups, table.topics, notes):
-        frame = _summary(table, places, place, confidence)
+    for group, topics in _split_topics(groups, table.topics, notes):
+        frame = _summary(table, topics, baseline_index, confidence)
         if group is not None:
             frame = frame.select(pl.lit(group).alias("group"), pl.all())
         frames.append(frame)
     rows = pl.concat(frames)
-    if (number := int((rows["low"].is_null() & (rows["topics"] > 0)).sum())) and len(rows):
-        verb = "has" if number == 1 else "have"
+    if n_unbounded := int((rows["low"].is_null() & (rows["topics"] > 0)).sum()):
+        verb = "has" if n_unbounded == 1 else "have"
         notes.append(
-            f"{counted(number, 'mean')} {verb} no interval: fewer than 2 topics, or equal scores"
+            f"{counted(n_unbounded, 'mean')} {verb} no interval: fewer than 2 topics, or equal"
+            " scores"
         )
     if baseline is not None and len(table.systems) > 2:
         notes.append("p-values are uncorrected; a comparison with the baseline corrects them")
@@ -161,7 +164,7 @@ def summarise(
 
 
 def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
-    """Summarise the scores of each measure; of several, the measure is the first column."""
+    """Summarise the scores of each measure; if there are several, in the first column."""
     summaries = {name: summarise(table, **options) for name, table in scores.items()}
     first = next(iter(summaries.values()))
     if len(summaries) == 1:
@@ -177,14 +180,14 @@ def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
 def _split_topics(
     groups: Any, topics: Sequence[str], notes: list[str]
 ) -> Iterator[tuple[str | None, Indices]]:
-    """Yield each group of topics and its topics; all of them once without groups."""
+    """Yield the name and the topic indices of each group; without groups, None and all topics."""
     if groups is None:
         yield None, np.arange(len(topics))
         return
     table = read_table(groups, _TOPIC_GROUPS)
     table.refuse(table.frame.is_duplicated(), lambda row: "topic twice in one group")
-    places = {topic: k for k, topic in enumerate(topics)}
-    rows = table.frame.filter(pl.col("topic").is_in(list(places)))
+    index_of = {topic: k for k, topic in enumerate(topics)}
+    rows = table.frame.filter(pl.col("topic").is_in(topics))
     if rows.is_empty():
         raise PolicyError(
             f"{table.source}: expected groups of topics of the scores, such as"
@@ -196,12 +199,14 @@ def _split_topics(
     if n_unknown := table.frame.height - rows.height:
         notes.append(f"{counted(n_unknown, 'row')} of {table.source} of topics without scores")
     for (name,), group in rows.group_by("group", maintain_order=True):
-        yield str(name), np.array([places[topic] for topic in group["topic"]])
+        yield str(name), np.array([index_of[topic] for topic in group["topic"]])
 
 
-def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: float) -> pl.DataFrame:
-    """Return the summary of each system over some topics."""
-    values = np.where(np.isfinite(table.values[rows]), table.values[rows], np.nan)
+def _summary(
+    table: Scores, topics: Indices, baseline: int | None, confidence: float
+) -> pl.DataFrame:
+    """Return the summary of each system over a group of topics."""
+    values = np.where(np.isfinite(table.values[topics]), table.values[topics], np.nan)
     averages = Averages(values)
     n, mean, sd = averages.counts(), averages.mean(), averages.std()
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
@@ -227,7 +232,7 @@ def _summary(table: Scores, rows: Indices, baseline: int | None, confidence: flo
 
 
 def _pvalue(values: Floats) -> float:
-    """Return the p-value of the paired t-test of two systems; shape (topics, 2)."""
+    """Return the p-value of the paired t-test of scores of shape (topics, 2)."""
     complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
         return np.nan

@@ -17,7 +17,19 @@ from cranfield.sources.values import ID, Cells, Kind
 
 @dataclass(frozen=True)
 class SystemTable:
-    """A table, the names of its columns beside `system`, and the row of each system or null."""
+    """A table with a row for each system.
+
+    Attributes
+    ----------
+    table
+        The table.
+    names
+        Names of its columns other than `system`.
+    rows
+        Index of the row of each system; null if it has none.
+    notes
+        Notes on unused rows and columns.
+    """
 
     table: Table
     names: tuple[str, ...]
@@ -26,7 +38,7 @@ class SystemTable:
 
 
 def system_schema(title: str) -> Schema:
-    """Return the schema of a table of systems, whose other columns have names of the user."""
+    """Return the schema of a table with a column `system` and columns of any name."""
     key = Column("system", ID)
     return Schema(title, (key,), mapping=columns_of_mapping(title), is_selected=True)
 
@@ -38,23 +50,20 @@ def read_system_table(
     systems: Sequence[str],
     is_used: Callable[[Cells], bool] = lambda cells: True,
 ) -> SystemTable:
-    """Read a column `system` and other columns of a kind, with notes on unused columns and rows.
-
-    `systems` are those with scores.
-    """
+    """Read a column `system` and columns of one value type, for the systems that have scores."""
     if isinstance(data, Mapping) and all(isinstance(row, Mapping) for row in data.values()):
         data = [{"system": system, **row} for system, row in data.items()]
     columns = read_columns(data, schema)
     (key,) = schema.columns
     if "system" in map(spelt, columns.names):
-        # Other columns may be called model or run, which are usual names for a system.
+        # Only the exact name: other columns may be called model or run, aliases of `system`.
         key = Column("system", ID, None)
-    place = replace(schema, columns=(key,)).places(columns.names, columns.source)["system"]
+    key_index = replace(schema, columns=(key,)).places(columns.names, columns.source)["system"]
     names, notes = [], []
     for k, name in enumerate(map(str, columns.names)):
-        if k != place and is_used(columns.cells(k)):
+        if k != key_index and is_used(columns.cells(k)):
             names.append(name)
-        elif k != place:
+        elif k != key_index:
             source = columns.source
             notes.append(f"column {quoted(name)} of {source} has no numbers and is not used")
     table = columns.table(

@@ -39,7 +39,7 @@ from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
 DESIGNS = ("t", "anova-1", "anova-2", "interval")
-MAX_TOPICS = 10_000_000  # of a design
+MAX_TOPICS = 10_000_000  # largest number of topics of a design
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class TopicsNeeded:
     topics
         Number of topics.
     achieved
-        The power with so many topics; for `interval` the expected width.
+        Power with this number of topics; for `interval` the expected width.
     power, width
-        Required power or width; the other is None.
+        Required power or width; None for the one that the design does not use.
     difference
         The smallest difference to be detected; None for `interval`.
     variance
@@ -99,7 +99,7 @@ class TopicsNeeded:
             if self.design == "anova-2" and self.systems > 2:
                 is_spherical = self.epsilon == 1
                 options += ", sphericity assumed" if is_spherical else f", epsilon {self.epsilon:g}"
-            effect = f"that not all are equal, if best and worst differ by {self.difference:g},"
+            effect = f"that the systems differ, if best and worst differ by {self.difference:g},"
         return (
             f"{counted(self.topics, 'topic')}: {name} detects {effect} with power"
             f" {self.achieved:.4f}, at least {self.power:g}\n{options}"
@@ -144,13 +144,13 @@ def topics_needed(
     alternative
         Alternative hypothesis; for `t` only.
     epsilon
-        For `anova-2` only, as for :func:`power_anova`: by default differences of all pairs of
-        systems are assumed to vary alike (sphericity), which those of real systems do not.
+        For `anova-2` only, as for :func:`power_anova`. By default the differences of all pairs of
+        systems are assumed to have equal variances (sphericity), which real systems violate.
 
     Returns
     -------
     TopicsNeeded
-        With 2 topics at least.
+        The number of topics, at least 2, and the power or width it achieves.
 
     Raises
     ------
@@ -238,11 +238,11 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
     Parameters
     ----------
     scores
-        Scores, or several, whose variances are pooled with their degrees of freedom as weights.
+        Scores, or several `Scores`, whose variances are pooled, weighted by degrees of freedom.
     model
-        `anova-1`: the variance within systems, which contains the differences between topics and so
-        requires more topics; NaN is excluded. `anova-2`: the variance apart from topics and
-        systems; every system requires a score for every topic.
+        `anova-1`: the variance within systems, which includes differences between topics and
+        therefore requires more topics; NaN is excluded. `anova-2`: the residual variance after
+        effects of topics and systems; every system must have a score for every topic.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
 def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
     """Return mean square and degrees of freedom of the error."""
     if not isinstance(scores, Scores):
-        raise PolicyError(f"a variance is estimated from Scores, not {type(scores).__name__}")
+        raise PolicyError(f"scores must be Scores, got {type(scores).__name__}")
     values = scores.finite().flat("a variance over topics does not take scores by shard")
     if model == "anova-1":
         values = values[:, ~np.isnan(values).all(axis=0)]
@@ -285,9 +285,9 @@ def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
         table, _ = one_way(values)
         return table.ms_error, table.df_error
     if np.isnan(values).any():
-        place = scores.cell(np.argwhere(np.isnan(values))[0])
+        cell = scores.cell(np.argwhere(np.isnan(values))[0])
         raise CranfieldError(
-            f"{place} has no score; use model='anova-1', which allows missing scores"
+            f"{cell} has no score; use model='anova-1', which allows missing scores"
         )
     if min(values.shape) < 2:
         raise CranfieldError(
@@ -298,7 +298,7 @@ def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
     return table.ms_error, table.df_error
 
 
-MAX_PILOT_TOPICS = 10_000  # of a simulated data set
+MAX_PILOT_TOPICS = 10_000  # largest number of topics of a simulated data set
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -308,16 +308,16 @@ class PairPower(TableResult):
     Attributes
     ----------
     test, correction
-        Names.
+        Names of the test and the correction.
     power_by_pair
-        Power by pair, shape (numbers of topics, pairs): proportion of the data sets in which it
-        truly differs.
+        Power by pair, shape (numbers of topics, pairs): the proportion of significant results, in
+        the right direction, among the data sets in which the pair truly differs.
     systems, first, second
-        Names of systems, and the indices of those of each pair.
+        Names of the systems, and indices of the two systems of each pair.
     difference
         The true difference; None if systems have the means of the pilot.
     sets, resamples, seed, alpha, power
-        Number of data sets for each number of topics; samples of tests that need them; options.
+        Number of data sets for each number of topics, number of resamples, and other options.
     """
 
     name: ClassVar[str] = "power"
@@ -328,11 +328,19 @@ class PairPower(TableResult):
             " the right direction.",
             3,
         ),
-        "any pair": Column("Proportion of data sets with at least one such pair.", 3),
-        "every pair": Column("Proportion of data sets in which all these pairs are.", 3),
+        "any pair": Column(
+            "Proportion of data sets in which at least one truly different pair is significant in"
+            " the right direction.",
+            3,
+        ),
+        "every pair": Column(
+            "Proportion of data sets in which all truly different pairs are significant in the"
+            " right direction.",
+            3,
+        ),
         "errors": Column(
-            "Proportion of data sets with a significant pair that does not differ, or in the wrong"
-            " direction.",
+            "Proportion of data sets with a false rejection, or a significant difference in the"
+            " wrong direction.",
             3,
         ),
     }
@@ -352,10 +360,7 @@ class PairPower(TableResult):
 
     @property
     def needed(self) -> int | None:
-        """The smallest number of topics whose average reaches the power; None if none does.
-
-        The power is 0.8 by default.
-        """
+        """Smallest simulated number of topics whose average power reaches `power`, or None."""
         topics = self.topics[self.average >= self.power]
         return int(topics[0]) if topics.size else None
 
@@ -383,16 +388,16 @@ def power_pairs(
 ) -> PairPower:
     """Estimate the power of a test with its correction for pairs of systems, by simulation.
 
-    Data sets are simulated from a population like the pilot's: with the spreads, the shapes and the
-    correlations of its systems. With a `difference` D all systems have one true mean, except one
-    that is better by D: its pairs are truly different. Each system takes this role in turn. Its
-    scores are moved by a constant, so that spreads and correlations do not change; a few may lie
-    beyond their bounds. Without a difference all systems have the means of the pilot; these lie
-    farther apart than true means, so that such power is too high for planning.
+    Data sets are simulated from a population that has the distributions, variances and correlations
+    of the pilot's systems. With a `difference` D all systems have the same true mean, except one
+    that is better by D: only its pairs are truly different. Each system takes this role in turn.
+    Its scores are shifted by a constant, so that variances and correlations do not change; some
+    scores may leave the range of the measure. Without a difference, the true means are the means of
+    the pilot. These are farther apart than true means, so the power is too high for planning.
 
-    The standard error of a simulated proportion is sqrt(p (1 - p) / sets) at most, 0.016 for 1,000
-    data sets. It assumes that the pilot is like the planned experiment; see :func:`fit_simulator`
-    for other assumptions.
+    The standard error of a simulated proportion is at most sqrt(p (1 - p) / sets), 0.016 for 1,000
+    data sets. The simulation assumes that the pilot is like the planned experiment; see
+    :func:`fit_simulator` for further assumptions.
 
     Parameters
     ----------
@@ -400,18 +405,18 @@ def power_pairs(
         Scores as :func:`compare` takes them, simulated by :func:`fit_simulator`; or a population: a
         :class:`Simulator`, or real scores as :class:`Resampled`.
     topics
-        Numbers of topics, 2 or more. By default, search for the smallest whose `average` reaches
-        the `power`; the result has all simulated numbers, and :attr:`PairPower.needed`.
+        Numbers of topics, 2 or more. By default, search for the smallest number whose `average`
+        reaches `power`; the result has all simulated numbers, and :attr:`PairPower.needed`.
     difference
         True difference D, above 0, in the unit of the scores.
     power
-        Required average power, between 0 and 1, of a search.
+        Required average power of the search, between 0 and 1.
     test, correction, alpha, resamples
         As for :func:`compare`.
     sets
-        Data sets for each number of topics.
+        Number of data sets for each number of topics.
     seed, jobs
-        Random numbers; threads, which never change a result.
+        Seed of random numbers; number of threads, which does not change the results.
 
     Returns
     -------
@@ -447,8 +452,8 @@ def power_pairs(
     if difference is not None:
         check_positive(difference=difference)
     sizes = () if topics is None else (topics,) if isinstance(topics, int) else tuple(topics)
-    for number in sizes:
-        check_whole("the number of topics", number, 2, MAX_PILOT_TOPICS)
+    for size in sizes:
+        check_whole("the number of topics", size, 2, MAX_PILOT_TOPICS)
     if isinstance(pilot, (Simulator, Resampled)):
         population: Simulator | Resampled = pilot
     else:
@@ -457,33 +462,33 @@ def power_pairs(
     simulate = partial(_simulate_test, population, difference, seed, options)
     names: dict[str, str] = {}
     rows: dict[int, tuple[Any, ...]] = {}
-    by_pair: dict[int, Floats] = {}
+    power_by_pair: dict[int, Floats] = {}
 
-    def average(number: int) -> float:
-        results = in_threads(partial(simulate, number), range(sets), jobs)
+    def average_power(n_topics: int) -> float:
+        results = in_threads(partial(simulate, n_topics), range(sets), jobs)
         correct, differs, has_error, tests, corrections = map(np.array, zip(*results, strict=True))
         if not differs.any():
             raise CranfieldError("no two systems differ in their true means")
-        power_of_pairs = correct.sum() / differs.sum()
+        average = correct.sum() / differs.sum()
         any_pair = correct.any(axis=1).mean()
         every_pair = (correct == differs).all(axis=1).mean()
-        rows[number] = (number, power_of_pairs, any_pair, every_pair, has_error.mean())
+        rows[n_topics] = (n_topics, average, any_pair, every_pair, has_error.mean())
         with np.errstate(invalid="ignore"):
-            by_pair[number] = correct.sum(axis=0) / differs.sum(axis=0)
+            power_by_pair[n_topics] = correct.sum(axis=0) / differs.sum(axis=0)
         names.update(test=str(tests[0]), correction=str(corrections[0]))
-        return float(power_of_pairs)
+        return float(average)
 
     if sizes:
-        for number in sorted(set(sizes)):
-            average(number)
+        for size in sorted(set(sizes)):
+            average_power(size)
     else:
-        find_smallest(lambda number: average(number) >= power, MAX_PILOT_TOPICS)
-    numbers = sorted(rows)
+        find_smallest(lambda size: average_power(size) >= power, MAX_PILOT_TOPICS)
+    simulated_sizes = sorted(rows)
     pairs = all_pairs(population.means[None, :])
     return PairPower(
-        pl.DataFrame([rows[n] for n in numbers], list(PairPower.columns), orient="row"),
+        pl.DataFrame([rows[n] for n in simulated_sizes], list(PairPower.columns), orient="row"),
         **names,
-        power_by_pair=np.array([by_pair[n] for n in numbers]),
+        power_by_pair=np.array([power_by_pair[n] for n in simulated_sizes]),
         systems=_system_names(population),
         first=pairs.first,
         second=pairs.second,
@@ -504,10 +509,10 @@ def _simulate_test(
     topics: int,
     index: int,
 ) -> tuple[Bools, Bools, bool, str, str]:
-    """Simulate one data set and test it; a data set of more topics begins with the same ones."""
+    """Simulate one data set and test it; a larger data set begins with the same topics."""
     values, means = population.draw(topics, seed, index), population.means.copy()
     if difference is not None:
-        # By constants: other ways to move a mean would change how differences vary.
+        # Shift by constants, which do not change the variance of differences.
         shifted_means = np.full(means.size, means.mean())
         shifted_means[index % means.size] += difference
         values += shifted_means - means
@@ -516,11 +521,11 @@ def _simulate_test(
     scores = Scores(values, tuple(map(str, range(topics))), names)
     random_seed = int(stream(seed, index, 1).integers(2**31))
     result = compare(scores, seed=random_seed, jobs=1, **options)
-    true = all_pairs(values).differences_of(means)
-    significant = result.is_significant()
-    correct = significant & (true != 0) & (np.sign(true) == np.sign(result.difference))
-    has_error = bool((significant & ~correct).any())
-    return correct, true != 0, has_error, result.test, result.correction
+    true_difference = all_pairs(values).mean_differences(means)
+    differs, is_significant = true_difference != 0, result.is_significant()
+    correct = is_significant & differs & (np.sign(true_difference) == np.sign(result.difference))
+    has_error = bool((is_significant & ~correct).any())
+    return correct, differs, has_error, result.test, result.correction
 
 
 def _system_names(population: Simulator | Resampled) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, check_choice, check_number, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
@@ -25,8 +25,8 @@ METHODS = ("z", "normal", "linear", "empirical")  # ways to standardise scores
 def arcsine(scores: Scores) -> Scores:
     r"""Take the arcsine of the square root of each score.
 
-    It makes the variance of proportions nearly the same whatever their mean. Tague-Sutcliffe and
-    Blustein found few differences between the analyses of raw and of transformed scores.
+    The variance of transformed proportions hardly depends on their mean. Tague-Sutcliffe and
+    Blustein found few differences between analyses of raw and of transformed scores.
 
     .. math:: y = \arcsin \sqrt{x}, \quad 0 \le y \le \pi / 2
 
@@ -35,13 +35,13 @@ def arcsine(scores: Scores) -> Scores:
     Parameters
     ----------
     scores
-        Between 0 and 1, shape (topics, systems) or (topics, systems, shards); NaN stays NaN.
+        Scores from 0 to 1, shape (topics, systems) or (topics, systems, shards); NaN remains NaN.
 
     Returns
     -------
     Scores
-        In radians, to be averaged by their mean. The scale is ordinal at most: the transformation
-        keeps the order of scores, not the ratios of their differences.
+        Scores in radians, aggregated by the mean. The scale is at most ordinal: the transformation
+        preserves the order of scores, but not the ratios of their differences.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def arcsine(scores: Scores) -> Scores:
     ('arcsine(AP)', [[0.5236], [1.5708]])
     """
     values = scores.values
-    # A measure may pass its bounds by rounding.
+    # Rounding may move a score beyond its bounds.
     invalid = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
     if invalid.size:
         raise CranfieldError(
@@ -80,10 +80,10 @@ def standardise(
     slope: float = 0.15,
     centre: float = 0.5,
 ) -> Scores:
-    r"""Express each score relative to the scores of reference systems on its topic.
+    r"""Standardise the scores of each topic by the scores of reference systems on the topic.
 
-    Topics differ in how hard they are and in how far they spread the systems. Standardised scores
-    differ in neither, so that scores on different topics can be compared.
+    Topics differ in difficulty, and in the variance of the scores of systems. Standardisation
+    removes both differences, so that scores on different topics can be compared.
 
     .. math:: z_{ts} = \frac{x_{ts} - \bar{r}_t}{\mathrm{sd}(r_t)}
 
@@ -94,28 +94,26 @@ def standardise(
     Parameters
     ----------
     scores
-        Shape (topics, systems); NaN stays NaN.
+        Scores of shape (topics, systems); NaN remains NaN.
     reference
         Scores of the reference systems by the same measure on the same topics, in any order; by
         default `scores` themselves. NaN is excluded.
     method
-        `z`: the formula above, with the sample standard deviation, divisor n - 1; any real number.
-        `normal`: Phi(z), between 0 and 1. `linear`: `slope` z + `centre`, cut to 0 to 1.
-        `empirical`: the proportion of reference scores that are not above the score, between 0 and
-        1.
+        `z`: the formula above, with the sample standard deviation (divisor n - 1). `normal`:
+        Phi(z), from 0 to 1. `linear`: `slope` z + `centre`, clipped to 0 to 1. `empirical`: the
+        proportion of reference scores that are at most the score, from 0 to 1.
     slope, centre
         Parameters of the method `linear`; Sakai's are 0.15 and 0.5.
 
     Returns
     -------
     Scores
-        To be averaged by their mean. On a topic where all reference scores are equal z is 0,
-        whatever the score. `settings["standardisation"]` records the method, the number of
-        reference systems, those constant topics, and how many scores `linear` cut. The scale of
-        `z`, `normal` and `linear` is interval at most, and that of the scores if it is lower: no
-        change of unit or zero, on any topic, changes them. Proportions of systems, `empirical`, are
-        an interval scale whatever the scores: no increasing function of a topic's scores changes
-        them.
+        Standardised scores, aggregated by the mean. If all reference scores of a topic are equal,
+        its z are 0. `settings["standardisation"]` has the method, the number of reference systems,
+        these constant topics, and the number of scores that `linear` clipped. The scale of `z`,
+        `normal` and `linear` is the scale of the scores, but at most interval: they are invariant
+        under changes of unit and zero on each topic. `empirical` scores have an interval scale:
+        they are invariant under any increasing function of the scores of a topic.
 
     Raises
     ------
@@ -150,20 +148,21 @@ def standardise(
     largest = np.nanmax(np.abs(reference_values), axis=1, initial=0.0)
     high = np.nanmax(reference_values, axis=1, initial=-np.inf)
     low = np.nanmin(reference_values, axis=1, initial=np.inf)
-    constant = high - low <= ROUNDING * largest
+    is_constant = high - low <= ROUNDING * largest
     systems = reference_values.shape[1]
     details: dict[str, Any] = {
         "method": method,
         "reference systems": systems,
-        "constant topics": [scores.topics[t] for t in np.flatnonzero(constant)],
+        "constant topics": [scores.topics[t] for t in np.flatnonzero(is_constant)],
     }
-    # Proportions of systems are invariant under increasing functions of a topic's scores, z and
-    # its transformations under positive affine ones.
-    by_rank = method == "empirical"
-    scale = Scale.INTERVAL if by_rank else _at_most(Scale.INTERVAL, scores)
-    result = (
-        _empirical(values, reference_values) if by_rank else _z(values, reference_values, constant)
-    )
+    # Proportions of systems are invariant under increasing functions of the scores of a topic; z
+    # and its transformations are invariant under positive affine functions.
+    if method == "empirical":
+        scale: Scale | None = Scale.INTERVAL
+        result = _empirical(values, reference_values)
+    else:
+        scale = _at_most(Scale.INTERVAL, scores)
+        result = _z(values, reference_values, is_constant)
     if method == "normal":
         result = ndtr(result)
     elif method == "linear":
@@ -174,27 +173,27 @@ def standardise(
     return _transformed(scores, result, "standardised", scale, {"standardisation": details}, method)
 
 
-def _z(values: Floats, reference_values: Floats, constant: Any) -> Floats:
+def _z(values: Floats, reference_values: Floats, is_constant: Bools) -> Floats:
     """Standardise by mean and sample standard deviation; 0 on constant topics."""
     counts = (~np.isnan(reference_values)).sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         means = np.nansum(reference_values, axis=1, keepdims=True) / counts
         squares = np.nansum((reference_values - means) ** 2, axis=1, keepdims=True)
         z = (values - means) / np.sqrt(squares / (counts - 1))
-    # Times 0, so that NaN stays NaN.
-    return np.asarray(np.where(constant[:, None], values * 0.0, z))
+    # Multiplied by 0, so that NaN remains NaN.
+    return np.asarray(np.where(is_constant[:, None], values * 0.0, z))
 
 
 def _empirical(values: Floats, reference_values: Floats) -> Floats:
-    """Return the proportion of reference scores that are at most as high, within rounding."""
+    """Return the proportion of reference scores that are at most each score, within rounding."""
     proportions = np.full_like(values, np.nan)
-    for row, (of_topic, reference) in enumerate(zip(values, reference_values, strict=True)):
+    for row, (topic_scores, reference) in enumerate(zip(values, reference_values, strict=True)):
         ascending = np.sort(reference[~np.isnan(reference)])
-        has_score = ~np.isnan(of_topic)
+        has_score = ~np.isnan(topic_scores)
         if has_score.any():
             slack = ROUNDING * np.abs(ascending).max()
-            below = np.searchsorted(ascending, of_topic[has_score] + slack, side="right")
-            proportions[row, has_score] = below / ascending.size
+            ranks = np.searchsorted(ascending, topic_scores[has_score] + slack, side="right")
+            proportions[row, has_score] = ranks / ascending.size
     return proportions
 
 
@@ -218,7 +217,7 @@ def _flat(scores: Scores) -> Floats:
 
 
 def _at_most(scale: Scale, scores: Scores) -> Scale | None:
-    """Return the scale of transformed scores; not interval if steps depend on sizes of sets."""
+    """Return the scale of transformed scores; ordinal if the scale requires topics of one size."""
     if scores.scale is None:
         return None
     is_ordinal = getattr(scores.definition, "needs_one_size", False)

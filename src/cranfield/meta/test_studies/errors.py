@@ -514,7 +514,7 @@ def power_of_tests(
     populations = _make_populations(inputs, population)
     true_differences = {
         # Sets differences within rounding to 0.
-        label: all_pairs(p.means[None, :]).differences_of(p.means)
+        label: all_pairs(p.means[None, :]).mean_differences(p.means)
         for label, p in populations.items()
     }
     count = partial(_count_by_range, true_differences, parsed_edges)

@@ -128,7 +128,7 @@ class TestChoice:
         pairs, options = all_pairs(values), Options(alpha=self.alpha)
         test = find_test(self.test)
         outcome, pvalues = correct_testable(test, self.correction or "", pairs, options)
-        mean_differences = pairs.differences_of(values.mean(axis=0))
+        mean_differences = pairs.mean_differences(values.mean(axis=0))
         order = np.where(np.isnan(pvalues), np.sign(mean_differences), np.sign(outcome.statistic))
         return Verdict(order.astype(np.int8), pvalues <= self.alpha)
 
@@ -192,7 +192,7 @@ def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> t
             raise
         means = scores.grand_mean() if isinstance(scores, Scores) else scores.mean(axis=0)
         pairs = all_pairs(means[None, :])
-        order = np.sign(np.nan_to_num(pairs.of_systems(means))).astype(np.int8)
+        order = np.sign(np.nan_to_num(pairs.subtract(means))).astype(np.int8)
         return Verdict(order, np.zeros(len(pairs), dtype=bool)), False
 
 

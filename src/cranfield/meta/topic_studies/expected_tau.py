@@ -17,7 +17,14 @@ from cranfield.meta.study import Study, prefix
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
 from cranfield.result import Column, Columns
-from cranfield.significance.differences import BLOCK, Pairs, all_pairs, mid_ranks, ratio, spread
+from cranfield.significance.differences import (
+    BLOCK,
+    Pairs,
+    all_pairs,
+    mid_ranks,
+    ratio,
+    standard_deviations,
+)
 from cranfield.significance.resampling import as_integers, topic_counts
 
 SPLITS, SIZES = 100, 20
@@ -143,10 +150,10 @@ def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
     n = pairs.topics
     bias_correction = np.exp(gammaln((n - 1) / 2) - gammaln(n / 2)) * np.sqrt((n - 1) / 2)
     blocks_by_method: dict[str, list[Floats]] = {"msqd": [], "ml": []}
-    for _, block in pairs.slices():
+    for _, block in pairs.blocks():
         differences, rounding = block.differences(), block.rounding
         mean = differences.mean(axis=1)
-        deviation = spread(differences, mean, rounding)
+        deviation = standard_deviations(differences, mean, rounding)
         sorted_differences = np.sort(differences, axis=1)
         quantile = ndtri(mid_ranks(sorted_differences, rounding)[0] / 2 / (n + 1))
         squares = np.maximum((quantile**2).sum(axis=1), np.finfo(float).tiny)

@@ -54,7 +54,7 @@ from cranfield.online.experiments.units import (
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums
 from cranfield.significance.comparison.equivalence import read_margin
-from cranfield.significance.corrections.pvalue_corrections import LAWS, adjust_pvalues
+from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.significance.differences import t_quantile
 
 SRM = ("stop", "warn")
@@ -154,7 +154,7 @@ def analyse_experiment(
     theta: Annotated[str, OneOf(THETAS)] = "pooled",
     lift: Annotated[str, OneOf(LIFTS)] = "log",
     errors: Annotated[str, OneOf(ERRORS)] = "auto",
-    correction: Annotated[str, OneOf(tuple(LAWS))] = "holm",
+    correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
     alpha: Annotated[float, Share()] = 0.05,
     segments: Sequence[str] = (),
     time: str | None = None,

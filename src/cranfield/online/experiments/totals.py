@@ -20,7 +20,7 @@ from cranfield.online.experiments.estimates import LIFTS, MIN_UNITS
 from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, order_variants
-from cranfield.significance.corrections.pvalue_corrections import LAWS
+from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
 MAX_ROWS = 1_000_000
 """Maximum number of units whose proportions are analysed with one row of 0 or 1 per unit."""
@@ -73,7 +73,7 @@ def analyse_totals(
     weights: Mapping[str, float] | None = None,
     srm: Annotated[str, OneOf(SRM)] = "stop",
     lift: Annotated[str, OneOf(LIFTS)] = "log",
-    correction: Annotated[str, OneOf(tuple(LAWS))] = "holm",
+    correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
     alpha: Annotated[float, Share()] = 0.05,
     good: Annotated[str, OneOf(("up", "down"))] = "up",
     margin: float | str | None = None,

@@ -26,7 +26,7 @@ from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import Preference, preference_between
 from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, compare_pairs
 from cranfield.online.log.query_log import QueryLog
-from cranfield.significance.corrections.pvalue_corrections import LAWS
+from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
 MIN_SATISFIED_DWELL = 30.0
 """Minimum dwell, in seconds, of a satisfied click."""
@@ -400,7 +400,7 @@ def preference_matrix(
     *,
     names: Sequence[str] | None = None,
     clicks: str = "all",
-    correction: Annotated[str, OneOf(tuple(LAWS))] = "holm",
+    correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -424,7 +424,7 @@ def preference_matrix(
         As for :func:`preference`, and for rankers that share no page.
     """
     check_several("names", names)
-    check_choice("correction", correction, LAWS)
+    check_choice("correction", correction, ADJUSTMENTS)
     credits = team_credits(log, clicks)
     unit, code, notes = page_units(log, credits, unit)
     rankers = tuple(credits.rankers if names is None else names)

@@ -19,7 +19,7 @@ from cranfield.online.experiments.estimates import percentiles
 from cranfield.online.interleaving.preference import Preference, preference_between
 from cranfield.online.interleaving.preference_matrix import PreferenceMatrix
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.corrections.pvalue_corrections import LAWS, adjust_pvalues
+from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import FRAMES, Schema, optional
@@ -265,7 +265,7 @@ def side_by_side(
     >>> side_by_side(rows).to_polars().select("system", pl.col("strength").round(4)).rows()
     [('x', 0.3466), ('y', -0.3466)]
     """
-    check_choice("correction", correction, LAWS)
+    check_choice("correction", correction, ADJUSTMENTS)
     check_share("confidence", confidence)
     check_whole("resamples", resamples, 1)
     table = read_table(preferences, _VOTES)

@@ -32,7 +32,7 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import LINEAR
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
-from cranfield.significance.prepare import OF_AGGREGATE, as_scores
+from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE, as_scores
 from cranfield.significance.registry import CORRECTIONS, find_test
 
 MAX_CUTOFF = 100
@@ -210,7 +210,9 @@ class MeasurePart:
         if comparison is not None and comparison.mean_of in LINEAR:
             return comparison.mean_of
         return (
-            "mean" if self.scores.shards else OF_AGGREGATE[self.scores.aggregate].replace("-", " ")
+            "mean"
+            if self.scores.shards
+            else STATISTIC_OF_AGGREGATE[self.scores.aggregate].replace("-", " ")
         )
 
     @property

@@ -23,7 +23,7 @@ from cranfield.significance.comparison.result import (
     unreachable_notes,
 )
 from cranfield.significance.corrections.resampled import (
-    SAMPLED,
+    BLOCK_MEANS,
     PooledErrors,
     divide_by_errors,
     pvalues_of,
@@ -34,9 +34,9 @@ from cranfield.significance.differences import (
     Level,
     Pairs,
     all_pairs,
-    pairs_of,
+    make_pairs,
 )
-from cranfield.significance.pairwise.means import with_exchange_tests
+from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
     PreparedScores,
@@ -64,11 +64,11 @@ from cranfield.significance.registry import (
 )
 from cranfield.significance.resampling import topic_counts
 
-EACH_TOPIC = (
+UNWEIGHTED_TOPICS = (
     "means and differences weight all topics equally; the ANOVA table and the raw p-values weight"
     " topics by their number of cells"
 )
-"""Note where a model with gaps is corrected by samples of topics."""
+"""Note on a model with gaps whose correction resamples topics."""
 
 
 def compare(
@@ -94,45 +94,47 @@ def compare(
     Parameters
     ----------
     scores
-        :class:`Scores` of one measure, such as `evaluation["AP"]` or what :func:`read_scores`
-        reads; an evaluation of one measure; a mapping of systems to their scores, by topic or as
-        lists in order of topics; a data frame, or an array of shape (topics, systems).
+        :class:`Scores` of one measure, such as `evaluation["AP"]` or the result of
+        :func:`read_scores`; an evaluation of one measure; a mapping of systems to their scores, by
+        topic or as lists in order of topics; a data frame; or an array of shape (topics, systems).
     test
         Significance test, such as `t` or `randomisation`: `sign`, `signed-rank`, `rank-sum`, `t`,
         `t-unpaired`, `welch`, `randomisation`, `bootstrap`, `bootstrap-shift`,
         `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`), `anova-3`, `random-topics`,
         `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default two-way ANOVA; for two systems
-        the studentised bootstrap, which is the same test of one pair; and for scores by shard, or
-        by variation of each topic's query, ANOVA with random topics.
+        the studentised bootstrap, which is the same test of one pair; for scores by shard, or by
+        query variation, ANOVA with random topics.
     correction
         Correction for multiple comparisons: `none`, `tukey`, `bootstrap-tukey`, `randomised-tukey`,
         `dunnett`, `max-t`, `bootstrap-max-t`, `bonferroni`, `holm`, `bh`, `by`. By default Tukey's
         HSD bootstrapped over topics for ANOVA on a sample of topics that all systems have in
-        common; otherwise that of the test: Tukey's HSD for other models of all systems, Dunnett's
-        test with a baseline, the randomised Tukey HSD for the randomisation test, bootstrap max-T
-        for the bootstrap, the false discovery rate for bootstrap ANOVA, otherwise Holm's.
+        common; otherwise the default of the test: Tukey's HSD for other models of all systems,
+        Dunnett's test with a baseline, the randomised Tukey HSD for the randomisation test,
+        bootstrap max-T for the bootstrap, Benjamini and Hochberg's method for bootstrap ANOVA, and
+        Holm's method for other tests.
     statistic
         Statistic of the topic scores to compare. `mean`; `sum`; `geometric-mean`, by the mean of
-        log scores, those below 1e-5 taken as 1e-5; or `median`, by the test `bootstrap-median`. By
-        default that of the measure, such as the geometric mean for GMAP; for most measures the
-        mean.
+        log scores, where scores below 1e-5 become 1e-5; or `median`, by the test
+        `bootstrap-median`. By default the statistic of the measure: the mean for most measures, the
+        geometric mean for GMAP.
     alternative
         Alternative hypothesis. `two-sided`, `greater` (a system has higher scores than the
         baseline, or the first of two systems than the second) or `less`. One-sided tests of more
-        than two systems need a baseline.
+        than two systems require a baseline.
     alpha
         Significance level.
     baseline
-        A system, or several, that the others are compared with, by name or by index from 0; by
-        default all pairs are compared.
+        System or systems to compare all others with, by name or by index from 0; by default, all
+        pairs are compared.
     missing
         How to treat topics for which a system has no score. `error`; `drop` excludes such topics;
-        `zero` counts 0; `available` uses the scores that exist, for tests that can. By default
-        unpaired tests use the scores that exist, and other tests raise an error.
+        `zero` replaces missing scores by 0; `available` uses the available scores, for tests that
+        allow it. By default unpaired tests use the available scores, and other tests raise an
+        error.
     lower_is_better
         Whether lower scores are better; by default the direction of `scores`.
     exact
-        Whether to compute exact p-values, for tests that can; by default where that is fast.
+        Whether to compute exact p-values, for tests that can; by default, only if that is fast.
     exact_n
         Largest number of differences for an exact signed rank test by default.
     resamples
@@ -142,13 +144,13 @@ def compare(
     threshold
         Largest difference of scores that the sign test treats as a tie.
     jobs
-        Threads; it never changes a result.
+        Number of threads (results do not depend on it).
 
     Returns
     -------
     PairwiseComparison
-        With p-values, differences, effect sizes, intervals, groups, and the table of the analysis
-        of variance where there is one.
+        P-values, differences, effect sizes, intervals and groups, and the ANOVA table, if the test
+        is an analysis of variance.
 
     Raises
     ------
@@ -175,7 +177,7 @@ def compare(
     entry = find_test(test) if test else default_test(len(table.systems), table.axis)
     if entry.info.refusal:
         raise PolicyError(
-            f"{entry.info.name} is for studies of tests only, as `cranfield study tests`:"
+            f"{entry.info.name} is for studies of tests only, such as `cranfield study tests`:"
             f" {entry.info.refusal}"
         )
     if test is None and correction and CORRECTIONS.find(correction) not in entry.info.corrections:
@@ -190,7 +192,7 @@ def compare(
     scores = inputs.scores
     inputs = transform_scores(inputs, statistic)
     baselines = baseline_indices(scores.systems, baseline)
-    pairs = pairs_of(inputs.flat, baselines)
+    pairs = make_pairs(inputs.flat, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} requires a baseline: for all pairs it would depend on"
@@ -198,8 +200,8 @@ def compare(
         )
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     adjustment = _find_correction(info, correction, pairs, baselines, options)
-    outcome = with_exchange_tests(entry.run(pairs, options), pairs, info, options)
-    # Without an error of the model, its statistics would be divided by 0.
+    outcome = apply_exchange_tests(entry.run(pairs, options), pairs, info, options)
+    # With a model error of 0, the statistics of the correction would be divided by 0.
     uses_one_error = adjustment.one_variance or adjustment.pooled
     is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
     applied_correction = adjustment if is_applicable else CORRECTIONS["bonferroni"]
@@ -210,19 +212,19 @@ def compare(
         details |= {"resamples": options.resamples, "seed": options.seed}
     model = outcome.model
     means = inputs.scores.grand_mean() if model is None else model.means
-    difference = pairs.differences_of(means) if model is None else model.differences(pairs)
-    kind_of_mean = "mean" if model is None else model.of
+    difference = pairs.mean_differences(means) if model is None else model.differences(pairs)
+    mean_kind = "mean" if model is None else model.statistic
     weight_notes: list[str] = []
     if adjustment.resamples_topics and model is not None and pairs.by_shard is not None:
         # With gaps the model weights topics; the mean over resampled topics is unweighted.
         means = pairs.values.mean(axis=0)
-        difference = pairs.differences_of(means)
+        difference = pairs.mean_differences(means)
         weight_notes = _weight_notes(scores)
     statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
     effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
-    if model is not None and kind_of_mean == "mean rank" and not scores.lower_is_better:
-        # Rank 1 is the best system, and differences have the sign of those of the ranks.
-        means, difference = model.top - means, 0.0 - difference
+    if model is not None and mean_kind == "mean rank" and not scores.lower_is_better:
+        # Rank 1 is the best system, so ranks and their differences are reversed.
+        means, difference = model.ranks_from - means, 0.0 - difference
         statistics, effect = 0.0 - statistics, 0.0 - effect
         intervals = (partial(_negate, intervals[0]), partial(_negate, intervals[1]))
     return PairwiseComparison(
@@ -232,8 +234,8 @@ def compare(
         alpha=options.alpha,
         measure=scores.measure,
         systems=scores.systems,
-        means=backtransform(means, statistic) if kind_of_mean == "mean" else means,
-        mean_of=statistic.replace("-", " ") if kind_of_mean == "mean" else kind_of_mean,
+        means=backtransform(means, statistic) if mean_kind == "mean" else means,
+        mean_of=statistic.replace("-", " ") if mean_kind == "mean" else mean_kind,
         statistic_of_topics=statistic,
         topics=len(scores.topics),
         first=pairs.first,
@@ -247,7 +249,7 @@ def compare(
         zeros=outcome.zeros + np.zeros_like(outcome.n),
         ties=outcome.ties + np.zeros_like(outcome.n),
         interval_of=interval_name(info, statistic),
-        interval_kind=corrected.holds_for,
+        interval_kind=corrected.interval_kind,
         two_sided_interval=intervals[0],
         pair_interval=intervals[1],
         scores=scores,
@@ -257,7 +259,7 @@ def compare(
         baselines=tuple(scores.systems[k] for k in baselines),
         scale=info.scale,
         measure_scale=scores.scale,
-        lower_is_better=scores.lower_is_better or kind_of_mean == "mean rank",
+        lower_is_better=scores.lower_is_better or mean_kind == "mean rank",
         seed=details.pop("seed", None),
         resamples=details.pop("resamples", None),
         options={**asdict(options), "statistic": statistic},
@@ -304,16 +306,16 @@ def _default_correction(
         return RECOMMENDED
     if len(baselines) == 1:
         correction = CORRECTIONS[info.baseline_correction]
-        fits = not correction.equal_counts or pairs.paired or info.paired
+        is_applicable = not correction.equal_counts or pairs.paired or info.paired
     else:
         correction = CORRECTIONS[info.correction]
-        fits = not correction.all_pairs or (not baselines and options.two_sided)
-    return correction.name if fits else "holm"
+        is_applicable = not correction.all_pairs or (not baselines and options.two_sided)
+    return correction.name if is_applicable else "holm"
 
 
 def _weight_notes(scores: Scores) -> list[str]:
     has_gaps = scores.axis == "shard" and bool(np.isnan(scores.values).any())
-    return [EACH_TOPIC] if has_gaps else []
+    return [UNWEIGHTED_TOPICS] if has_gaps else []
 
 
 def _negate(interval: Interval, level: Level) -> Bounds:
@@ -330,7 +332,7 @@ def rank_sets(
     seed: int = 0,
     jobs: int | None = None,
 ) -> RankSets:
-    r"""Compute confidence sets of the rank of each system, all together and each alone.
+    r"""Compute simultaneous and marginal confidence sets of the rank of each system.
 
     The rank of a system is 1 plus the number of systems that are truly better. Its set is
 
@@ -338,25 +340,26 @@ def rank_sets(
 
     with the systems N- that are significantly better, and N+ that are significantly worse. The
     pairs are compared as :func:`cranfield.compare` does by default, by simultaneous intervals of
-    Tukey's HSD bootstrapped over topics. With one family of all pairs the sets contain all true
-    ranks with probability 1 - alpha; with a family for each system, which are its pairs with the
-    others, each set alone does, and is smaller.
+    Tukey's HSD bootstrapped over topics. Simultaneous sets, from one family of all pairs, contain
+    all true ranks with probability 1 - alpha. The marginal set of a system, from the family of its
+    own pairs, contains its true rank with that probability, and is smaller.
 
-    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), who take intervals of each pair's own
-    variance. It assumes that topics are a random sample, a dozen at least.
+    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), who use the variance of each pair. Topics
+    are assumed to be a random sample of at least a dozen.
 
     Parameters
     ----------
     scores
-        Of one measure, as :func:`cranfield.compare` takes them.
+        Scores of one measure, as :func:`cranfield.compare` takes them.
     alpha
-        1 minus the confidence.
+        1 minus the confidence level.
     missing
-        `error`, the default; `drop` excludes topics that lack a score; `zero` counts 0.
+        Policy for missing scores: `error`, the default; `drop` excludes topics that lack a score;
+        `zero` replaces missing scores by 0.
     resamples, seed
-        Number B of resamples of topics, and the seed.
+        Number B of resamples of topics, and the seed of the random numbers.
     jobs
-        Threads; it never changes a result.
+        Number of threads (results do not depend on it).
 
     Raises
     ------
@@ -393,11 +396,11 @@ def rank_sets(
 
 
 def own_maxima(family: PooledErrors, options: Options) -> Floats:
-    """Return each system's largest statistic, shape (systems, resamples), ascending by row."""
+    """Return the largest statistic of each system's pairs, shape (systems, resamples), sorted."""
     topics = family.pairs.topics
     counts = topic_counts(options.resamples, topics, options.seed)
     out = np.empty((family.pairs.systems, options.resamples))
-    for rows in row_slices(options.resamples, len(out), SAMPLED):
+    for rows in row_slices(options.resamples, len(out), BLOCK_MEANS):
         means, error = family.resample(counts[rows])
         farthest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
         out[:, rows] = divide_by_errors(farthest, error)

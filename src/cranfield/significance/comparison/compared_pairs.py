@@ -1,4 +1,4 @@
-"""Results of a comparison by pair of systems, and groups of systems."""
+"""Results of a comparison by pair of systems, and compact letter displays of systems."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, heading_of
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
+    ALL_PAIRS,
     BONFERRONI,
     PAIR,
     SIDAK,
-    TOGETHER,
     Interval,
-    named_pairs,
+    pair_names,
 )
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
@@ -51,7 +51,7 @@ PAIRS: Columns = {
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),
     "effect": Column("Effect size, as the test defines it."),
-    "n": Column("Number of observations that count."),
+    "n": Column("Number of observations of the pair that the test uses."),
     "zeros": Column("Number of topics without a difference."),
     "ties": Column("Number of differences or scores that share their rank."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
@@ -60,12 +60,13 @@ PAIRS: Columns = {
 
 
 def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Cover the systems by groups: two share a group exactly if they do not differ significantly.
+    """Compute the groups of a compact letter display (Piepho 2004; Gramm et al. 2007).
 
-    Groups and their systems are in `order`, from the best system to the worst. Where separation
-    follows the means, as with Tukey's HSD on a balanced design, there is no cover with fewer
-    groups. They are cliques of the graph of systems that do not differ, made greedily until every
-    edge lies in one: a compact letter display (Piepho 2004; Gramm et al. 2007).
+    Two systems share a group exactly if they do not differ significantly. Groups, and the systems
+    in each, are in `order`, from the best system to the worst. They are cliques of the graph that
+    connects systems without a significant difference, added greedily until they contain every edge.
+    If decisions follow the order of means, as with Tukey's HSD on a balanced design, the number of
+    groups is minimal.
     """
     is_similar = ~is_different[np.ix_(order, order)]
     np.fill_diagonal(is_similar, True)
@@ -74,17 +75,17 @@ def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[
     for first in range(len(order)):
         while uncovered[first].any():
             is_member = np.zeros(len(order), dtype=bool)
-            # Begin with a pair that is in no group yet; it may be a system with itself.
+            # Begin with a pair that is in no group yet; it may be a system and itself.
             is_member[[first, int(np.flatnonzero(uncovered[first])[0])]] = True
-            fits = is_similar[is_member].all(axis=0)
-            candidates = np.flatnonzero(fits & ~is_member)
+            is_candidate = is_similar[is_member].all(axis=0) & ~is_member
+            candidates = np.flatnonzero(is_candidate)
             after, before = candidates[candidates > first], candidates[candidates < first]
             for candidate in (*after, *before[::-1]):
                 if is_similar[candidate][is_member].all():
                     is_member[candidate] = True
             uncovered[np.ix_(is_member, is_member)] = False
             groups.append(is_member)
-    # A group that is part of another is not needed; no two are the same.
+    # Drop the groups that are subsets of another group; no two groups are equal.
     maximal = [
         group
         for group in groups
@@ -93,13 +94,12 @@ def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[
     return [order[np.flatnonzero(is_member)] for is_member in maximal]
 
 
-def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:
-    """Return each system's letters of groups, `a` to `z`, then `aa`; with commas if over 26."""
-    names = [letter(k) for k in range(len(groups))]
-    names_of_system: list[list[str]] = [[] for _ in range(systems)]
-    for name, group in zip(names, groups, strict=True):
+def letters_of(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
+    """Return the letters of each system's groups; separated by commas if there are over 26."""
+    names_of_system: list[list[str]] = [[] for _ in range(n_systems)]
+    for k, group in enumerate(groups):
         for system in group:
-            names_of_system[system].append(name)
+            names_of_system[system].append(letter(k))
     separator = "" if len(groups) <= len(ALPHABET) else ","
     return [separator.join(letters) for letters in names_of_system]
 
@@ -115,11 +115,11 @@ def letter(k: int) -> str:
 
 
 def group_of(name: str) -> int:
-    """Return the number of the group of a name; the inverse of :func:`letter`."""
-    place = 0
+    """Return the index of the group with a name; the inverse of :func:`letter`."""
+    number = 0
     for character in name:
-        place = place * len(ALPHABET) + ALPHABET.index(character) + 1
-    return place - 1
+        number = number * len(ALPHABET) + ALPHABET.index(character) + 1
+    return number - 1
 
 
 def shorten_letters(letters: str) -> str:
@@ -129,29 +129,28 @@ def shorten_letters(letters: str) -> str:
         return letters
     parts: list[str] = []
     # Consecutive groups have a constant difference of group number and position.
-    for _, run in groupby(enumerate(names), lambda item: group_of(item[1]) - item[0]):
-        neighbours = [name for _, name in run]
-        is_long = len(neighbours) > 2
-        parts += [f"{neighbours[0]}-{neighbours[-1]}"] if is_long else neighbours
+    for _, items in groupby(enumerate(names), lambda item: group_of(item[1]) - item[0]):
+        neighbours = [name for _, name in items]
+        is_range = len(neighbours) > 2
+        parts += [f"{neighbours[0]}-{neighbours[-1]}"] if is_range else neighbours
     return ",".join(parts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairComparison:
-    """Two systems of a comparison, such as `comparison["bm25", "dense"]`.
+    """Comparison of two systems, such as `comparison["bm25", "dense"]`.
 
     Attributes
     ----------
     first, second
         The systems, in the requested order.
     difference
-        The mean of the first minus that of the second, or the log ratio of geometric means.
+        Mean of the first system minus mean of the second, or the log ratio of geometric means.
     interval
         Confidence interval of the quantity in `interval_of` of the comparison; NaN where it would
         contradict the decision.
     pvalue
-        The p-value after the correction; a one-sided one is of the systems in the order of the
-        comparison.
+        Adjusted p-value; a one-sided p-value refers to the order of the systems in the comparison.
     effect
         The effect size, as the test defines it.
     significant
@@ -177,22 +176,22 @@ class PairComparison:
 
 
 MEANS = ("mean difference", "difference of means", "difference of medians")
-"""Quantities whose intervals can be drawn around means."""
+"""Quantities (`TestInfo.interval`) whose intervals can be drawn around means."""
 
 LINEAR = ("mean", "sum", "geometric mean", "median")
-"""Statistics that intervals of differences can be drawn around."""
+"""Statistics (`mean_of`) around which intervals of differences can be drawn."""
 
-SIMULTANEOUS = (TOGETHER, BONFERRONI, SIDAK, ALL_COMPARISONS)
-"""Kinds of simultaneous intervals, which can be drawn around means."""
+SIMULTANEOUS = (ALL_PAIRS, BONFERRONI, SIDAK, ALL_COMPARISONS)
+"""Kinds of intervals (`interval_kind`) that are simultaneous, and can be drawn around means."""
 
 
 DIRECTIONS = "the direction of significant differences is assumed to be right"
-"""Note on sets of ranks by corrections that control false rejections, not wrong directions."""
+"""Note on rank sets by corrections that control false rejections, but not directional errors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparedPairs:
-    """Arrays by pair and by system; :class:`PairwiseComparison` adds tables and text."""
+    """Data of a :class:`PairwiseComparison`, which adds tables and text."""
 
     test: str
     correction: str
@@ -248,13 +247,12 @@ class ComparedPairs:
 
     @property
     def between_names(self) -> str:
-        """Word between the names of a pair: one `minus` the other, or the ratio of one `to` it."""
+        """Word between the names of a pair: `minus` for differences, `to` for ratios."""
         return "to" if self.mean_of == "geometric mean" else "minus"
 
     @property
     def difference_from(self) -> str:
-        """Name of the quantity whose bounds :meth:`around` returns: `difference from` a
-        reference."""
+        """Label of the quantity of :meth:`around`: `difference from` or `ratio to` a reference."""
         return "ratio to" if self.mean_of == "geometric mean" else "difference from"
 
     @cached_property
@@ -273,8 +271,8 @@ class ComparedPairs:
         return np.where(is_contradicted, np.nan, low), np.where(is_contradicted, np.nan, high)
 
     def contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
-        """Return where the interval contradicts the decision: it contains 0 and the pair is
-        significant, or it excludes 0 and the pair is not."""
+        """Return a mask of pairs that are significant although their interval contains 0, or not
+        significant although it excludes 0."""
         with np.errstate(invalid="ignore"):
             excludes_0 = (low > 0) | (high < 0)
         return np.asarray(excludes_0 != self.is_significant(alpha))
@@ -285,7 +283,7 @@ class ComparedPairs:
         return int(self.contradicted(*self.bounds_at(self.alpha), self.alpha).sum())
 
     def bounds_at(self, alpha: float) -> tuple[Floats, Floats]:
-        """Return the bounds of :meth:`interval_at` of all pairs, whatever the decision."""
+        """Return lower and upper bounds like :meth:`interval_at`, without setting any to NaN."""
         check_share("alpha", alpha)
         if self.alternative == "two-sided":
             return self.two_sided_interval(1 - alpha)
@@ -293,16 +291,17 @@ class ComparedPairs:
             low, high = np.full(len(self), -np.inf), np.full(len(self), np.inf)
         else:
             low, high = self.two_sided_interval(1 - 2 * alpha)
-        # Ranks, of which 1 is the best, fall where scores rise.
+        # Rank 1 is the best, so mean ranks are lower for higher scores.
         is_reversed = self.mean_of == "mean rank" and not self.scores.lower_is_better
         if (self.alternative == "greater") != is_reversed:
             return low, np.full(len(self), np.inf)
         return np.full(len(self), -np.inf), high
 
     def matrix(self, by_pair: NDArray[Any], *, mirrored: float | None = 1.0) -> Floats:
-        """Arrange values of pairs by system and system, NaN where nothing was compared.
+        """Arrange values by pair in a matrix, system by system; NaN for pairs not compared.
 
-        On the other side they are multiplied by `mirrored`; None leaves that side empty.
+        Row and column are the first and the second system. The transposed cells have the values
+        times `mirrored`, or NaN if it is None.
         """
         by_pair = numbers(by_pair, "values of pairs")
         out = np.full((len(self.systems), len(self.systems)), np.nan)
@@ -314,34 +313,34 @@ class ComparedPairs:
 
     @property
     def pvalue_matrix(self) -> Floats:
-        """Adjusted p-values, system by system; NaN where nothing was compared.
+        """Adjusted p-values, system by system; NaN for pairs not compared.
 
-        One-sided p-values stand only where the row is the first system of the pair.
+        A one-sided p-value is only in the cell whose row is the first system of the pair.
         """
         return self.matrix(
             self.adjusted_pvalues, mirrored=1.0 if self.alternative == "two-sided" else None
         )
 
     def is_significant(self, alpha: float | None = None) -> Bools:
-        """Return whether each pair differs significantly: its p-value is at most alpha."""
+        """Return a mask of the significantly different pairs: adjusted p-value at most alpha."""
         level: Any = self.alpha if alpha is None else alpha
         if isinstance(level, bool) or not isinstance(level, Real):
             raise PolicyError(f"alpha must be a number, got {level!r}")
         return np.asarray(self.adjusted_pvalues <= float(level))
 
     def is_worse(self, alpha: float | None = None) -> Bools:
-        """Return whether the first system of each pair is significantly worse than the second."""
-        is_behind = self.difference > 0 if self.lower_is_better else self.difference < 0
-        return np.asarray(is_behind & self.is_significant(alpha))
+        """Return a mask of pairs whose first system is significantly worse than the second."""
+        has_worse_mean = self.difference > 0 if self.lower_is_better else self.difference < 0
+        return np.asarray(has_worse_mean & self.is_significant(alpha))
 
     @property
     def tested_verdict(self) -> str:
-        """The verdict on the first system of a pair that a one-sided test can reach."""
+        """Conclusion of a one-sided test that rejects: the first system is `better` or `worse`."""
         lower = self.scores.lower_is_better
         return "better" if (self.alternative == "greater") != lower else "worse"
 
     def count(self, alpha: float | None = None) -> int:
-        """Return how many pairs differ significantly."""
+        """Return the number of pairs that differ significantly."""
         return int(self.is_significant(alpha).sum())
 
     def significant(self, alpha: float | None = None) -> pl.DataFrame:
@@ -350,7 +349,7 @@ class ComparedPairs:
 
     @property
     def order(self) -> Indices:
-        """The systems from the best to the worst mean."""
+        """Indices of the systems, from the best mean to the worst."""
         sign = 1 if self.lower_is_better else -1
         return np.argsort(sign * self.means, kind="stable")
 
@@ -360,8 +359,8 @@ class ComparedPairs:
         Returns
         -------
         dict
-            From the best system to the worst: its letters. Two systems have a letter in common
-            exactly when they do not differ significantly.
+            Letters by system, from the best system to the worst. Two systems share a letter
+            exactly if they do not differ significantly.
 
         Raises
         ------
@@ -385,12 +384,12 @@ class ComparedPairs:
     def rank_sets(self) -> RankSets:
         """Return confidence sets of the rank of each system, from the decisions on all pairs.
 
-        A system is better than those from which it is significantly different with a better mean.
-        The sets contain all true ranks simultaneously with probability 1 - alpha, if the comparison
-        controls the family-wise error rate, directional errors included. Simultaneous intervals,
-        such as those of Tukey's HSD, have that property; step-down corrections control false
-        rejections, and their directions are assumed to be right.
-        :func:`cranfield.significance.rank_sets` also returns the smaller set of each system alone.
+        A system is better than the systems from which it differs significantly and whose mean is
+        worse. The sets contain all true ranks simultaneously with probability 1 - alpha if the
+        comparison controls the family-wise error rate including directional errors. Simultaneous
+        intervals, such as those of Tukey's HSD, do so; step-down corrections control only false
+        rejections, so the directions of their differences are assumed to be right.
+        :func:`cranfield.significance.rank_sets` also returns the smaller, marginal sets.
 
         Raises
         ------
@@ -428,16 +427,16 @@ class ComparedPairs:
     def around(self, reference: int) -> tuple[Floats, Floats] | None:
         """Return bounds to draw around each mean; None if intervals are not simultaneous.
 
-        They are the mean plus and minus the half-width, if there is one. Otherwise they are the
-        mean of the reference (an index) plus the interval of the difference from it: a system whose
-        interval excludes the mean of the reference is significantly different. They are NaN for
-        systems that are not compared with the reference.
+        The bounds are the mean plus and minus the half-width, if the comparison has half-widths.
+        Otherwise they are the mean of the reference (an index) plus the interval of the difference
+        from it: a system is significantly different if its interval excludes the mean of the
+        reference. Bounds of systems that are not compared with the reference are NaN.
         """
         if self.half_widths is not None:
             return self.means - self.half_widths, self.means + self.half_widths
-        of_means = self.mean_of in LINEAR and self.info.interval in MEANS
         if (
-            not of_means
+            self.mean_of not in LINEAR
+            or self.info.interval not in MEANS
             or self.interval_kind not in SIMULTANEOUS
             or self.alternative != "two-sided"
         ):
@@ -461,9 +460,10 @@ class ComparedPairs:
             raise PolicyError(f"{purpose} require a two-sided test")
 
     def ranking(self) -> pl.DataFrame:
-        """Return the systems from best to worst: mean, interval and groups where there are any.
+        """Return the systems from best to worst, with means, intervals, rank sets and groups.
 
-        `ranks` are the confidence sets of :meth:`rank_sets`, such as `2-5`, if the correction
+        Intervals require half-widths, groups a two-sided comparison of all pairs. The column
+        `ranks` has the confidence sets of :meth:`rank_sets`, such as `2-5`, if the correction also
         controls the family-wise error rate.
         """
         order = self.order
@@ -506,4 +506,4 @@ class ComparedPairs:
             "ties": self.ties,
             "significant": self.is_significant(alpha),
         }
-        return named_pairs(self.systems, self.first, self.second).hstack(pl.DataFrame(columns))
+        return pair_names(self.systems, self.first, self.second).hstack(pl.DataFrame(columns))

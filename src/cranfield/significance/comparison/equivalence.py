@@ -17,11 +17,11 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.compared_pairs import LINEAR, ComparedPairs
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
+    ALL_PAIRS,
     BONFERRONI,
     PAIR,
-    TOGETHER,
     Interval,
-    named_pairs,
+    pair_names,
 )
 
 VERDICTS = (
@@ -35,24 +35,24 @@ VERDICTS = (
 )
 """Verdicts on the first system of a pair, compared with the second."""
 
-STEPS = 52  # bisections after which a p-value is as precise as 1 minus a confidence level
+N_BISECTIONS = 52  # gives p-values the precision of 1 minus a confidence level
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Equivalence(Result):
     """Tests of equivalence and non-inferiority of pairs of systems within a margin.
 
-    Two one-sided tests (Schuirmann, 1987): systems are equivalent at level alpha when both
-    differences beyond the margin, below and above, are rejected at alpha, which is when the
-    1 - 2 alpha interval of the difference lies within the margin. The interval is that of the
-    comparison, so that the assumptions are those of its test.
+    Two one-sided tests (Schuirmann, 1987): systems are equivalent at level alpha if differences
+    below the lower margin and above the upper margin are both rejected at alpha, that is, if the
+    1 - 2 alpha interval of the difference lies within the margin. The interval, and therefore its
+    assumptions, are those of the test of the comparison.
 
     Attributes
     ----------
     comparison
-        The comparison, with its decisions on which systems differ at all.
+        The comparison of the systems.
     margin
-        Largest difference that does not matter, by pair, in the unit of the difference.
+        Largest negligible difference, by pair, in the unit of the difference.
     requested_margin
         The margin as requested, such as `2%`.
     two_sided_interval
@@ -61,10 +61,10 @@ class Equivalence(Result):
         Scope of the statements: each pair alone, or all pairs simultaneously.
     tails
         Multiple of alpha outside an interval: 2 for a 1 - 2 alpha interval; 1 for simultaneous
-        intervals of multiple pairs, where an error on either side counts.
+        intervals of multiple pairs, for which an error on either side counts.
     times
-        Factor of p-values and divisor of alpha by which statements on many pairs hold
-        simultaneously (Bonferroni's inequality), where intervals are of each pair alone.
+        Bonferroni factor of p-values, and divisor of alpha, for simultaneous statements on many
+        pairs if intervals are of each pair alone; otherwise 1.
 
     Examples
     --------
@@ -89,35 +89,35 @@ class Equivalence(Result):
         "margin": Column("Margin, in the unit of the difference."),
         "p difference": Column(
             (
-                "Adjusted p-value of the comparison, against the hypothesis that the two do"
+                "Adjusted p-value of the comparison, against the hypothesis that the systems do"
                 " not differ."
             ),
             pvalue=True,
         ),
         "p equivalence": Column(
             (
-                "p-value of the two one-sided tests against the hypothesis that the two"
+                "p-value of the two one-sided tests against the hypothesis that the systems"
                 " differ by the margin or more."
             ),
             pvalue=True,
         ),
         "p non-inferiority": Column(
             (
-                "p-value of the one-sided test against the hypothesis that the first is worse"
-                " by the margin or more."
+                "p-value of the one-sided test against the hypothesis that the first system is"
+                " worse by the margin or more."
             ),
             pvalue=True,
         ),
         "p non-superiority": Column(
             (
-                "p-value of the one-sided test against the hypothesis that the first is"
+                "p-value of the one-sided test against the hypothesis that the first system is"
                 " better by the margin or more."
             ),
             pvalue=True,
             read=False,
         ),
         "ruled out": Column("Smallest difference, in either direction, that is ruled out."),
-        "verdict": Column("Verdict on the pair, such as equivalent; see `count`."),
+        "verdict": Column("Verdict on the pair, such as `equivalent`; see `verdicts`."),
     }
 
     comparison: ComparedPairs
@@ -135,7 +135,7 @@ class Equivalence(Result):
 
     @cached_property
     def interval(self) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of the difference at that level, by pair."""
+        """Lower and upper bounds of the difference at confidence `level`, by pair."""
         if self.level <= 0:
             raise PolicyError("equivalence requires an alpha below 0.5")
         return self.two_sided_interval(1 - (1 - self.level) / self.times)
@@ -151,71 +151,80 @@ class Equivalence(Result):
 
     @property
     def _above_below(self) -> tuple[Bools, Bools]:
-        """Whether the difference is above the lower, and below the upper margin."""
+        """Masks of pairs whose interval is above the lower margin, and below the upper margin."""
         low, high = self.interval
         return low > -self.margin, high < self.margin
 
     @property
     def is_equivalent(self) -> Bools:
-        """Whether each pair is equivalent; it may be significantly different nevertheless."""
+        """Whether each pair is equivalent; it may nevertheless differ significantly."""
         above, below = self._above_below
         return above & below
 
     @property
     def is_non_inferior(self) -> Bools:
-        """Whether it is rejected, by pair, that the first system is worse by the margin or more."""
+        """Whether each pair rejects that the first system is worse by the margin or more."""
         return self._above_below[self.comparison.lower_is_better]
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """Verdict on each pair, on the first system compared with the second.
+        """Verdict on the first system of each pair, compared with the second.
 
-        `superior` and `inferior`: they differ, by the test of the comparison. `different within
-        the margin`: they differ, by less than the margin. `equivalent`, `non-inferior` (not worse
-        by the margin or more), `non-superior` (not better by the margin or more), `undecided`.
+        `superior`, `inferior`: significantly different by the test of the comparison. `different
+        within the margin`: significantly different, by less than the margin. `equivalent`,
+        `non-inferior` (not worse by the margin or more), `non-superior` (not better by the margin
+        or more), `undecided`.
         """
         comparison = self.comparison
         not_worse, not_better = self._above_below
-        ahead = comparison.difference > 0
+        has_better_mean = comparison.difference > 0
         if comparison.lower_is_better:
-            not_worse, not_better, ahead = not_better, not_worse, comparison.difference < 0
-        differs, within = comparison.is_significant(), not_worse & not_better
-        beyond = differs & ~within
-        cases = (beyond & ahead, beyond, differs, within, not_worse, not_better)
+            not_worse, not_better = not_better, not_worse
+            has_better_mean = comparison.difference < 0
+        differs, is_within = comparison.is_significant(), not_worse & not_better
+        may_exceed = differs & ~is_within
+        cases = (
+            may_exceed & has_better_mean,
+            may_exceed,
+            differs,
+            is_within,
+            not_worse,
+            not_better,
+        )
         return tuple(np.select(cases, VERDICTS[:-1], VERDICTS[-1]).tolist())
 
     @cached_property
     def pvalues(self) -> tuple[Floats, Floats]:
         """P-values against `worse by the margin or more` and `better by the margin or more`.
 
-        Each is the smallest alpha at which the interval rejects that hypothesis; the larger one is
-        the p-value of equivalence. They are computed when first used, to 1e-15; for resampled
-        intervals to less than one resample.
+        Each is the smallest alpha at which the interval rejects that hypothesis. They are computed
+        by bisection to 1e-15; for resampled intervals to less than one resample.
         """
         above, below = (self._tail(sign * self.margin, sign) for sign in (-1, 1))
         return (below, above) if self.comparison.lower_is_better else (above, below)
 
     @property
     def p_equivalent(self) -> Floats:
-        """p-value of equivalence by pair: the larger of both one-sided p-values."""
+        """P-value of equivalence by pair: the larger of the one-sided p-values."""
         return np.maximum(*self.pvalues)
 
     def _tail(self, bound: Floats, side: int) -> Floats:
-        """Return the p-value against differences beyond a bound, on the side of a sign."""
+        """Return p-values against differences above a bound (`side` 1), or below it (-1)."""
 
         def rejects(alpha: Floats, is_opposite: Bools) -> Bools:
             low, high = self.two_sided_interval(1 - self.tails * alpha)
-            beyond = (high < bound) if side > 0 else (low > bound)
-            opposite = (low > bound) if side > 0 else (high < bound)
-            return np.asarray(np.where(is_opposite, opposite, beyond))
+            is_below, is_above = high < bound, low > bound
+            if side < 0:
+                is_below, is_above = is_above, is_below
+            return np.asarray(np.where(is_opposite, is_above, is_below))
 
         pairs, max_alpha = len(self.comparison), 1 / self.tails
-        # An estimate beyond the bound has a p above 1/2, from the test against the opposite.
+        # If the estimate is beyond the bound, p is above 1/2: 1 minus p of the opposite test.
         is_opposite = ~rejects(np.full(pairs, max_alpha * (1 - 1e-9)), np.zeros(pairs, dtype=bool))
         low, high = np.zeros(pairs), np.full(pairs, max_alpha)
         comparison = self.comparison
         n_resamples = comparison.info.random and comparison.resamples
-        for _ in range(n_resamples.bit_length() + 4 if n_resamples else STEPS):
+        for _ in range(n_resamples.bit_length() + 4 if n_resamples else N_BISECTIONS):
             middle = (low + high) / 2
             is_rejected = rejects(middle, is_opposite)
             low, high = np.where(is_rejected, low, middle), np.where(is_rejected, middle, high)
@@ -223,7 +232,7 @@ class Equivalence(Result):
         return np.asarray(np.minimum(1.0, self.times * np.where(is_opposite, opposite, high)))
 
     def count(self) -> dict[str, int]:
-        """Return how many pairs have each verdict, of those that occur."""
+        """Return the number of pairs by verdict, for verdicts that occur."""
         counts = Counter(self.verdicts)
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
@@ -243,14 +252,14 @@ class Equivalence(Result):
             "ruled out": self.ruled_out,
             "verdict": self.verdicts,
         }
-        names = named_pairs(comparison.systems, comparison.first, comparison.second)
+        names = pair_names(comparison.systems, comparison.first, comparison.second)
         return names.hstack(pl.DataFrame(columns))
 
     def heading(self) -> list[str]:
-        """Return a few lines: margin, test, number of pairs by verdict, meaning of columns."""
+        """Return the lines above the table: margin, test, verdicts, meaning of columns."""
         comparison = self.comparison
         measure = f"{plain(comparison.measure)}: " if comparison.measure else ""
-        verdicts = ", ".join(f"{number:,} {verdict}" for verdict, number in self.count().items())
+        verdicts = ", ".join(f"{n_pairs:,} {verdict}" for verdict, n_pairs in self.count().items())
         lines = [
             f"{measure}Equivalence within {self.requested_margin}: {comparison.info.title}; alpha"
             f" {comparison.alpha:g}",
@@ -275,8 +284,8 @@ class Equivalence(Result):
 
 def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
     """Test which pairs of a comparison are equivalent within a margin, absolute or a percentage."""
-    pairs, is_uncorrected = len(comparison), len(comparison) == 1 or comparison.correction == "none"
-    is_joint = not is_uncorrected and comparison.interval_kind in (TOGETHER, ALL_COMPARISONS)
+    is_uncorrected = len(comparison) == 1 or comparison.correction == "none"
+    is_joint = not is_uncorrected and comparison.interval_kind in (ALL_PAIRS, ALL_COMPARISONS)
     by_inequality = not (is_uncorrected or is_joint)
     return Equivalence(
         comparison=comparison,
@@ -285,7 +294,7 @@ def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
         two_sided_interval=comparison.two_sided_interval if is_joint else comparison.pair_interval,
         holds_for=BONFERRONI if by_inequality else comparison.interval_kind,
         tails=1 if is_joint else 2,
-        times=pairs if by_inequality else 1,
+        times=len(comparison) if by_inequality else 1,
     )
 
 
@@ -305,14 +314,14 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
 
 def _absolute_margin(comparison: ComparedPairs, margin: float | str) -> Floats:
     """Return the margin of each pair in the unit of its difference."""
-    size, percentage = read_margin(margin)
+    size, is_percentage = read_margin(margin)
     if comparison.mean_of == "geometric mean":
-        if not percentage:
+        if not is_percentage:
             raise PolicyError(
                 f"a margin of geometric means must be a percentage such as '2%', got {margin}"
             )
         return np.full(len(comparison), np.log1p(size / 100))
-    if not percentage:
+    if not is_percentage:
         _check_width(comparison, size)
         return np.full(len(comparison), size)
     if comparison.mean_of not in LINEAR:

@@ -16,7 +16,7 @@ from cranfield.significance.registry import Correction, TestInfo
 
 
 def heading_of(info: TestInfo, correction: Correction, *, baseline: bool = False) -> str:
-    """Name the test and the correction."""
+    """Return the joint name of a test and a correction, for headings."""
     template = correction.baseline_heading if baseline else correction.heading
     if template:
         return template.format(error=info.error)
@@ -35,27 +35,26 @@ class RankSets(Result):
     measure
         Text form of the measure; empty where it is not known.
     systems, means
-        The systems, and the statistic that they are ordered by.
+        Names of the systems, and the statistic that orders them.
     mean_of
-        Name of that statistic, such as `mean` or `geometric mean`.
+        Name of the statistic, such as `mean` or `geometric mean`.
     topics
         Number of topics.
     difference
-        Row minus column, shape (systems, systems).
+        Differences of means, row minus column, shape (systems, systems).
     pvalues
-        Adjusted p-values that the system with the better mean is the better one, of one family for
-        all pairs; the same shape.
+        Adjusted p-values of the differences, in one family of all pairs, shape (systems, systems).
     own_pvalues
-        The same, each row a family of its own: of that system with the others. None where these are
-        not known.
+        Adjusted p-values with one family for each row: the pairs of that system with all others.
+        None if they were not computed.
     alpha
-        1 minus the confidence.
+        1 minus the confidence level.
     method
         Name of the test and the correction.
     lower_is_better
-        Whether the better system is the one with lower scores.
+        Whether lower scores are better.
     resamples, seed
-        Of random samples; None where there are none.
+        Number of resamples and seed; None if the comparison does not resample.
     notes
         Notes on the comparison.
     """
@@ -63,13 +62,13 @@ class RankSets(Result):
     columns: ClassVar[Columns] = {
         "rank": Column("Observed rank: 1 plus the number of systems with a better mean."),
         "system": Column("System.", key=True),
-        "*": Column("Statistic that systems are ordered by, under its name, such as mean."),
+        "*": Column("Statistic that orders the systems; the column has its name, such as mean."),
         "from": Column(
             "Best rank in the confidence set; the sets of all systems are simultaneous."
         ),
-        "to": Column("Worst rank in it."),
+        "to": Column("Worst rank in the confidence set."),
         "own from": Column("Best rank in the confidence set of this system alone."),
-        "own to": Column("Worst rank in it."),
+        "own to": Column("Worst rank in the confidence set of this system alone."),
     }
 
     measure: str
@@ -93,34 +92,38 @@ class RankSets(Result):
         return replace(self, alpha=alpha)
 
     @property
-    def _ahead(self) -> Floats:
+    def _advantage(self) -> Floats:
+        """Differences, row minus column, positive if the row is better."""
         return -self.difference if self.lower_is_better else self.difference
 
     @property
     def rank(self) -> Indices:
         """Observed ranks: 1 plus the number of systems with a better mean."""
-        return np.asarray(1 + (self._ahead < 0).sum(axis=1))
+        return np.asarray(1 + (self._advantage < 0).sum(axis=1))
 
     @property
     def interval(self) -> tuple[Indices, Indices]:
-        """Best and worst rank of each system, all sets together at confidence 1 - alpha."""
-        return self._limits(self.pvalues)
+        """Best and worst rank of each system, simultaneous at confidence 1 - alpha."""
+        return self._rank_bounds(self.pvalues)
 
     @property
     def own_interval(self) -> tuple[Indices, Indices] | None:
-        """The same, each set alone at that confidence; None where it is not known."""
-        return None if self.own_pvalues is None else self._limits(self.own_pvalues)
+        """Best and worst rank of each system, each alone at confidence 1 - alpha, or None."""
+        return None if self.own_pvalues is None else self._rank_bounds(self.own_pvalues)
 
-    def _limits(self, pvalues: Floats) -> tuple[Indices, Indices]:
+    def _rank_bounds(self, pvalues: Floats) -> tuple[Indices, Indices]:
         is_significant = pvalues <= self.alpha
-        better, worse = is_significant & (self._ahead > 0), is_significant & (self._ahead < 0)
+        better, worse = (
+            is_significant & (self._advantage > 0),
+            is_significant & (self._advantage < 0),
+        )
         return 1 + worse.sum(axis=1), len(self.systems) - better.sum(axis=1)
 
     def among_best(self, places: int = 1) -> tuple[str, ...]:
-        """Return the systems that may be among the best few, in order of their means.
+        """Return the systems that may be among the best `places` systems, in order of their means.
 
-        They include all systems that truly are among them with confidence 1 - alpha, simultaneously
-        for any number of places.
+        With confidence 1 - alpha they include all systems that truly are among the best,
+        simultaneously for all values of `places`.
 
         Parameters
         ----------
@@ -133,7 +136,7 @@ class RankSets(Result):
 
     @property
     def order(self) -> Indices:
-        """The systems from the best to the worst mean."""
+        """Indices of the systems, from the best mean to the worst."""
         return best_first(self.means, self.lower_is_better)
 
     def _frame(self) -> pl.DataFrame:
@@ -150,12 +153,12 @@ class RankSets(Result):
     def heading(self) -> list[str]:
         """Return lines on the method, the confidence level and the number of possible winners."""
         measure = f"{self.measure}: " if self.measure else ""
-        remark = "" if self.own_pvalues is None else "; own: each system alone"
+        own_scope = "" if self.own_pvalues is None else "; own: each system alone"
         lines = [
             f"{measure}ranks by {self.method}",
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
             f"from, to: {1 - self.alpha:.4g} confidence sets of ranks, all systems together"
-            f"{remark}",
+            f"{own_scope}",
             f"{counted(len(self.among_best()), 'system')} may be the best",
         ]
         if self.resamples is not None:

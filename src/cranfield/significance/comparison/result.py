@@ -26,7 +26,7 @@ from cranfield.significance.comparison.compared_pairs import (
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.differences import Corrected, Outcome, Pairs
-from cranfield.significance.pairwise.means import with_exchange_tests
+from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
     CORRECTIONS,
@@ -38,7 +38,7 @@ from cranfield.significance.registry import (
 )
 from cranfield.tabular import Cell, Table, format_pvalue
 
-MIN_BOOTSTRAP_TOPICS = 12  # fewer give a bootstrap over topics little power
+MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
 
 RESCALING = "results may not survive a rescaling"
 """End of the note on a measure whose scale is lower than the test assumes."""
@@ -46,11 +46,11 @@ RESCALING = "results may not survive a rescaling"
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
 
 UNEQUAL = 1.5
-"""Ratio of standard deviations of differences to their common estimate that calls for a note."""
+"""Smallest ratio of a standard deviation of differences to the common estimate that is reported."""
 
 CLEAR, BY_CHANCE = 0.001, 0.1
-"""Largest p-value of a paired t-test that counts as clear, and largest probability of so many clear
-ones by chance at which their number is reported."""
+"""Largest p-value of a clear difference by a paired t-test, and largest probability of the number
+of clear differences under the null hypothesis for which the number is reported."""
 
 
 def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
@@ -60,10 +60,10 @@ def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     notes.extend(scores.direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
-    if info.of_two and len(scores.systems) == 2 and options.two_sided:
-        notes.append(info.of_two)
-    if info.of_pairs and len(scores.systems) > 2:
-        notes.append(info.of_pairs)
+    if info.two_systems_note and len(scores.systems) == 2 and options.two_sided:
+        notes.append(info.two_systems_note)
+    if info.pairs_note and len(scores.systems) > 2:
+        notes.append(info.pairs_note)
     if scores.scale_source == "user":
         notes.append(f"scale declared by the user: {scores.scale}")
     if scores.scale is not None and scores.scale < info.scale:
@@ -77,7 +77,7 @@ def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
 def assumption_notes(
     pairs: Pairs, info: TestInfo, correction: Correction, *, is_unreachable: bool
 ) -> Iterator[str]:
-    """Return notes on violated assumptions of the test or the correction.
+    """Yield notes on violated assumptions of the test or the correction.
 
     Tukey's and Dunnett's tests assume one error variance for all pairs, and the randomised Tukey
     HSD exchanges the scores of all systems: Type I errors are then too frequent for pairs whose
@@ -120,22 +120,22 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
 def paired_test_notes(
     pairs: Pairs, correction: Correction, corrected: Corrected, options: Options
 ) -> Iterator[str]:
-    """Return a note on clear differences by paired t-tests that the pooled error does not reject.
+    """Yield a note on clear differences by paired t-tests that a pooled error does not detect.
 
-    A system and its variant may differ by little on nearly every topic. Where all pairs share one
-    error such a difference is not significant, but the paired t-test of the pair alone sees it.
+    A system and its variant may differ slightly on nearly every topic. Such a difference is not
+    significant if all pairs share one error term, but is in the paired t-test of this pair.
     """
     if not correction.pooled or pairs.systems < 3:
         return
     test = find_test("t")
-    # A constant difference has the p-value of the pair compared on its own, by exact sign flips.
-    outcome = with_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
+    # As in a comparison of one pair, a constant difference has the p-value of exact sign flips.
+    outcome = apply_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
     raw = outcome.pvalue
     total, not_significant = len(pairs), corrected.pvalue > options.alpha
     n_missed = int(((raw < CLEAR) & not_significant).sum())
     if not n_missed:
         return
-    # Report many of them, or one that Bonferroni's correction would make significant.
+    # Report an improbable number, or a pair that is significant after Bonferroni's correction.
     is_clear = raw[not_significant].min() * total <= options.alpha
     if is_clear or bdtrc(n_missed - 1, total, CLEAR) <= BY_CHANCE:
         yield (
@@ -150,7 +150,7 @@ def paired_test_notes(
 def sign_flip_notes(
     pairs: Pairs, info: TestInfo, corrected: Corrected, options: Options
 ) -> Iterator[str]:
-    """Return a note on exact sign flips of one pair on few topics, if their p-value differs."""
+    """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
     if info.name != "bootstrap" or len(pairs) != 1 or pairs.topics >= MIN_RESAMPLED_TOPICS:
         return
     exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
@@ -189,7 +189,7 @@ def unreachable_notes(
     elif details.get("exact") or details.get("exact pairs") or info.always_exact:
         topics = int(outcome.n.max())
         if topics == 0:
-            return ["on every topic all systems have the same score: there is nothing to test"]
+            return ["all systems have the same score on every topic, so there is nothing to test"]
         min_pvalue = 0.5 ** (topics - options.two_sided)
         limitation, advice = counted(topics, "difference"), "use more topics, or another correction"
     else:
@@ -232,8 +232,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     first, second
         Indices of the systems of each pair.
     difference
-        Mean of the first minus that of the second, by pair; of geometric means the logarithm of
-        their ratio.
+        Mean of the first system minus mean of the second, by pair; for geometric means the
+        logarithm of their ratio.
     statistic, effect
         As the test defines them, by pair.
     raw_pvalues, adjusted_pvalues
@@ -243,24 +243,24 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         By pair: observations that count, topics without difference, differences or scores that
         share their rank.
     interval_of, interval_kind
-        Quantity that the confidence intervals are of, and whether they are simultaneous.
+        Quantity of the confidence intervals, and whether they are simultaneous.
     scores
-        The scores that were compared, after the policy for missing ones.
+        The compared scores, after the policy for missing scores.
     half_widths
-        Half the width of an interval around each mean, such that systems whose intervals do not
-        overlap differ; None where the correction has none, or means of different numbers of scores.
+        Half-width of an interval around each mean, such that systems whose intervals do not overlap
+        differ significantly; None if the correction has none, or counts of scores differ.
     anova, omnibus
-        The table of an analysis of variance; the test of all systems together by ranks.
+        ANOVA table, and omnibus test of all systems by ranks; None for other tests.
     baselines
-        Systems that the others were compared with; none when all pairs were.
+        Systems with which all others were compared; empty if all pairs were compared.
     scale, measure_scale
         The scale that the test assumes, and the one that the measure declares.
     seed, resamples
         Seed and number of resamples of a test that draws random numbers, else None.
     options
-        All options of the comparison, whether this test uses them or not.
+        All options of the comparison, including options that the test does not use.
     details, notes
-        Further values, and notes for the reader.
+        Further results by name, and notes for the user.
 
     Examples
     --------
@@ -284,7 +284,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
     @property
     def title(self) -> str:
-        """Name the test and the correction."""
+        """Names of the test and the correction."""
         correction = CORRECTIONS[self.correction]
         if self.correction != "none":
             return heading_of(self.info, correction, baseline=bool(self.baselines))
@@ -292,7 +292,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
     @property
     def method(self) -> str:
-        """Name the test and the correction, and the side of a one-sided test."""
+        """Names of the test and the correction, and the alternative of a one-sided test."""
         side = "" if self.alternative == "two-sided" else f", one-sided ({self.alternative})"
         return self.title + side
 
@@ -381,7 +381,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         return f"{type(self).__name__}({'; '.join(self.heading()[:2])})"
 
     def heading(self) -> list[str]:
-        """Return a few lines: test, sizes, number of significant pairs, meaning of columns."""
+        """Return the lines above the table: test, sizes, significant pairs, meaning of columns."""
         measure = f"{plain(self.measure)}: " if self.measure else ""
         line = (
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')},"
@@ -398,10 +398,10 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             )
             if self.info.effect:
                 lines.append(f"{self.info.effect_name}: {self.info.effect}")
-            if number := self.without_interval:
+            if n_pairs := self.without_interval:
                 lines.append(
-                    f"no interval is shown for {counted(number, 'pair')}, where it would contradict"
-                    " the decision, which is not based on intervals"
+                    f"no interval is shown for {counted(n_pairs, 'pair')}, where it would"
+                    " contradict the decision, which is not based on intervals"
                 )
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
@@ -420,7 +420,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         return lines
 
     def tables(self, *, places: int | None = None) -> list[Table]:
-        """Return the table for reading: the ranking with groups, or the pairs with a baseline.
+        """Return the printed table: the ranking with groups, or the pairs if `shows_pairs`.
 
         Parameters
         ----------
@@ -451,9 +451,9 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
     def _pair_table(self, places: int) -> Table:
         symbol = CORRECTIONS[self.correction].symbol or self.info.symbol
-        # Words do not change; in LaTeX, letters are set as formulas.
-        letter = Cell(symbol, latex=f"${symbol.replace('W+', 'W^+')}$")
-        statistic = letter if len(symbol) in {1, 2} else symbol or "statistic"
+        # In LaTeX, symbols of one or two letters are formulas; longer ones are words.
+        formula = Cell(symbol, latex=f"${symbol.replace('W+', 'W^+')}$")
+        statistic = formula if len(symbol) in {1, 2} else symbol or "statistic"
         p = Cell("p", latex="$p$", html="<i>p</i>")
         difference = "log ratio" if self.mean_of == "geometric mean" else "difference"
         effect = self.info.effect_name

@@ -29,7 +29,7 @@ def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     Parameters
     ----------
     pvalues
-        From 0 to 1, any shape. NaN stays NaN and does not count as a comparison.
+        P-values from 0 to 1, any shape. NaN remains NaN and does not count as a comparison.
     correction
         `none`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh` or `by`.
 
@@ -41,7 +41,7 @@ def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     Raises
     ------
     PolicyError
-        For invalid p-values, and for corrections that need more than p-values.
+        For invalid p-values, and for corrections that require more than p-values.
 
     Examples
     --------
@@ -49,13 +49,15 @@ def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     [0.03, 0.06, 0.06]
     """
     name = CORRECTIONS.find(correction)
-    check_choice("correction of p-values", name, LAWS)
+    check_choice("correction of p-values", name, ADJUSTMENTS)
     values = numbers(pvalues, "p-values")
     is_number = ~np.isnan(values)
     if ((values[is_number] < 0) | (values[is_number] > 1)).any():
-        raise PolicyError("p-values must be between 0 and 1")
+        raise PolicyError(
+            f"p-values must be from 0 to 1, got {np.nanmin(values):g} to {np.nanmax(values):g}"
+        )
     out = np.full(values.shape, np.nan)
-    out[is_number] = LAWS[name](values[is_number])
+    out[is_number] = ADJUSTMENTS[name](values[is_number])
     return out
 
 
@@ -79,42 +81,42 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
 
 def _correct(
-    law: str,
+    correction: str,
     outcome: Outcome,
     interval: Callable[[Interval, Floats, Level], Bounds],
-    holds_for: str = BONFERRONI,
+    interval_kind: str = BONFERRONI,
 ) -> Corrected:
-    """Correct, with intervals that hold for several pairs."""
-    pvalue = LAWS[law](outcome.pvalue)
+    """Adjust the p-values of an outcome, and the intervals if there are several pairs."""
+    pvalue = ADJUSTMENTS[correction](outcome.pvalue)
     if pvalue.size <= 1:
         return Corrected(pvalue)
-    interval_of_pairs = partial(interval, outcome.interval, pvalue)
-    return Corrected(pvalue, interval=interval_of_pairs, holds_for=holds_for)
+    corrected_interval = partial(interval, outcome.interval, pvalue)
+    return Corrected(pvalue, interval=corrected_interval, interval_kind=interval_kind)
 
 
 def bonferroni_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
-    """Return intervals that hold simultaneously, by Bonferroni's inequality."""
+    """Return simultaneous intervals by Bonferroni's inequality."""
     return interval(1 - (1 - level) / pvalue.size)
 
 
 def sidak_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
-    """Return intervals that hold simultaneously, by Sidak's inequality."""
+    """Return simultaneous intervals by Sidak's inequality."""
     return interval(level ** (1 / pvalue.size))
 
 
 def selected_interval(
     interval: Interval, pvalue: Floats, level: Level, dependence: float = 1.0
 ) -> Bounds:
-    """Return intervals that have the false coverage rate of the selected pairs.
+    """Return intervals that control the false coverage rate of the significant pairs.
 
-    Of m pairs with R rejected at level q, each interval has level 1 - R q / m; it excludes 0
-    exactly where the pair is rejected. By the law of dependent p-values q is divided by the sum of
-    1 / i up to m. Source: Benjamini and Yekutieli (2005).
+    If R of m pairs are rejected at level q, each interval has level 1 - R q / m, and excludes 0
+    exactly if the pair is rejected. For dependent p-values, q is divided by `dependence`, the sum
+    of 1 / i up to m. Source: Benjamini and Yekutieli (2005).
     """
     tail = 1 - np.asarray(level)
     # 1 - level differs from alpha by rounding.
-    rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
-    proportion = np.maximum(rejected, 1).reshape(tail.shape) / (pvalue.size * dependence)
+    n_rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
+    proportion = np.maximum(n_rejected, 1).reshape(tail.shape) / (pvalue.size * dependence)
     return interval(1 - tail * proportion)
 
 
@@ -122,7 +124,7 @@ SELECTED = (
     "the significant pairs (at most a proportion alpha of these intervals is expected to miss"
     " the true difference)"
 )
-"""Scope of intervals with a false coverage rate."""
+"""Kind of intervals that control the false coverage rate."""
 
 
 @declared_correction("holm", aliases=("holm-bonferroni",), multiplies=True)
@@ -133,7 +135,7 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
         powerful
     source: Holm (1979)
 
-    Intervals are Bonferroni's, which need no order of the pairs.
+    Intervals are Bonferroni's, which do not depend on the order of the pairs.
     """
     return _correct("holm", outcome, bonferroni_interval)
 
@@ -157,7 +159,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     assumes: comparisons are independent, or depend on each other positively
     source: Hommel (1988)
 
-    Intervals are Bonferroni's, which need no order of the pairs.
+    Intervals are Bonferroni's, which do not depend on the order of the pairs.
     """
     return _correct("hommel", outcome, bonferroni_interval)
 
@@ -178,34 +180,35 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corr
 def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""false discovery rate of Benjamini and Yekutieli.
 
-    does: Benjamini and Yekutieli: the same, however the comparisons depend on each other
+    does: Benjamini and Yekutieli: the false discovery rate is at most alpha under any dependence
+        of the comparisons
     source: Benjamini and Yekutieli (2001)
     """
-    limits = partial(selected_interval, dependence=_harmonic(outcome.pvalue.size))
-    return _correct("by", outcome, limits, SELECTED)
+    interval = partial(selected_interval, dependence=_harmonic(outcome.pvalue.size))
+    return _correct("by", outcome, interval, SELECTED)
 
 
-def _harmonic(number: int) -> float:
-    """Return the sum of 1 / i up to a number."""
-    return float((1 / np.arange(1, number + 1)).sum())
+def _harmonic(n: int) -> float:
+    """Return the n-th harmonic number, the sum of 1 / i for i up to n."""
+    return float((1 / np.arange(1, n + 1)).sum())
 
 
 def _holm(pvalues: Floats) -> Floats:
     order = np.argsort(pvalues, kind="stable")
-    raised = pvalues[order] * np.arange(pvalues.size, 0, -1)
+    multiplied = pvalues[order] * np.arange(pvalues.size, 0, -1)
     out = np.empty(pvalues.size)
-    out[order] = np.minimum(1.0, np.maximum.accumulate(raised))
+    out[order] = np.minimum(1.0, np.maximum.accumulate(multiplied))
     return out
 
 
 def _hommel(pvalues: Floats) -> Floats:
-    """Adjust by Simes' test of every number of hypotheses that can be true."""
+    """Adjust by Simes' test for each possible number of true hypotheses."""
     n = pvalues.size
     order = np.argsort(pvalues, kind="stable")
     ascending = pvalues[order]
     adjusted_pvalues = ascending.copy()
     for n_true in range(n, 1, -1):
-        # Simes' test of the largest p-values; each other hypothesis joins all but the first.
+        # Simes' test of the largest p-values, and of each other p-value with all but the first.
         tail = n_true * ascending[n - n_true + 1 :] / np.arange(2, n_true + 1)
         closed = np.minimum(tail.min(), n_true * ascending)
         closed[n - n_true + 1 :] = closed[n - n_true]
@@ -222,13 +225,13 @@ def _sidak(pvalues: Floats) -> Floats:
 
 def _step_up(pvalues: Floats, dependence: float = 1.0) -> Floats:
     order = np.argsort(pvalues, kind="stable")
-    raised = pvalues[order] * pvalues.size * dependence / np.arange(1, pvalues.size + 1)
+    multiplied = pvalues[order] * pvalues.size * dependence / np.arange(1, pvalues.size + 1)
     out = np.empty(pvalues.size)
-    out[order] = np.minimum(1.0, np.minimum.accumulate(raised[::-1])[::-1])
+    out[order] = np.minimum(1.0, np.minimum.accumulate(multiplied[::-1])[::-1])
     return out
 
 
-LAWS: dict[str, Callable[[Floats], Floats]] = {
+ADJUSTMENTS: dict[str, Callable[[Floats], Floats]] = {
     "none": np.copy,
     "bonferroni": lambda pvalues: np.minimum(1.0, pvalues * pvalues.size),
     "sidak": _sidak,
@@ -237,4 +240,4 @@ LAWS: dict[str, Callable[[Floats], Floats]] = {
     "bh": _step_up,
     "by": lambda pvalues: _step_up(pvalues, _harmonic(pvalues.size)),
 }
-"""Adjustments of p-values, by the name of the correction."""
+"""Functions that adjust p-values, by the name of the correction."""

@@ -1,4 +1,4 @@
-"""Corrections by resampling: of topics, or by random signs."""
+"""Corrections by resampling: bootstrap over topics, random signs, random permutations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.corrections.pvalue_corrections import bonferroni
 from cranfield.significance.differences import (
+    ALL_PAIRS,
     BLOCK,
-    TOGETHER,
     Bounds,
     Corrected,
     Level,
@@ -22,7 +22,7 @@ from cranfield.significance.differences import (
     Pairs,
     orient,
     ratio,
-    spread,
+    standard_deviations,
 )
 from cranfield.significance.registry import Options, declared_correction
 from cranfield.significance.resampling import (
@@ -37,13 +37,13 @@ from cranfield.significance.resampling import (
     topic_counts,
 )
 
-SAMPLED = 2**18  # resampled means in a block, systems by resamples, that stay in the cache
+BLOCK_MEANS = 2**18  # resampled means (systems by resamples) in a block, which fit in the cache
 
 
 class PooledErrors:
-    r"""Mean differences of pairs and the one standard error that they share.
+    r"""Mean differences of pairs, and their common standard error.
 
-    The variance of a difference is taken as the mean over all pairs of systems,
+    The variance of a difference is estimated by the mean over all pairs of systems,
 
     .. math:: c = \frac{2}{m (m - 1)} \sum_{i < j} v_{ij} = 2\,\mathit{MS}_{Error}
 
@@ -52,24 +52,24 @@ class PooledErrors:
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs  # the compared pairs; c is over all pairs of their systems
-        self.difference = pairs.differences_of(pairs.values.mean(axis=0))
-        # Scores less the means of their system and topic, shape (systems, topics).
+        self.difference = pairs.mean_differences(pairs.values.mean(axis=0))
+        # Scores minus the means of their system and topic, shape (systems, topics).
         residuals = pairs.values - pairs.values.mean(axis=0)
         residuals -= residuals.mean(axis=1, keepdims=True)
         residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
         self.residuals = Centred(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
-        # Standard error of any difference, the root of c / n.
+        # Standard error of each difference, sqrt(c / n).
         self.error = float(self.resample(np.ones((1, pairs.topics)))[1][0])
 
     @property
     def t(self) -> Floats:
-        """Differences by their error, by pair; 0 by 0 is 0, anything else by 0 is infinite."""
+        """Differences divided by their error, by pair; 0 / 0 is 0, and x / 0 is infinite."""
         return ratio(self.difference, np.full(len(self.pairs), self.error))
 
     def resample(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return centred means, shape (systems, samples), and the error of each sample."""
         means, variances = self.residuals.moments(counts)
-        # Of scores less their topic's mean, the variances of systems add up to those of pairs.
+        # For scores centred by topic, the variances of systems determine those of differences.
         common = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.systems - 1)
         return means, np.sqrt(common / self.pairs.topics)
 
@@ -90,11 +90,11 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
 
 
 def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
-    """Return the largest statistic of all families in each resample of topics, ascending.
+    """Return the largest statistic of all families in each resample of topics, sorted.
 
-    Families, such as the pairs by several measures, share the resampled topics. A resample without
-    any variation, such as one topic drawn every time, is never discarded: it counts as infinite.
-    A family whose scores do not vary is ignored.
+    Families, such as the pairs by several measures, share the resampled topics. The statistic of a
+    resample without variation, such as one topic drawn n times, is infinite. Families whose scores
+    do not vary are ignored.
     """
     families = [family for family in families if family.error] or families
     topics = families[0].pairs.topics
@@ -110,18 +110,18 @@ def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floa
         return out
 
     systems = sum(family.pairs.systems for family in families)
-    parts = list(row_slices(options.resamples, systems, SAMPLED))
-    return np.sort(np.concatenate(in_threads(largest_statistic, parts, options.jobs)))
+    slices = list(row_slices(options.resamples, systems, BLOCK_MEANS))
+    return np.sort(np.concatenate(in_threads(largest_statistic, slices, options.jobs)))
 
 
 def divide_by_errors(largest: Floats, error: Floats) -> Floats:
-    """Divide by the errors of resamples; an error of 0 gives an infinite statistic."""
+    """Divide by the errors of resamples; an error of 0 makes the statistic infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(error == 0, np.inf, largest / error))
 
 
 def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
-    """Return (count + 1) / (B + 1) with the count of maxima, ascending, as large as a statistic."""
+    """Return (count + 1) / (B + 1), counting the sorted maxima that reach each statistic."""
     threshold = statistic * (1 - RELATIVE * np.sign(statistic))
     return monte_carlo_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
 
@@ -157,7 +157,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
 
     .. math:: T_{ij} = \frac{|d_{ij}|}{\sqrt{c / n}}
 
-    is Tukey's q by the root of 2. Topics are drawn with replacement from D - d; the adjusted
+    is Tukey's q divided by sqrt(2). Topics are drawn with replacement from D - d; the adjusted
     p-value is (1 + number of resamples whose largest T of the family is at least as large) /
     (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
     """
@@ -167,7 +167,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
         pvalues_of(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
         smallest_pvalue=smallest_pvalue(largest),
     )
 
@@ -175,10 +175,10 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
 def simultaneous_interval(
     difference: Floats, error: Floats | float, maxima: Floats, options: Options, level: Level
 ) -> Bounds:
-    """Return the differences plus and minus the critical value times the error.
+    """Return simultaneous intervals: differences plus and minus the critical value times the error.
 
-    They exclude 0 exactly where the adjusted p-value is at most 1 - level. For a one-sided
-    test 1 - level covers both sides, and half of it is used.
+    An interval excludes 0 exactly if the adjusted p-value is at most 1 - level; for a one-sided
+    test, at most half of 1 - level.
     """
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
@@ -192,15 +192,15 @@ def simultaneous_interval(
 
 
 class CentredPairs:
-    """Differences of pairs by their own standard errors, observed and in resamples of topics.
+    """Mean differences of pairs, each with its own standard error, observed and resampled.
 
-    The error of a pair whose difference is the same on all topics is 0.
+    The standard error of a pair with the same difference on all topics is 0.
     """
 
     def __init__(self, pairs: Pairs) -> None:
         differences = pairs.differences()
         self.difference = differences.mean(axis=1)
-        deviation = spread(differences, self.difference, pairs.rounding)
+        deviation = standard_deviations(differences, self.difference, pairs.rounding)
         self.error = deviation / np.sqrt(pairs.topics)
         differences -= self.difference[:, None]
         differences[deviation == 0] = 0.0
@@ -208,7 +208,7 @@ class CentredPairs:
 
     @property
     def t(self) -> Floats:
-        """Student's t by pair; 0 for constant differences, which give no evidence in resamples."""
+        """Student's t by pair; 0 for constant differences, which resamples cannot test."""
         return np.where(self.error == 0, 0.0, ratio(self.difference, self.error))
 
     def resample(self, counts: Floats) -> Floats:
@@ -228,32 +228,32 @@ class CentredPairs:
 def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""bootstrap max-T of Romano and Wolf.
 
-    does: topics drawn with replacement from centred scores, step down by the largest t of all
-        pairs, each with its own variance; a few nearly equal runs lower its power
+    does: topics are drawn with replacement from centred scores, with a step-down procedure by the
+        largest t of all pairs, each with its own variance; a few nearly equal runs lower its power
     assumes: topics are a random sample, a dozen at least
     source: Romano and Wolf (2005)
     """
     family = CentredPairs(pairs)
     pvalue, largest = step_down([family], options)
-    # A pair whose differences do not vary has an error of 0 and no evidence.
+    # A pair whose differences do not vary has an unbounded interval.
     error = np.where(family.error == 0, np.inf, family.error)
     return Corrected(
         pvalue,
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, error, largest, options),
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
     )
 
 
 def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Floats, Floats]:
-    r"""Return adjusted p-values of all pairs of all families, and each sample's largest t.
+    r"""Return adjusted p-values of all pairs of all families, and each resample's largest t.
 
-    Topics are drawn with replacement, the same for all families, such as measures, and
+    Topics are drawn with replacement, the same for all families, such as measures. The statistic is
 
     .. math:: t^*_p = \frac{\bar{d}^*_p - \bar{d}_p}{s^*_p / \sqrt{n}}
 
-    is compared. Source: Romano and Wolf (2005), with studentised statistics. It assumes that topics
-    are a random sample; no distributional form is assumed.
+    Source: Romano and Wolf (2005), with studentised statistics. Topics are assumed to be a random
+    sample; no distributional form is assumed.
     """
     distance = np.concatenate([orient(family.t, options.alternative) for family in families])
     counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
@@ -261,9 +261,9 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     def resample(rows: slice) -> Floats:
         return np.concatenate([family.resample(counts[rows]) for family in families])
 
-    parts = list(row_slices(options.resamples, distance.size, SAMPLED))
+    slices = list(row_slices(options.resamples, distance.size, BLOCK_MEANS))
     thresholds = distance * (1 - RELATIVE * np.sign(distance))
-    pvalue, largest = step_down_pvalues(distance, thresholds, resample, parts, options)
+    pvalue, largest = step_down_pvalues(distance, thresholds, resample, slices, options)
     pvalue[np.concatenate([family.error == 0 for family in families])] = 1.0
     return pvalue, largest
 
@@ -272,15 +272,26 @@ def step_down_pvalues(
     distance: Floats,
     thresholds: Floats,
     resample: Callable[[slice], Floats],
-    parts: Sequence[slice],
+    slices: Sequence[slice],
     options: Options,
 ) -> tuple[Floats, Floats]:
-    """Step down: compare each pair with the largest statistic of the pairs up to it, by sample.
+    """Return adjusted p-values of the step-down procedure, and the sorted maxima of resamples.
 
-    `distance` are the observed statistics in the direction of the alternative, and `thresholds` the
-    values that count as equal to them. `resample` takes some samples and returns their statistics,
-    shape (pairs, samples). Returns adjusted p-values, which never fall from the largest statistic
-    down, and each sample's largest statistic, ascending.
+    Each pair is compared with the largest resampled statistic of the pairs whose observed statistic
+    is not larger.
+
+    Parameters
+    ----------
+    distance
+        Observed statistics, oriented towards the alternative, by pair.
+    thresholds
+        Smallest resampled values that count as at least as large as the observed ones.
+    resample
+        Returns the statistics of a slice of the resamples, shape (pairs, resamples).
+    slices
+        Slices of the resamples.
+    options
+        Options of the comparison.
     """
     order = np.argsort(distance, kind="stable")
     thresholds = thresholds[order]
@@ -290,7 +301,7 @@ def step_down_pvalues(
         np.maximum.accumulate(values, axis=0, out=values)
         return (values >= thresholds[:, None]).sum(axis=1), values[-1].copy()
 
-    n_reaching, largest = zip(*in_threads(count, parts, options.jobs), strict=True)
+    n_reaching, largest = zip(*in_threads(count, slices, options.jobs), strict=True)
     pvalue = monte_carlo_pvalues(np.sum(n_reaching, axis=0), options.resamples)
     pvalue[order] = np.maximum.accumulate(pvalue[::-1])[::-1]
     return pvalue, np.sort(np.concatenate(largest))
@@ -312,7 +323,7 @@ def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     assumes: differences are symmetric around their mean, of all pairs jointly
     source: Westfall and Young (1993)
 
-    Intervals are Bonferroni's, as random signs give none of their own.
+    Intervals are Bonferroni's, as random signs do not provide intervals.
     """
     return replace(bonferroni(outcome, pairs, options), pvalue=max_t_pvalues(pairs, options))
 
@@ -320,21 +331,21 @@ def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     r"""Return adjusted p-values by pair, (count + 1) / (B + 1).
 
-    Each topic's differences keep or change their sign, the same for all pairs, so that pairs stay
-    as dependent as in the sample. Every pair is measured by its own variance: systems may differ in
-    variance and be correlated in any way. The sum of squares of a pair's differences does not
-    change with their signs, so t rises with
+    The signs of all differences on a topic are kept or flipped jointly, which preserves the
+    dependence between pairs. Each pair is divided by its own error: systems may differ in variance
+    and be correlated in any way. As the sum of squared differences does not depend on signs, t is
+    an increasing function of
 
     .. math:: u = \frac{\sum_t s_t d_t}{\sqrt{\sum_t d_t^2}}
 
-    and the largest u stands for the largest t. It assumes that, where two systems do not differ,
-    their differences are symmetric around zero. Westfall and Young (1993), algorithm 4.1.
+    so that the largest u replaces the largest t. Differences of systems that do not differ are
+    assumed to be symmetric around zero. Source: Westfall and Young (1993), algorithm 4.1.
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.topics)
-    [size] = pairs.by_block(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
+    [norm] = pairs.map_blocks(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
     with np.errstate(divide="ignore"):
-        weight = np.where(size > 0, unit / size, 0.0)
-    distance = orient(pairs.of_systems(integers.sum(axis=0)) * weight, options.alternative)
+        weight = np.where(norm > 0, unit / norm, 0.0)
+    distance = orient(pairs.subtract(integers.sum(axis=0)) * weight, options.alternative)
     # Equal sums may differ by the rounding of their terms, and of the division.
     thresholds = distance - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(distance))
     signs = random_signs(options.resamples, pairs.topics, options.seed)
@@ -346,13 +357,13 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
         differences *= weight[:, None]
         return differences
 
-    parts = list(row_slices(len(signs), len(pairs), BLOCK))
-    pvalue, _ = step_down_pvalues(distance, thresholds, resample, parts, options)
-    pvalue[size == 0] = 1.0
+    slices = list(row_slices(len(signs), len(pairs), BLOCK))
+    pvalue, _ = step_down_pvalues(distance, thresholds, resample, slices, options)
+    pvalue[norm == 0] = 1.0
     return pvalue
 
 
-PERMUTED = 2**20  # scores permuted at a time; with another number, a seed gives other numbers
+BLOCK_SCORES = 2**20  # scores permuted at a time; part of what a seed determines: never change it
 
 
 @declared_correction(
@@ -367,33 +378,33 @@ PERMUTED = 2**20  # scores permuted at a time; with another number, a seed gives
 def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""randomised Tukey HSD.
 
-    does: the same, with the distribution of the largest difference from random permutations of
+    does: Tukey's HSD with the distribution of the largest difference from random permutations of
         each topic's scores
-    assumes: where systems do not differ, their scores on a topic can be exchanged: all have one
+    assumes: the scores of systems that do not differ are exchangeable on each topic: all have one
         variance
     source: Carterette (2012)
 
-    Sakai (2013), figure 15, has a p of count / B with a strict inequality. It is of all pairs of
-    the systems, whichever are requested.
+    In Sakai (2013), figure 15, p is count / B with a strict inequality. The family consists of all
+    pairs of the systems, even if only some are requested.
     """
     values, topics = pairs.values, pairs.topics
     integers, unit = as_integers(values, 2 * topics)
     ranges = np.sort(permuted_ranges(integers, options))
-    observed = np.abs(pairs.of_systems(integers.sum(axis=0))) - 2.0 * topics
+    observed = np.abs(pairs.subtract(integers.sum(axis=0))) - 2.0 * topics
     count = ranges.size - np.searchsorted(ranges, observed)
     widths = ranges * unit / topics
-    interval = partial(range_interval, pairs.of_systems(values.mean(axis=0)), widths)
+    interval = partial(range_interval, pairs.subtract(values.mean(axis=0)), widths)
     low, high = interval(1 - options.alpha)
     return Corrected(
         monte_carlo_pvalues(count, options.resamples),
         interval=interval,
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
         half_widths=np.full(pairs.systems, (high - low)[0] / 4),
     )
 
 
 def range_interval(difference: Floats, ranges: Floats, level: Level) -> Bounds:
-    """Return simultaneous intervals of all differences, from the quantile of the largest one."""
+    """Return simultaneous intervals, from the quantile of the largest difference."""
     rank = np.ceil(np.asarray(level) * (ranges.size + 1)).astype(np.intp) - 1
     half_width = np.append(ranges, np.inf)[np.minimum(rank, ranges.size)]
     return difference - half_width, difference + half_width
@@ -403,15 +414,15 @@ def permuted_ranges(integers: Floats, options: Options) -> Floats:
     """Return the range of the sums of systems when each topic's scores are permuted."""
     topics, systems = integers.shape
     out = np.empty(options.resamples)
-    parts = list(row_slices(options.resamples, integers.size, PERMUTED))
+    slices = list(row_slices(options.resamples, integers.size, BLOCK_SCORES))
 
     def permute(k: int) -> None:
-        # A stream for each part, so that threads do not matter.
+        # One random stream for each slice, so that results do not depend on threads.
         random = stream(options.seed, k)
-        values = np.tile(integers, (parts[k].stop - parts[k].start, 1))
+        values = np.tile(integers, (slices[k].stop - slices[k].start, 1))
         random.permuted(values, axis=1, out=values)
         sums = values.reshape(-1, topics, systems).sum(axis=1)
-        out[parts[k]] = sums.max(axis=1) - sums.min(axis=1)
+        out[slices[k]] = sums.max(axis=1) - sums.min(axis=1)
 
-    in_threads(permute, range(len(parts)), options.jobs)
+    in_threads(permute, range(len(slices)), options.jobs)
     return out

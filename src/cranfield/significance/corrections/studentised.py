@@ -1,7 +1,7 @@
-"""Corrections of studentised statistics: Tukey's test, Dunnett's test.
+"""Corrections of studentised statistics: Tukey's HSD and Dunnett's test.
 
-Tukey's and Dunnett's tests require P(X / S >= q), where X is a maximum over normal variables and S
-an independent estimate of their standard deviation with `df` degrees of freedom. Only the tail of X
+Both tests require P(X / S >= q), where X is a maximum over normal variables and S an independent
+estimate of their standard deviation with `df` degrees of freedom. Only the tail probability of X
 differs between them.
 """
 
@@ -19,7 +19,7 @@ from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError, check_number, check_whole, numbers
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
-    TOGETHER,
+    ALL_PAIRS,
     Bounds,
     Corrected,
     Level,
@@ -35,18 +35,18 @@ from cranfield.significance.registry import Options, declared_correction
 
 Tail = Callable[[Floats], Floats]
 
-DEGREE = 20  # of the Chebyshev polynomial on each panel
+DEGREE = 20  # degree of the Chebyshev polynomial on each panel
 PANEL = 0.125  # width of a panel, in log(1 + q)
-NEGLIGIBLE = 42.0  # exp(-42) of the peak of an integrand is where the integration ends
+NEGLIGIBLE = 42.0  # integration ends where an integrand is exp(-42) of its peak
 
 STRIP = 0.05
-"""Largest step of the trapezoidal rule in log S, whose integrand is analytic in a strip."""
+"""Largest step of the trapezoidal rule in log S; its integrand is analytic in a strip."""
 
 STEP = 0.1
-"""Step of the trapezoidal rule over the largest normal variable, with an error below 1e-14."""
+"""Step of the trapezoidal rule in the largest normal variable, for an error below 1e-14."""
 
-FAR = 80.0  # range of normal variables whose probability is below the smallest float
-REACH = 9.0  # standard deviations beyond which a normal density is negligible
+MAX_RANGE = 80.0  # larger ranges of normal variables have probabilities below the smallest float
+MAX_Z = 9.0  # standard deviations beyond which a normal density is negligible
 
 
 class Interpolator:
@@ -60,10 +60,10 @@ class Interpolator:
         self._inverse = np.linalg.inv(vandermonde)
 
     def __call__(self, x: Floats) -> Floats:
-        """Return the function's values, 0 where they are too small for a float."""
+        """Return the interpolated values; 0 if they are below the smallest float."""
         u = np.log1p(x)
         panel = np.floor(u / PANEL).astype(np.intp)
-        panels, place = np.unique(panel, return_inverse=True)
+        panels, index = np.unique(panel, return_inverse=True)
         self._add_panels([int(key) for key in panels if int(key) not in self._panels])
         coefficients = np.array([self._panels[int(key)] for key in panels]).T
         t = 2 * (u / PANEL - panel) - 1
@@ -71,8 +71,8 @@ class Interpolator:
         second_last = np.zeros_like(u)
         last = np.zeros_like(u)
         for row in coefficients[:0:-1]:
-            second_last, last = last, row[place] + 2 * t * last - second_last
-        return np.asarray(np.exp(coefficients[0][place] + t * last - second_last))
+            second_last, last = last, row[index] + 2 * t * last - second_last
+        return np.asarray(np.exp(coefficients[0][index] + t * last - second_last))
 
     def _add_panels(self, panels: list[int]) -> None:
         if not panels:
@@ -82,7 +82,7 @@ class Interpolator:
         with np.errstate(divide="ignore"):
             logs = np.log(self.function(np.expm1(u).ravel())).reshape(u.shape)
         for panel, values in zip(panels, logs, strict=True):
-            # A panel with a value below the smallest float counts as 0.
+            # The function is 0 on a panel with a value below the smallest float.
             if np.isfinite(values).all():
                 self._panels[panel] = self._inverse @ values
             else:
@@ -90,11 +90,11 @@ class Interpolator:
 
 
 _LARGE, _INFINITE = 1e6, 1e12
-"""Degrees of freedom with a narrow density of S, and those above which S counts as constant."""
+"""Degrees of freedom above which the density of S is narrow, and above which S is constant."""
 
 
 class Studentised:
-    """Distribution of X / S, from P(X >= w) for w >= 0, and df, infinite for a known S."""
+    """Distribution of X / S, given P(X >= w) for w >= 0; df is infinite if S is known."""
 
     def __init__(self, tail: Tail, df: float) -> None:
         self.df = df
@@ -103,27 +103,27 @@ class Studentised:
         self._interpolator = Interpolator(self._exact)
 
     def sf(self, q: Floats) -> Floats:
-        """Return P(X / S >= q), to about 1e-11 of itself; NaN gives NaN, values up to 0 give 1."""
+        """Return P(X / S >= q), with a relative error near 1e-11; 1 for q <= 0, NaN for NaN."""
         q = np.asarray(q, dtype=np.float64)
         out = np.where(np.isnan(q), np.nan, 1.0)
         out[np.isposinf(q)] = 0.0
-        positive = (q > 0) & np.isfinite(q)
-        finite = q[positive]
-        if finite.size:
-            panels = np.unique(np.floor(np.log1p(finite) / PANEL)).size
-            is_few = finite.size <= 2 * (DEGREE + 1) * panels
-            values = self._exact(finite) if is_few else self._interpolator(finite)
-            out[positive] = np.clip(values, 0.0, 1.0)
+        is_positive = (q > 0) & np.isfinite(q)
+        positive = q[is_positive]
+        if positive.size:
+            n_panels = np.unique(np.floor(np.log1p(positive) / PANEL)).size
+            is_few = positive.size <= 2 * (DEGREE + 1) * n_panels
+            values = self._exact(positive) if is_few else self._interpolator(positive)
+            out[is_positive] = np.clip(values, 0.0, 1.0)
         return out
 
     def isf(self, probability: Floats | float) -> Floats | float:
-        """Return the q with P(X / S >= q) = `probability`; for many systems to a relative 1e-12."""
+        """Return the q with P(X / S >= q) = `probability`; arrays are interpolated."""
         if isinstance(probability, np.ndarray):
             return self._isf_by_bisection(probability)
         low, high = 0.0, 8.0
         while self._exact(np.array([high]))[0] > probability:
             low, high = high, high * 4
-        # Regula falsi on the logarithm, which is smooth; bisection if it shrinks the bounds slowly.
+        # Regula falsi on the smooth logarithm; bisection if the bounds converge slowly.
         log_probability = np.log(probability)
         at_low, at_high = (
             (self._log(low) if low > 0 else 0.0) - log_probability,
@@ -192,12 +192,12 @@ class Studentised:
 
 
 def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
-    r"""Return P(Q >= q) of the studentised range of `groups` means.
+    r"""Compute the upper tail probability P(Q >= q) of the studentised range of `groups` means.
 
     .. math:: P(Q \ge q) = \int_0^\infty f_{df}(s)\, [1 - R(q s)]\, ds
 
-    where R is the distribution function of the range of `groups` standard normal variables and
-    f the density of an estimate of their standard deviation with `df` degrees of freedom.
+    where R is the CDF of the range of `groups` standard normal variables, and f the density of an
+    estimate of their standard deviation with `df` degrees of freedom.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     Returns
     -------
     array
-        Upper tail probabilities, accurate to about 1e-12 of themselves.
+        Upper tail probabilities, with relative errors near 1e-12.
 
     Raises
     ------
@@ -220,9 +220,9 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
 
     Notes
     -----
-    Ferro and Maistro (2024), equation 10. Both integrals use the trapezoidal rule, which
-    converges exponentially for such integrands. Thousands of values are interpolated from a few
-    hundred by Chebyshev polynomials.
+    Ferro and Maistro (2024), equation 10. The integrals use the trapezoidal rule, which converges
+    exponentially for such integrands. If there are thousands of values, they are interpolated from
+    a few hundred by Chebyshev polynomials.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     _check(groups, df)
     values = numbers(q, "q")
     if groups == 2:
-        # The range of two is their difference: Student's t-test.
+        # The range of two means is their absolute difference: Student's t-test.
         t = np.maximum(values, 0) / np.sqrt(2)
         tail = 2 * (ndtr(-t) if np.isinf(df) else stdtr(df, -t))
         return np.asarray(np.where(values > 0, tail, np.where(np.isnan(values), np.nan, 1.0)))
@@ -244,12 +244,12 @@ def studentised_range_isf(probability: float, groups: int, df: float) -> float: 
 @overload
 def studentised_range_isf(probability: Floats, groups: int, df: float) -> Floats: ...
 def studentised_range_isf(probability: Floats | float, groups: int, df: float) -> Floats | float:
-    """Return the q with P(Q >= q) = `probability`.
+    """Compute the quantile q of the studentised range with P(Q >= q) = `probability`.
 
     Parameters
     ----------
     probability
-        Between 0 and 1, both excluded; a number or an array.
+        Upper tail probability, above 0 and below 1; a number or an array.
     groups, df
         As for :func:`studentised_range_sf`.
 
@@ -269,30 +269,30 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
 
 @lru_cache(maxsize=64)
 def range_distribution(groups: int, df: float) -> Studentised:
-    """Return the distribution; computed parts are cached."""
+    """Return the distribution of the studentised range, with a cache of computed panels."""
     return Studentised(partial(range_tail, groups=groups), df)
 
 
 def range_tail(w: Floats, groups: int) -> Floats:
-    """Return P(range of standard normal variables >= w), w at least 0.
+    """Return P(range >= w) of `groups` standard normal variables, for w >= 0.
 
-    The integral is over the largest variable; the others must not all lie within w below it.
+    The integral is over the largest variable: at least one other must be more than w below it.
     """
-    w = np.minimum(w, FAR)
-    top = REACH + w.max(initial=0.0) / 2
-    z = np.arange(-REACH, top + STEP, STEP)
+    w = np.minimum(w, MAX_RANGE)
+    top = MAX_Z + w.max(initial=0.0) / 2
+    z = np.arange(-MAX_Z, top + STEP, STEP)
     log_density = np.log(groups) - z**2 / 2 - 0.5 * np.log(2 * np.pi) + (groups - 1) * log_ndtr(z)
     weights = np.exp(log_density) * STEP
     below = ndtr(z)
     out = np.empty(w.shape)
     for rows in row_slices(w.size, z.size, 2**18):
-        # The ratio of two close numbers, not their difference, loses no digits.
+        # A ratio of nearly equal numbers, unlike their difference, does not lose precision.
         out[rows] = probability_of_any(groups - 1, ndtr(z - w[rows, None]) / below) @ weights
     return np.minimum(out, 1.0)
 
 
 def probability_of_any(events: int, probability: Floats) -> Floats:
-    """Return the probability that any of independent events happens; no digits are lost."""
+    """Return the probability that at least one of independent events occurs."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(events * np.log1p(-np.minimum(probability, 1.0))))
 
@@ -312,10 +312,10 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     assumes: errors are independent and normal, with one variance for all systems
     source: Dunnett (1955)
 
-    The statistics of two systems have a correlation of 1/2 by the baseline that they share, the
-    second of each pair; p is the tail of the largest of them.
+    The statistics of any two systems have a correlation of 1/2, because they share the baseline,
+    the second system of each pair; p is the tail probability of the largest statistic.
     """
-    model, alternative = outcome.of_model, options.alternative
+    model, alternative = outcome.required_model, options.alternative
     if not model.balanced:
         raise PolicyError(
             "Dunnett's test requires the same number of scores for each system; use holm instead"
@@ -327,50 +327,50 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
         distance = orient(t, alternative)
         pvalue = maximum_sf(distance, len(pairs), model.df, two_sided=options.two_sided)
     interval = partial(dunnett_interval, model, pairs, options.two_sided)
-    return Corrected(pvalue, statistic=t, interval=interval, holds_for=ALL_COMPARISONS)
+    return Corrected(pvalue, statistic=t, interval=interval, interval_kind=ALL_COMPARISONS)
 
 
 def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Bounds:
     if len(pairs) == 1:
         return model.interval(pairs, t_quantile(level, model.df))
-    # Each bound of a one-sided test has half the error of two bounds.
+    # A one-sided test uses one of the two bounds, each with half of the error probability.
     tail = 1 - level if two_sided else (1 - level) / 2
     return model.interval(pairs, _maximum(len(pairs), two_sided, model.df).isf(tail))
 
 
 @lru_cache(maxsize=64)
 def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
-    """Return the distribution of the largest t; computed parts are cached."""
+    """Return the distribution of the largest t, with a cache of computed panels."""
     return Studentised(partial(_maximum_tail, comparisons=comparisons, two_sided=two_sided), df)
 
 
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
-    """Return P(largest t of 2 or more systems with one baseline >= t); df may be infinite."""
+    """Return P(maximum >= t) of the statistics of systems against one baseline."""
     out = _maximum(comparisons, two_sided, df).sf(t)
     if not two_sided:
         negative = np.flatnonzero(t <= 0)
         if negative.size:
-            # For values up to 0 the tail is no longer close to a normal one: integrate over S.
+            # The interpolated tail requires t > 0: integrate over S.
             out[negative] = 1 - _maximum_cdf(t[negative], comparisons, df)
     return out
 
 
 def _maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
-    """Return P(largest >= w) with known variance; the integral is over the baseline's variable."""
-    spread = np.sqrt(2) * np.minimum(w, FAR)[:, None]
-    z = np.arange(-REACH - spread.max(initial=0.0), REACH + STEP, STEP)
+    """Return P(maximum >= w) for a known variance, by integrating over the baseline's variable."""
+    distance = np.sqrt(2) * np.minimum(w, MAX_RANGE)[:, None]
+    z = np.arange(-MAX_Z - distance.max(initial=0.0), MAX_Z + STEP, STEP)
     weights = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * STEP
-    out = np.empty(spread.shape[0])
+    out = np.empty(distance.shape[0])
     for rows in row_slices(out.size, z.size, 2**18):
-        probability = ndtr(-z - spread[rows])
+        probability = ndtr(-z - distance[rows])
         if two_sided:
-            probability = probability + ndtr(z - spread[rows])
+            probability = probability + ndtr(z - distance[rows])
         out[rows] = probability_of_any(comparisons, probability) @ weights
     return np.minimum(out, 1.0)
 
 
 def _maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
-    """Return P(largest < t) for t up to 0, by symmetry a small number."""
+    """Return P(maximum < t) for t <= 0."""
     if np.isinf(df):
         return 1 - _maximum_tail(t, comparisons, two_sided=False)
     x = np.linspace(-1, 1, 201) * 9 / np.sqrt(2 * df) if df > 20 else np.linspace(-8, 2, 801)
@@ -378,8 +378,8 @@ def _maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
     log_density = df * (x - s**2 / 2)
     weights = np.exp(log_density - log_density.max())
     weights /= weights.sum()
-    inner = 1 - _maximum_tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
-    return np.asarray(inner.reshape(t.size, -1) @ weights)
+    cdf = 1 - _maximum_tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
+    return np.asarray(cdf.reshape(t.size, -1) @ weights)
 
 
 @declared_correction(
@@ -399,12 +399,12 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     source: Tukey (1949a)
 
     Ferro and Maistro (2024), equations 9 to 11: the signed studentised difference q, its p-value,
-    and half the width of the interval around each mean. For means of different numbers of scores
-    it is Tukey and Kramer's version, which has no such widths.
+    and the half-width of the interval around each mean. For unequal numbers of scores this is the
+    Tukey-Kramer test, which has no half-widths.
     """
-    model, groups = outcome.of_model, outcome.of_model.means.size
+    model, groups = outcome.required_model, outcome.required_model.means.size
     q = ratio(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
-    # Computed before the quantile, as the last bits of both depend on the order of the calls.
+    # Before the quantile: the last bits depend on the order of calls, as panels are cached.
     pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))
     half_widths = None
     if model.balanced:
@@ -414,7 +414,7 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
         pvalue,
         statistic=q,
         interval=partial(tukey_interval, model, pairs),
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
         half_widths=half_widths,
     )
 

@@ -1,9 +1,9 @@
 """Analysis of variance with one, two or three factors, on scores or on their ranks.
 
-A topic without relevant documents in a shard has no score there, for any system. So every system
-has the same cells (topic, shard), and the model falls into two parts that are orthogonal: the means
-over systems, with topic, shard and their interaction; and the deviations of each system from them,
-with their own additive effects of topic and shard. All systems share one least squares problem.
+A topic without relevant documents in a shard has no score there, for any system. Every system thus
+has the same cells (topic, shard), and the model separates into two orthogonal parts: the means over
+systems, with topic, shard and their interaction; and the deviations of each system from them, with
+additive effects of topic and shard. All systems share the design of one least squares problem.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ FACTORS = ("Topic", "System", "Shard")  # names of the axes of scores
 
 
 def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACTORS) -> AnovaTable:
-    """Analyse scores without gaps by terms such as `Topic` and `Topic:System`, the smaller first.
+    """Analyse complete scores by terms such as `Topic` and `Topic:System`, lower-order terms first.
 
-    An effect is the mean of a cell above the grand mean and the effects of the terms before it
-    that lie within its own. So `Topic:Shard` without `Shard` is of shards nested in topics.
+    An effect is a cell mean minus the grand mean and minus the effects of earlier terms that
+    contain a subset of its factors. `Topic:Shard` without `Shard` therefore means shards nested in
+    topics.
     """
     fitted = grand_mean = np.asarray(values.mean()).reshape((1,) * values.ndim)
     effects: dict[str, Floats] = {}
@@ -53,9 +54,9 @@ def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACT
         names = term.split(":")
         axes = tuple(k for k in range(values.ndim) if factors_of_axes[k] not in names)
         cell_means = values.mean(axis=axes, keepdims=True)
-        nested = [other for other in effects if set(other.split(":")) < set(names)]
-        effect = cell_means - grand_mean - sum(effects[other] for other in nested)
-        df = cell_means.size - 1.0 - sum(factors[other][1] for other in nested)
+        subterms = [other for other in effects if set(other.split(":")) < set(names)]
+        effect = cell_means - grand_mean - sum(effects[other] for other in subterms)
+        df = cell_means.size - 1.0 - sum(factors[other][1] for other in subterms)
         effects[term] = effect
         factors[term] = values.size / effect.size * float((effect**2).sum()), df
         fitted = fitted + effect
@@ -116,25 +117,27 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
 
 
 def scored_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return topic and shard of each cell with scores; a cell has scores of all systems or none."""
+    """Return the indices of topic and shard of each cell with scores of all systems."""
     is_missing = np.isnan(values)
     if (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
-        raise CranfieldError("some systems lack scores that others have, in the same shard")
+        raise CranfieldError(
+            "each cell of topic and shard must have scores of all systems or of none"
+        )
     topics, shards = np.nonzero(~is_missing.any(axis=1))
     return topics, shards
 
 
-def _means_by_group(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
+def _means_by_group(values: Floats, group: NDArray[np.intp], n_groups: int) -> Floats:
     """Return the mean by group; NaN for an empty group."""
-    count = np.bincount(group, minlength=groups)
+    count = np.bincount(group, minlength=n_groups)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.bincount(group, values, minlength=groups) / count)
+        return np.asarray(np.bincount(group, values, minlength=n_groups) / count)
 
 
 def _sums_within(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
     """Return the sum of squares within groups, by column, and the number of groups."""
-    code, counts, means = group_means(columns, group)
-    return ((columns - means[code]) ** 2).sum(axis=0), float(counts.size)
+    index, counts, means = group_means(columns, group)
+    return ((columns - means[index]) ** 2).sum(axis=0), float(counts.size)
 
 
 def _fit_additive(
@@ -142,7 +145,7 @@ def _fit_additive(
 ) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
     _, shard = np.unique(shards, return_inverse=True)
-    # Without the means of topics, the problem is as small as the number of shards.
+    # After elimination of the topics, the design has only one column for each shard.
     dummies = (shard[:, None] == np.arange(shard.max() + 1)).astype(np.float64)
 
     def topic_means(matrix: Floats) -> Floats:
@@ -151,9 +154,9 @@ def _fit_additive(
 
     design = dummies - topic_means(dummies)
     means = topic_means(columns)
-    # A basis of the few columns of the design is cheaper than a solution for each of the many.
-    basis, sizes, _ = np.linalg.svd(design, full_matrices=False)
-    basis = basis[:, sizes > 1e-10 * sizes[0]]
+    # An orthonormal basis of the design is cheaper than a least squares solution for each column.
+    basis, singular_values, _ = np.linalg.svd(design, full_matrices=False)
+    basis = basis[:, singular_values > 1e-10 * singular_values[0]]
     rank = float(basis.shape[1] + np.unique(topics).size)
     return means + basis @ (basis.T @ (columns - means)), rank
 
@@ -161,10 +164,10 @@ def _fit_additive(
 def compare_by_model(
     model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
 ) -> Outcome:
-    """Compare pairs by the model's t; `paired` if scores are of the same topics.
+    """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics.
 
-    The effect size of paired means is that of the pair alone, which does not depend on the other
-    systems: the mean difference by the standard deviation of the differences.
+    The effect size of paired means does not depend on the other systems: it is the mean difference
+    divided by the standard deviation of the differences.
     """
     difference = model.differences(pairs)
     error = model.standard_errors(pairs)
@@ -174,10 +177,10 @@ def compare_by_model(
     if paired:
         n = np.full(len(pairs), pairs.topics)
         _, deviation, zeros = pairs.moments()
-        unit = deviation if model.of == "mean" else unit
+        unit = deviation if model.statistic == "mean" else unit
     else:
-        scores = (~np.isnan(pairs.values)).sum(axis=0)
-        n = scores[pairs.first] + scores[pairs.second]
+        counts = (~np.isnan(pairs.values)).sum(axis=0)
+        n = counts[pairs.first] + counts[pairs.second]
     return Outcome(
         statistic=t,
         pvalue=difference_pvalues(t, error, model.df, options.alternative),
@@ -271,7 +274,7 @@ ANOVA: dict[str, Any] = {
     "effect": "Cohen's d of the differences of the pair: their mean by their standard deviation",
     "interval": "difference of means",
 }
-"""Declarations that analyses of variance share."""
+"""Common declarations of analyses of variance."""
 
 BOUND: dict[str, Any] = ANOVA | {
     "family": "bound",
@@ -285,9 +288,9 @@ BOUND: dict[str, Any] = ANOVA | {
     "baseline_correction": "none",
     "refusal": "an upper bound on the number of rejections, not a test",
 }
-"""Declarations that upper bounds on the rejections of tests share."""
+"""Common declarations of upper bounds on the rejections of tests."""
 
-OF_ERROR: dict[str, Any] = {
+ERROR_EFFECT: dict[str, Any] = {
     "effect": "mean difference by the standard deviation of the error of all systems",
     "effect_unit": "SD of error",
 }
@@ -299,7 +302,7 @@ OF_ERROR: dict[str, Any] = {
     aliases=("md1", "anova-one-way"),
     fit=lambda values: one_way(values)[1],
     paired=False,
-    **(ANOVA | OF_ERROR),
+    **(ANOVA | ERROR_EFFECT),
 )
 def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     r"""One-way ANOVA (MD1).
@@ -329,21 +332,21 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
 def two_way_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Two-way ANOVA (MD2).
 
-    asks: Do the mean scores of the systems differ, apart from what is due to topics?
+    asks: Do the mean scores of the systems differ, after effects of topics?
     null: All systems have the same effect.
-    assumes: Scores add up from topic and system; errors are independent and normal, with one
-        variance, so that all differences of two systems vary alike (sphericity). Scores of real
-        systems are not so: with covariances of 15 to 129 runs the Type I error rate of the F of all
-        systems is 10% to 26% at .05. Use its p-value corrected by Greenhouse and Geisser, under the
-        table. The tables of Tukey's and Dunnett's tests assume all this, too;
-        bootstrapped over topics, Tukey's HSD does not.
+    assumes: Effects of topics and systems are additive; errors are independent and normal, with one
+        variance, so that the differences of all pairs have equal variances (sphericity). Real
+        systems violate this: with covariances of 15 to 129 runs the Type I error rate of the F of
+        all systems is 10% to 26% at .05. Use its p-value corrected by Greenhouse and Geisser, under
+        the table. Tukey's and Dunnett's tests make the same assumptions; Tukey's HSD bootstrapped
+        over topics does not.
     when: Several systems on the same topics: the usual choice, with Tukey's HSD bootstrapped over
         topics.
     formula: Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}
     source: Ferro and Maistro (2024), equation 7; Tague-Sutcliffe and Blustein (1994)
     convention: With two systems it is the paired t-test. The F of more is corrected by Greenhouse
-        and Geisser (1959) and by Huynh and Feldt (1976), as car for R does; Lecoutre's correction
-        (1991) changes nothing where all topics are one group.
+        and Geisser (1959) and by Huynh and Feldt (1976), as in the R package car; Lecoutre's
+        correction (1991) changes nothing if all topics are one group.
     """
     return compare_by_analysis(two_way, pairs, options)
 
@@ -370,7 +373,7 @@ def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
 
 @dataclass(frozen=True)
 class Omnibus:
-    """Omnibus test, of the hypothesis that no systems differ."""
+    """Omnibus test: the null hypothesis is that no systems differ."""
 
     name: str
     statistic: float
@@ -395,10 +398,9 @@ class Omnibus:
 def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Kruskal-Wallis test.
 
-    asks: Do scores of some systems tend to be higher than those of others, whatever their
-        topics?
+    asks: Do some systems tend to have higher scores than others, whatever their topics?
     null: The scores of all systems have the same distribution.
-    assumes: All scores are independent: nothing is paired.
+    assumes: All scores are independent: they are not paired.
     when: Several systems on different topics, on a scale that is only ordinal. On the same
         topics, Friedman's test.
     formula: H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}{1 - \sum (t^3 - t) /
@@ -418,8 +420,8 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
         raise CranfieldError("the Kruskal-Wallis test requires a system with at least two scores")
     means = np.nansum(ranks, axis=0) / counts
     variance = n_scores * (n_scores + 1) / 12 - ties / (12 * (n_scores - 1))
-    spread = float((counts * (means - (n_scores + 1) / 2) ** 2).sum())
-    h = spread / variance if variance > 0 else 0.0
+    squares = float((counts * (means - (n_scores + 1) / 2) ** 2).sum())
+    h = squares / variance if variance > 0 else 0.0
     df = scores.shape[1] - 1.0
     omnibus = Omnibus(
         "H", h, df, float(chdtrc(df, h)), h / (n_scores - 1), "epsilon squared", int(n_tied)
@@ -449,8 +451,8 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
         frequent.
     when: Several systems on the same topics, on a scale that is only ordinal: do they differ at
         all? It is not suited to pairs: mean ranks depend on the other systems, and so does the
-        decision on a pair. Use the test sign, or signed-rank, with Holm's correction, which are
-        about medians (Benavoli, Corani and Mangili, 2016).
+        decision on a pair. For pairs, use sign or signed-rank with Holm's correction, which test
+        medians (Benavoli, Corani and Mangili, 2016).
     formula: \chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad s^2 = \frac{k (k +
         1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}
     statistic: z; with Tukey's HSD q, of the mean ranks
@@ -460,8 +462,8 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
         section 7.3
     convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom;
-        with Tukey's HSD, the default, that is Nemenyi's test.
-    of_pairs: the decision on a pair depends on the other systems, and the error rate is
+        with Tukey's HSD, the default, this is Nemenyi's test.
+    pairs_note: the decision on a pair depends on the other systems, and the error rate is
         controlled only if all systems are equal; sign or signed-rank with holm test each pair by
         itself
     """
@@ -474,9 +476,9 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     np.put_along_axis(ranks, order, doubled / 2, axis=1)
     means = ranks.mean(axis=0)
     variance = systems * (systems + 1) / 12 - ties.sum() / (12 * topics * (systems - 1))
-    spread = topics * float(((means - (systems + 1) / 2) ** 2).sum())
+    squares = topics * float(((means - (systems + 1) / 2) ** 2).sum())
     variance = variance if variance > 1e-9 else 0.0
-    chi2 = spread / variance if variance else 0.0
+    chi2 = squares / variance if variance else 0.0
     df = systems - 1.0
     n_tied = int((np.diff(doubled, axis=1) == 0).sum())
     p = float(chdtrc(df, chi2))

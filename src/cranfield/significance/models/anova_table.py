@@ -17,26 +17,26 @@ from cranfield.tabular import Cell, Table, format_pvalue
 
 @dataclass(frozen=True)
 class Sphericity:
-    r"""Departure from sphericity, which the F of all systems assumes, and corrected p-values.
+    r"""Estimated departure from sphericity, and corrected p-values of the F of all systems.
 
-    That F assumes that the differences of all pairs of systems have one variance (sphericity).
-    With eigenvalues lambda of the covariance of m systems over n topics, centred by row and column,
+    Sphericity: the differences of all pairs of systems have the same variance, as F assumes. With
+    eigenvalues lambda of the covariance of m systems over n topics, centred by row and column,
 
     .. math:: \hat\varepsilon = \frac{(\sum \lambda)^2}{(m - 1) \sum \lambda^2}, \quad
         \tilde\varepsilon = \min\left(1, \frac{n (m - 1) \hat\varepsilon - 2}
         {(m - 1) (n - 1 - (m - 1) \hat\varepsilon)}\right)
 
-    Both degrees of freedom are multiplied by it. Source: Greenhouse and Geisser (1959); Huynh and
-    Feldt (1976), to which Lecoutre's correction (1991) changes nothing where all topics are one
+    Both degrees of freedom of F are multiplied by epsilon. Source: Greenhouse and Geisser (1959);
+    Huynh and Feldt (1976); Lecoutre's correction (1991) changes nothing if all topics are one
     group.
 
     Attributes
     ----------
     greenhouse_geisser, huynh_feldt
-        The two estimates, above 0 and up to 1, which is sphericity. The first is never above
+        The two estimates of epsilon, above 0 and at most 1 (sphericity). The first is at most
         (n - 1) / (m - 1): with fewer topics than systems it is too low, and its p too high.
     p_greenhouse_geisser, p_huynh_feldt
-        P-value of the F of all systems by each.
+        P-values of the F of all systems, corrected by each estimate.
     """
 
     greenhouse_geisser: float
@@ -46,7 +46,10 @@ class Sphericity:
 
 
 def sphericity(values: Floats, f: float) -> Sphericity | None:
-    """Correct the F of systems; values have shape (topics, systems) and no gaps."""
+    """Estimate the sphericity of complete scores, shape (topics, systems), and correct F.
+
+    None for fewer than three systems, or scores without error.
+    """
     topics, systems = values.shape
     residuals = values - values.mean(axis=1, keepdims=True)
     residuals -= residuals.mean(axis=0)
@@ -59,9 +62,9 @@ def sphericity(values: Floats, f: float) -> Sphericity | None:
 
 
 def epsilons(residuals: Floats) -> tuple[float, float]:
-    """Return both estimates from scores without the effects of topics and systems.
+    """Estimate epsilon by Greenhouse and Geisser, and by Huynh and Feldt, from residuals.
 
-    The sums over eigenvalues are a trace and a norm, of the smaller of the two products.
+    The sums over eigenvalues are a trace and a squared norm of the smaller Gram matrix.
     """
     topics, systems = residuals.shape
     residuals = residuals / np.abs(residuals).max()
@@ -69,8 +72,7 @@ def epsilons(residuals: Floats) -> tuple[float, float]:
     df = systems - 1.0
     gg = float(np.trace(product) ** 2 / (df * (product**2).sum()))
     numerator, denominator = topics * df * gg - 2, df * (topics - 1 - df * gg)
-    # All eigenvalues are equal, which is sphericity; two topics have only one eigenvalue, which
-    # shows nothing.
+    # A denominator of 0 means equal eigenvalues (sphericity); with two topics there is only one.
     hf = numerator / denominator if denominator > 1e-9 * df * topics else 1.0 if topics > 2 else gg
     return gg, min(1.0, max(gg, hf))
 
@@ -82,10 +84,10 @@ HEAD = (
     Cell("omega^2", latex=r"$\hat{\omega}^2$", html="<i>ω</i><sup>2</sup>"),
     "effect",
 )
-"""Titles of the columns."""
+"""Column headings of the printed table."""
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
-"""Lowest omega squared of each label of effect size (Rutherford, 2011)."""
+"""Smallest omega squared of each label of effect size (Rutherford, 2011)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +101,7 @@ class AnovaTable(Result):
     sources
         Names of the factors, then `Error` and `Total`.
     ss, df, ms, f, p, omega2
-        The columns below, by source; NaN where they do not apply.
+        Columns of the table, by source; NaN where they do not apply.
     means
         Marginal means of the levels of each main factor.
     effects
@@ -107,14 +109,14 @@ class AnovaTable(Result):
     grand_mean
         Mean of all scores.
     fitted, residuals
-        Predictions of the model, and scores minus predictions, in the shape of the scores.
+        Predictions of the model, and scores minus predictions, with the shape of the scores.
     dropped
-        Number of cells without a score, which are not part of the fit.
+        Number of cells without a score, which the fit excludes.
     sphericity
         Correction of the F of systems for unequal variances of differences; None if the model does
         not compare systems topic by topic.
     components
-        Estimated variance of each random effect, and of the error; empty where none is random.
+        Estimated variance of each random effect and of the error; empty without random effects.
     notes
         Notes on how F was computed.
     """
@@ -126,10 +128,10 @@ class AnovaTable(Result):
         "DF": Column("Degrees of freedom.", decimals=0),
         "MS": Column("Mean square: SS divided by DF; null for Total."),
         "F": Column("F statistic; null for Error and Total."),
-        "p": Column("p-value of F; null where F is.", pvalue=True),
+        "p": Column("p-value of F; null if F is null.", pvalue=True),
         "omega2": Column(
-            "Partial omega squared, of the variance that the other sources leave, from 0 to 1;"
-            " negative estimates are 0, null where F is."
+            "Partial omega squared, the proportion of the variance not explained by other sources,"
+            " from 0 to 1; negative estimates are 0, null if F is null."
         ),
     }
 
@@ -157,7 +159,7 @@ class AnovaTable(Result):
 
     @property
     def effects(self) -> dict[str, Floats]:
-        """Effects of the levels of each main factor."""
+        """Marginal means minus the grand mean, by main factor."""
         return {name: means - self.grand_mean for name, means in self.means.items()}
 
     def size(self, source: str) -> str:
@@ -185,7 +187,7 @@ class AnovaTable(Result):
         return float(self.df[self.sources.index("Error")])
 
     def with_f(self, source: str, f: float, df_error: float, n_observations: int) -> AnovaTable:
-        """Return a copy of the table with another F for a source; NaN removes it."""
+        """Return the table with a new F, p and omega squared for a source; NaN removes F."""
         k = self.sources.index(source)
         p, omega2 = p_and_omega2(np.array([f]), self.df[k], df_error, n_observations)
         is_source = np.arange(len(self.sources)) == k
@@ -218,7 +220,7 @@ class AnovaTable(Result):
         return pl.DataFrame({"source": self.sources, **table})
 
     def tables(self) -> list[Table]:
-        """Return the table for reading, with the size of each effect in words."""
+        """Return the printed table, with a label for the size of each effect."""
         rows = []
         for k, source in enumerate(self.sources):
             has_f = not np.isnan(self.f[k])
@@ -282,7 +284,7 @@ def make_table(
 def p_and_omega2(
     f: Floats, df: Floats | float, df_error: float, n_scores: int
 ) -> tuple[Floats, Floats]:
-    """Return p and omega squared of values of F; NaN where F is."""
+    """Return p and omega squared for values of F; NaN if F is NaN."""
     with np.errstate(invalid="ignore"):
         p = np.where(np.isinf(f), 0.0, fdtrc(df, df_error, np.where(np.isinf(f), np.nan, f)))
         numerator = df * (f - 1)

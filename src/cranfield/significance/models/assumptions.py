@@ -19,7 +19,7 @@ from cranfield.significance.differences import ROUNDING
 
 NORMAL, EQUAL, ADDITIVE = "normal errors", "equal variances", "additive effects"
 
-MAX_SHAPIRO = 5000  # residuals up to which Shapiro and Wilk's test has a p-value
+MAX_SHAPIRO = 5000  # largest number of residuals for Shapiro and Wilk's test
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Check:
 
 
 def normality_test(flat: Floats) -> Check:
-    """Compute Shapiro and Wilk's test, or with many residuals D'Agostino and Pearson's."""
+    """Compute Shapiro and Wilk's test; for many residuals D'Agostino and Pearson's test."""
     from scipy import stats
 
     if flat.size <= MAX_SHAPIRO:
@@ -44,13 +44,13 @@ def normality_test(flat: Floats) -> Check:
 
 
 def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
-    """Compute Brown and Forsythe's and Bartlett's test over systems, or return why they cannot."""
+    """Compute Brown and Forsythe's and Bartlett's test, or return the reasons to skip them."""
     from scipy import stats
 
     varies = [np.ptp(column) > 0 for column in columns if column.size]
     reason = ""
     if len(columns) < 2 or min(column.size for column in columns) < 3:
-        reason = "which need two systems with three residuals each"
+        reason = "which require two systems with three residuals each"
     elif len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * np.abs(e).max():
         # Residuals of two systems and their topics are each other's negatives.
         reason = "as residuals of two systems on the same topics always have equal variances"
@@ -69,12 +69,12 @@ def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check
 
 
 def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
-    """Compute Tukey's test of non-additivity of an additive model, or return why it cannot."""
+    """Compute Tukey's test of non-additivity, or return the reason to skip it."""
     name = "Tukey's test of non-additivity"
     if fitted is None:
-        return f"{name}, which needs the fitted values"
+        return f"{name}, which requires the fitted values"
     if np.isnan(e).any() or np.isnan(fitted).any():
-        return f"{name}, which needs a score of every system for every topic"
+        return f"{name}, which requires a score of every system for every topic"
     a = fitted.mean(axis=1) - fitted.mean()
     b = fitted.mean(axis=0) - fitted.mean()
     df_error = (e.shape[0] - 1) * (e.shape[1] - 1) - 1
@@ -83,8 +83,8 @@ def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
         return f"{name}, as the fitted values are not sums of topic and system effects"
     if df_error < 1 or np.abs(a).max() <= tolerance or np.abs(b).max() <= tolerance:
         return (
-            f"{name}, which needs two topics and two systems with different means, and three"
-            " of either"
+            f"{name}, which requires two topics and two systems with different means, and at least"
+            " three topics or three systems"
         )
     residual_sum = (e**2).sum()
     if residual_sum == 0:
@@ -105,9 +105,10 @@ def normal_medians(n: int) -> Floats:
 
 
 ENOUGH_TOPICS = 20
-"""Number of topics from which a test of means hardly depends on normality (Mendenhall, Sincich)."""
+"""With at least this many topics, tests of means are robust to non-normality (Mendenhall and
+Sincich, 2012)."""
 
-MAX_VALUE = 1e300  # larger values cannot be added up
+MAX_VALUE = 1e300  # sums of larger values may overflow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,15 +118,15 @@ class Assumptions(Result):
     Attributes
     ----------
     normality
-        Shapiro and Wilk's test; above 5,000 residuals D'Agostino and Pearson's. None where a test
-        cannot be done; `skipped` has the reason, as for the other checks.
+        Shapiro and Wilk's test; above 5,000 residuals D'Agostino and Pearson's. None if the test
+        is not possible; `skipped` has the reason, as for the other checks.
     brown_forsythe, bartlett
-        Tests of equal variances over systems. Bartlett's relies on normality itself.
+        Tests of equal variances over systems. Bartlett's test assumes normality.
     additivity
         Tukey's test of non-additivity, with one degree of freedom.
     skewness, kurtosis
-        Third and fourth standardised moment of the residuals, the fourth minus 3. Both are
-        0 for normal errors, and NaN when all residuals are equal.
+        Skewness and excess kurtosis of the residuals: 0 for normal errors, NaN if all residuals
+        are equal.
     ordered, quantiles
         The residuals in ascending order, and the medians of the order statistics of a standard
         normal sample of that size: the points of a quantile-quantile plot.
@@ -136,14 +137,14 @@ class Assumptions(Result):
     balanced
         Whether every system has a residual for every topic.
     skipped
-        Tests that were not done, each with the reason.
+        Skipped tests, each with the reason.
     """
 
     columns: ClassVar[Columns] = {
         "assumption": Column("Assumption that is tested.", key=True),
         "test": Column("Name of the test.", key=True),
         "statistic": Column("Test statistic."),
-        "p": Column("p-value; a small one is evidence against the assumption.", pvalue=True),
+        "p": Column("p-value; a small value is evidence against the assumption.", pvalue=True),
         "rejected": Column("Whether the p-value is at most alpha."),
     }
 
@@ -164,23 +165,23 @@ class Assumptions(Result):
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """The tests that were done."""
+        """The tests that were computed."""
         tests = (self.normality, self.brown_forsythe, self.bartlett, self.additivity)
         return tuple(check for check in tests if check is not None)
 
     @property
     def violated(self) -> tuple[str, ...]:
-        """The assumptions that a test rejects; Bartlett's does not count."""
+        """The assumptions that a test rejects, except Bartlett's test."""
         checks = (check for check in self.checks if check is not self.bartlett)
         return tuple(check.assumption for check in checks if check.pvalue <= self.alpha)
 
     @property
     def notes(self) -> list[str]:
-        """Return sentences on the rejected assumptions, and whether they matter.
+        """Sentences on the rejected assumptions and their consequences.
 
-        Source: Ferro and Maistro (2024), section 4.2.5, with Ito (1980) and Mendenhall and Sincich
-        (2012) there; of unequal variances they say that a balanced design is little affected, which
-        holds for independent scores, and not for scores of the same topics (Huynh and Feldt, 1976).
+        Source: Ferro and Maistro (2024), section 4.2.5, who cite Ito (1980) and Mendenhall and
+        Sincich (2012). They state that unequal variances hardly affect a balanced design, which
+        holds for independent scores, but not for scores of the same topics (Huynh and Feldt, 1976).
         """
         has_many_topics = self.topics >= ENOUGH_TOPICS
         topics = counted(self.topics, "topic")
@@ -188,10 +189,10 @@ class Assumptions(Result):
         if NORMAL in self.violated:
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
             advice = (
-                f"With {topics} a test of means hardly depends on it; many tests that are corrected"
-                " by Holm or Bonferroni may, as their p-values are small."
+                f"With {topics} a test of means hardly depends on normality; many tests with Holm's"
+                " or Bonferroni's correction may, as they use small p-values."
                 if has_many_topics
-                else f"With {topics}, fewer than {ENOUGH_TOPICS}, it may matter: compare with a"
+                else f"With {topics}, fewer than {ENOUGH_TOPICS}, this may matter: compare with a"
                 " randomisation test."
             )
             lines.append(f"The errors are not normal ({shape}). {advice}")
@@ -204,27 +205,28 @@ class Assumptions(Result):
                     " which does not assume equal variances, or the test t, which uses each pair's"
                     " own variance."
                     if self.balanced
-                    else "Without a score of every system for every topic it may matter: compare"
+                    else "Without a score of every system for every topic this may matter: compare"
                     " with a paired test or a randomisation test."
                 )
             )
         if ADDITIVE in self.violated:
             lines.append(
-                "The effects of topics and systems do not add up: differences between systems"
-                " depend on how hard a topic is. A transformation may help: check again after it."
-                " Scores by shard of the collection let the interaction be modelled."
+                "The effects of topics and systems are not additive: differences between systems"
+                " depend on the difficulty of the topic. A transformation of the scores may help:"
+                " check again after it. With scores by shard of the collection the interaction can"
+                " be modelled."
             )
         if not self.violated:
             lines.append("No test rejects an assumption at this level.")
         lines.append(
             "Independence of topics, the most important assumption, cannot be checked by residuals."
         )
-        return lines + [f"Not done: {reason}." for reason in self.skipped]
+        return lines + [f"Skipped: {reason}." for reason in self.skipped]
 
     def _frame(self) -> pl.DataFrame:
         rows = [(*astuple(check), check.pvalue <= self.alpha) for check in self.checks]
-        kinds = (pl.String, pl.String, pl.Float64, pl.Float64, pl.Boolean)
-        return pl.DataFrame(rows, dict(zip(self.columns, kinds, strict=True)), orient="row")
+        dtypes = (pl.String, pl.String, pl.Float64, pl.Float64, pl.Boolean)
+        return pl.DataFrame(rows, dict(zip(self.columns, dtypes, strict=True)), orient="row")
 
     def heading(self) -> list[str]:
         """Return one line: sizes, alpha, and the assumptions that are rejected."""
@@ -238,7 +240,7 @@ def check_assumptions(
     r"""Check the residuals of an analysis of variance.
 
     The tests assume that residuals are independent errors, which holds only approximately. With
-    many of them, departures that are too small to matter are significant too.
+    many residuals, even negligible departures from an assumption are significant.
 
     .. math:: F = \frac{N}{(SS_e - N) / (df_e - 1)}, \quad
         N = \frac{\left(\sum_{ts} e_{ts} a_t b_s\right)^2}{\sum_t a_t^2 \sum_s b_s^2}
@@ -254,15 +256,15 @@ def check_assumptions(
         Scores minus the predictions of the model, shape (topics, systems), such as
         `comparison.anova.residuals`; NaN is a missing score.
     fitted
-        Predictions of the model, in the same shape. With it, additivity is tested; that needs
-        predictions that are the sum of an effect of the topic and one of the system, and no NaN.
+        Predictions of the model, in the same shape, to test additivity. They must be sums of a
+        topic effect and a system effect, without NaN.
     alpha
         Significance level.
 
     Raises
     ------
     CranfieldError
-        For fewer than three residuals, infinite ones, or arrays of other shapes.
+        For fewer than three residuals, infinite residuals, or arrays of other shapes.
     PolicyError
         For an alpha that does not lie between 0 and 1.
 
@@ -279,7 +281,7 @@ def check_assumptions(
     flat = e[~np.isnan(e)]
     ordered = np.sort(flat)
     residuals_of = [column[~np.isnan(column)] for column in e.T]
-    # No test depends on the unit; powers of very large or small residuals would overflow.
+    # No test depends on the unit; powers of very large or small residuals would be out of range.
     unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat).max())[1]), 1023))
     e, flat = e / unit, flat / unit
     predicted = None if predicted is None else predicted / unit
@@ -343,7 +345,7 @@ def _arrays(
             f"checks of assumptions require at least three residuals, got {n_residuals}"
         )
     if predicted is not None:
-        # Residuals within rounding are 0.
+        # Residuals that are rounding errors become 0.
         with np.errstate(over="ignore"):
             largest = np.nanmax(np.abs(e + predicted), initial=0.0)
         e = np.where(np.abs(e) <= ROUNDING * largest, 0.0, e)

@@ -45,11 +45,11 @@ class FactorialAnova(Result):
     topics, systems
         Numbers of topics and systems.
     alpha
-        One minus the confidence level of intervals.
+        1 minus the confidence level of intervals.
     anova
-        The table, with residuals and marginal means.
+        The ANOVA table, with residuals and marginal means.
     notes
-        Topics and factors that are excluded.
+        Notes on excluded topics and factors.
     """
 
     name: ClassVar[str] = "factors"
@@ -63,25 +63,29 @@ class FactorialAnova(Result):
             "level": Column("Level.", key=True),
             "mean": Column("Mean score over topics and the other factors."),
             "low": Column("Mean minus half of Tukey's honestly significant difference."),
-            "high": Column("Mean plus half of it: levels differ where these do not overlap."),
+            "high": Column(
+                "Mean plus half of it: levels whose intervals do not overlap differ significantly."
+            ),
         },
         "pairs": {
             "factor": Column("Factor.", key=True),
             "first": Column("First level.", key=True),
             "second": Column("Second level.", key=True),
-            "difference": Column("Mean of the first level minus that of the second."),
-            "low": Column("Lower bound of its interval, simultaneous for the levels of a factor."),
-            "high": Column("Upper bound."),
+            "difference": Column("Mean of the first level minus mean of the second."),
+            "low": Column(
+                "Lower bound of the confidence interval, simultaneous for the pairs of a factor."
+            ),
+            "high": Column("Upper bound of the interval."),
             "q": Column("Studentised difference."),
             "p": Column("Tukey's p-value, corrected for the pairs of the factor.", pvalue=True),
         },
         "cells": {
             "factors": Column("Two factors.", key=True),
-            "first": Column("Level of the first.", key=True),
-            "second": Column("Level of the second.", key=True),
+            "first": Column("Level of the first factor.", key=True),
+            "second": Column("Level of the second factor.", key=True),
             "mean": Column("Mean score over topics and the other factors."),
             "interaction": Column(
-                "Mean minus what the two levels add up to: 0 if the factors do not interact."
+                "Mean minus the prediction from both main effects: 0 without an interaction."
             ),
         },
     }
@@ -117,11 +121,11 @@ def factorial_anova(
     *,
     alpha: Annotated[float, Share()] = 0.05,
 ) -> FactorialAnova:
-    r"""Analyse how much each component of systems contributes, and how components interact.
+    r"""Estimate the effects of system components and their interactions by analysis of variance.
 
     Systems are a full grid: one for each combination of the levels of some factors, such as stop
-    list, stemmer and retrieval model. All main effects and interactions of these factors are
-    tested; topics are an effect, too, and their interactions with factors are the error:
+    list, stemmer and retrieval model. The model has all main effects and interactions of these
+    factors, and an effect of topics, whose interactions with factors are the error:
 
     .. math:: y = \mu + \tau_{topic} + \alpha_j + \beta_k + (\alpha\beta)_{jk} + \dots + \varepsilon
 
@@ -130,8 +134,8 @@ def factorial_anova(
     scores
         Scores of one measure: :class:`Scores`, or any input that can be read as such.
     factors
-        The level of each factor, by system: a file or data frame with a column `system` and a
-        column for each factor, or a mapping `{system: {factor: level}}`.
+        Levels of factors by system: a file or data frame with a column `system` and a column for
+        each factor, or a mapping `{system: {factor: level}}`.
     alpha
         One minus the confidence level of intervals.
 
@@ -154,10 +158,11 @@ def factorial_anova(
     (2024), equations 8 to 11. Partial omega squared of a source with F on df degrees of freedom,
     from N scores, is df (F - 1) / (df (F - 1) + N).
 
-    It assumes independent normal errors of one variance; what a component does differently from
-    topic to topic is part of them. The F of a factor with three levels or more is too often
-    significant where differences vary unequally, as those of real systems do; Tukey's HSD shares
-    the error. The p-value of topics says little. Read a main effect beside its interactions.
+    Errors are assumed to be independent and normal, with one variance; they include the variation
+    of the effects of components between topics. If the variances of differences are unequal, as
+    for real systems, the F of a factor with three levels or more has too many Type I errors, and so
+    has Tukey's HSD. The p-value of topics is of little interest. Interpret main effects together
+    with their interactions.
 
     Examples
     --------
@@ -184,7 +189,9 @@ def factorial_anova(
     for name in [name for name in grid if len(grid[name]) == 1]:
         notes.append(f"{name} has one level ({grid.pop(name)[0]}) and is not analysed")
     if not grid:
-        raise InputError("expected a factor with two levels or more", source="table of systems")
+        raise InputError(
+            "expected a factor with two levels or more, got none", source="table of systems"
+        )
     cube = _cube(table.values, table.systems, levels, grid)
     is_complete = ~np.isnan(cube).any(axis=tuple(range(1, cube.ndim)))
     if n_incomplete := int((~is_complete).sum()):
@@ -198,7 +205,7 @@ def factorial_anova(
     terms = [":".join(factors) for size in sizes for factors in combinations(names, size)]
     anova = factorial(cube, TOPIC, *terms, factors_of_axes=(TOPIC, *names))
     if not anova.ms_error:
-        notes.append("the model leaves no error: no difference has a p-value")
+        notes.append("the error of the model is 0, so that differences have no p-values")
     return FactorialAnova(
         table.measure or "",
         grid,
@@ -221,9 +228,9 @@ def _levels_by_system(
         if spelt(name) in {TOPIC, "error", "total"}:
             raise InputError(f"a factor cannot be called {quoted(name)}", source=source)
     rows = system_table.rows
-    if absent := [quoted(systems[k]) for k in rows.is_null().arg_true()]:
-        number = counted(len(absent), "system")
-        raise InputError(f"{number} without levels: {some_of(absent, 3)}", source=source)
+    if missing := [quoted(systems[k]) for k in rows.is_null().arg_true()]:
+        n_systems = counted(len(missing), "system")
+        raise InputError(f"{n_systems} without levels: {some_of(missing, 3)}", source=source)
     frame = system_table.table.frame.select(system_table.names)[rows]
     return frame.to_dict(as_series=False), list(system_table.notes)
 
@@ -234,19 +241,19 @@ def _cube(
     levels: Mapping[str, Sequence[str]],
     grid: Mapping[str, Sequence[str]],
 ) -> Floats:
-    """Return scores by topic and the level of each factor; refuse what is not a full grid."""
+    """Arrange scores by topic and the level of each factor; raise if the grid is not full."""
     systems_of: dict[tuple[str, ...], list[int]] = {}
     for k, cell in enumerate(zip(*(levels[name] for name in grid), strict=True)):
         systems_of.setdefault(cell, []).append(k)
-    # Combinations are visited one by one, as many columns have far more of them than systems.
-    wrong = next((cell for cell in product(*grid.values()) if cell not in systems_of), None)
-    if wrong is None:
-        wrong = next((c for c in product(*grid.values()) if len(systems_of[c]) > 1), None)
+    # Stop at the first invalid combination, as there may be far more of them than systems.
+    invalid = next((cell for cell in product(*grid.values()) if cell not in systems_of), None)
+    if invalid is None:
+        invalid = next((c for c in product(*grid.values()) if len(systems_of[c]) > 1), None)
     shape = [len(factor_levels) for factor_levels in grid.values()]
-    if wrong is not None:
-        pairs = zip(grid, wrong, strict=True)
-        combination = ", ".join(f"{name} {quoted(level)}" for name, level in pairs)
-        names = some_of([quoted(systems[k]) for k in systems_of.get(wrong, [])], 3)
+    if invalid is not None:
+        names_and_levels = zip(grid, invalid, strict=True)
+        combination = ", ".join(f"{name} {quoted(level)}" for name, level in names_and_levels)
+        names = some_of([quoted(systems[k]) for k in systems_of.get(invalid, [])], 3)
         count = f"several systems ({names})" if names else "no system"
         raise InputError(
             f"expected a full grid of {' x '.join(map(str, shape))} systems; {combination} has"
@@ -260,19 +267,19 @@ def _cube(
 def tukey_pairs(
     table: AnovaTable, factor: str, levels: Sequence[str], n_scores: int, alpha: float
 ) -> list[tuple[Any, ...]]:
-    """Compare the levels of a factor by Tukey's HSD, from a table of a number of scores.
+    """Compare the levels of a factor by Tukey's HSD, from an ANOVA table of `n_scores` scores.
 
-    Returns for each pair both levels, the difference of their means, the bounds of its interval, q
-    (NaN without error) and p.
+    Returns a row for each pair: the two levels, the difference of their means, the bounds of its
+    interval, q (NaN if the error is 0) and p.
     """
-    size, means = len(levels), table.means[factor]
-    standard_error, width = _error_and_hsd(table, size, n_scores, alpha)
+    n_levels, means = len(levels), table.means[factor]
+    standard_error, hsd = _error_and_hsd(table, n_levels, n_scores, alpha)
     pairs = []
-    for i, j in combinations(range(size), 2):
+    for i, j in combinations(range(n_levels), 2):
         difference = means[i] - means[j]
-        bounds = difference - width, difference + width
+        bounds = difference - hsd, difference + hsd
         q = abs(difference) / standard_error if standard_error else np.nan
-        p = float(studentised_range_sf(q, size, table.df_error))
+        p = float(studentised_range_sf(q, n_levels, table.df_error))
         pairs.append((levels[i], levels[j], difference, *bounds, q, p))
     return pairs
 
@@ -280,7 +287,7 @@ def tukey_pairs(
 def _error_and_hsd(
     table: AnovaTable, n_levels: int, n_scores: int, alpha: float
 ) -> tuple[float, float]:
-    """Return the standard error of the mean of a level, and Tukey's significant difference."""
+    """Return the standard error of a level's mean, and Tukey's honestly significant difference."""
     standard_error = float(np.sqrt(table.ms_error * n_levels / n_scores))
     return standard_error, standard_error * studentised_range_isf(alpha, n_levels, table.df_error)
 
@@ -291,9 +298,9 @@ def _frames(
     """Return the data frame of each table of the result, by name."""
     rows: dict[str, list[tuple[Any, ...]]] = {"levels": [], "pairs": [], "cells": []}
     for name, levels in grid.items():
-        _, width = _error_and_hsd(table, len(levels), cube.size, alpha)
+        _, hsd = _error_and_hsd(table, len(levels), cube.size, alpha)
         for level, mean in zip(levels, table.means[name], strict=True):
-            rows["levels"].append((name, level, mean, mean - width / 2, mean + width / 2))
+            rows["levels"].append((name, level, mean, mean - hsd / 2, mean + hsd / 2))
         for pair in tukey_pairs(table, name, levels, cube.size, alpha):
             rows["pairs"].append((name, *pair))
     for (k, first), (m, second) in combinations(enumerate(grid, 1), 2):

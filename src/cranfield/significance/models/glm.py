@@ -1,9 +1,8 @@
 """Generalised linear models of scores from 0 to 1, with topics and systems as factors.
 
 The link g of the expected score is the sum of an effect of the topic and an effect of the system.
-Models are fitted by iteratively reweighted least squares. With one score for each topic and system
-the equations of the topics are solved one by one, so that each step is a system of equations of the
-size of the number of systems.
+Models are fitted by iteratively reweighted least squares. The effects of topics are eliminated from
+the equations of each step, which leaves one equation for each system.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from cranfield.significance.differences import (
     Pairs,
     all_pairs,
     difference_pvalues,
-    named_pairs,
+    pair_names,
     ratio,
     t_interval,
 )
@@ -65,21 +64,22 @@ FAMILIES = {
 """Families, and the links of each."""
 
 MAX_STEPS = 100
-TOLERANCE = 1e-11  # largest change in the last step, on the scale of the link
-MAX_CHANGE = 4.0  # largest change in one step
-MAX_ETA = 30.0  # effects of this size run to infinity
+TOLERANCE = 1e-11  # largest change of the linear predictor at convergence
+MAX_CHANGE = 4.0  # largest change of the linear predictor in one step
+MAX_ETA = 30.0  # largest linear predictor, above which effects diverge
 MIN_VARIANCE = 1e-14
 
 ERROR_RATES = "its family-wise error rate on real scores is up to .48 at .05"
-"""Why comparisons of systems do not use these models: see docs/calibration.md."""
+"""Reason not to compare systems by these models; see docs/calibration.md."""
 
 
 class GeneralisedLinearModel(Spec):
     """A generalised linear model, by its family and link: `glm`, or `glm(link='probit')`.
 
     The family is `quasi-binomial`, with a variance proportional to m (1 - m) for an expected score
-    m, or `gaussian`, with one variance. The link is `logit`; for the quasi-binomial family also
-    `probit`, `cloglog` or `loglog`; for the Gaussian one also `identity`, which is two-way ANOVA.
+    m, or `gaussian`, with constant variance. The link is `logit`; for the quasi-binomial family
+    also `probit`, `cloglog` or `loglog`; for the Gaussian family also `identity`, which is two-way
+    ANOVA.
 
     Examples
     --------
@@ -101,13 +101,13 @@ class GeneralisedLinearModel(Spec):
             )
 
     def variance(self, mean: Floats) -> Floats:
-        """Return the variance of a score, relative to the scale."""
+        """Return the variance function: the variance of a score divided by the scale."""
         if self.family == "gaussian":
             return np.ones_like(mean)
         return np.maximum(mean * (1 - mean), MIN_VARIANCE)
 
     def deviance(self, values: Floats, mean: Floats) -> float:
-        """Return the deviance of scores from expected ones."""
+        """Return the deviance of scores from their expected values."""
         if self.family == "gaussian":
             return float(((values - mean) ** 2).sum())
         upper = xlogy(values, values) - xlogy(values, mean)
@@ -115,19 +115,19 @@ class GeneralisedLinearModel(Spec):
         return 2 * float((upper + lower).sum())
 
     def fit(self, values: Floats) -> GlmFit:
-        """Fit scores, shape (topics, systems), without gaps.
+        """Fit the model to complete scores, shape (topics, systems).
 
-        Topics on which all systems score 0, or all 1, have no finite effect: they are excluded,
-        which changes no other effect. So are systems with 0, or 1, on all topics.
+        Topics on which all systems score 0, or all 1, have no finite effect and are excluded,
+        which changes no other effect. Systems that score 0, or 1, on all topics are excluded, too.
 
         Raises
         ------
         CranfieldError
-            If fewer than two topics or systems have finite effects, or the steps do not converge.
+            If fewer than two topics or systems have finite effects, or the fit does not converge.
         """
         topics, systems = self._finite_effects(values)
-        places = np.ix_(topics, systems)
-        scores = values[places]
+        cells = np.ix_(topics, systems)
+        scores = values[cells]
         n_topics, n_systems = scores.shape
         if min(n_topics, n_systems) < 2:
             raise CranfieldError(
@@ -142,24 +142,24 @@ class GeneralisedLinearModel(Spec):
         deviance = self.deviance(scores, mean)
         f = pvalue = np.nan
         if scale > 0:
-            without = self.deviance(scores, scores.mean(axis=1, keepdims=True))
-            # Systems with equal means leave a difference of rounding, of either sign.
-            f = max(0.0, without - deviance) / (n_systems - 1) / scale
+            null_deviance = self.deviance(scores, scores.mean(axis=1, keepdims=True))
+            # With equal means of systems, rounding may make the difference negative.
+            f = max(0.0, null_deviance - deviance) / (n_systems - 1) / scale
             pvalue = float(fdtrc(n_systems - 1, df, f))
         fitted, means = values.copy(), np.full(systems.size, np.nan)
-        fitted[places], means[systems] = mean, effects
+        fitted[cells], means[systems] = mean, effects
         covariance = np.full((systems.size, systems.size), np.nan)
         covariance[np.ix_(systems, systems)] = np.linalg.inv(_laplacian(weights))
         counts = np.full(systems.size, float(n_topics))
-        model = LinkModel(means, scale, counts, df, of="effect", covariance=covariance)
+        model = LinkModel(means, scale, counts, df, statistic="effect", covariance=covariance)
         return GlmFit(topics, systems, fitted, model, deviance, f, pvalue)
 
     def _finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
-        """Return which topics and systems have finite effects."""
+        """Return masks of the topics and the systems with finite effects."""
         topics, systems = (np.ones(size, dtype=bool) for size in values.shape)
-        excluded = -1
-        while self.link != "identity" and excluded != (~topics).sum() + (~systems).sum():
-            excluded = (~topics).sum() + (~systems).sum()
+        n_excluded = -1
+        while self.link != "identity" and n_excluded != (~topics).sum() + (~systems).sum():
+            n_excluded = (~topics).sum() + (~systems).sum()
             if systems.any():
                 topics &= _is_inside(values[:, systems].mean(axis=1))
             if topics.any():
@@ -192,32 +192,32 @@ class GeneralisedLinearModel(Spec):
             if largest <= TOLERANCE:
                 return inverse(eta), effects, weights
         raise CranfieldError(
-            f"{self} did not converge: effects of topics or systems run to infinity, and no"
-            " difference has a p-value"
+            f"{self} did not converge: effects of topics or systems are infinite, so that"
+            " differences have no p-values"
         )
 
 
 def _is_inside(means: Floats) -> Bools:
-    """Return which means are neither 0 nor 1, within rounding."""
+    """Return a mask of the means that are neither 0 nor 1, within rounding."""
     return np.asarray((means > ROUNDING) & (means < 1 - ROUNDING))
 
 
 def _laplacian(weights: Floats) -> Floats:
-    """Return the matrix of the equations of systems, without the effects of topics.
+    """Return the matrix of the equations of systems, after elimination of the topics.
 
-    Effects are known up to a constant; a constant added to the matrix fixes it, and changes no
-    difference of effects and no variance of one.
+    The matrix is singular, as effects are determined up to a constant. A constant added to it makes
+    it regular, without changing differences of effects and their variances.
     """
-    inner = weights.T @ (weights / weights.sum(axis=1, keepdims=True))
-    matrix = np.diag(weights.sum(axis=0)) - inner
+    topic_part = weights.T @ (weights / weights.sum(axis=1, keepdims=True))
+    matrix = np.diag(weights.sum(axis=0)) - topic_part
     return np.asarray(matrix + np.trace(matrix) / len(matrix) ** 2)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinkModel(Model):
-    """Effects of systems on the scale of a link, whose differences have different errors.
+    """Effects of systems on the scale of the link; standard errors differ between pairs.
 
-    `covariance` is that of the effects, for a scale of 1, up to a constant.
+    `covariance` is the covariance matrix of the effects divided by the scale, up to a constant.
     """
 
     covariance: Floats
@@ -228,18 +228,27 @@ class LinkModel(Model):
 
     def standard_errors(self, pairs: Pairs) -> Floats:
         variances = np.diag(self.covariance)
-        shared = self.covariance[pairs.first, pairs.second]
-        squared = variances[pairs.first] + variances[pairs.second] - 2 * shared
-        return np.asarray(np.sqrt(self.error * np.maximum(squared, 0.0)))
+        covariances = self.covariance[pairs.first, pairs.second]
+        relative = variances[pairs.first] + variances[pairs.second] - 2 * covariances
+        return np.asarray(np.sqrt(self.error * np.maximum(relative, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
 class GlmFit:
-    """A fitted model.
+    """A fitted generalised linear model.
 
-    `topics` and `systems` are those that took part; `fitted` are the expected scores of all, shape
-    (topics, systems); `model` has the effects of systems, NaN for excluded ones, and the scale; `f`
-    and `pvalue` are those of all systems together, NaN without residuals.
+    Attributes
+    ----------
+    topics, systems
+        Masks of the topics and systems that the fit includes.
+    fitted
+        Expected scores, shape (topics, systems), with observed scores in excluded cells.
+    model
+        Effects of systems (NaN for excluded systems), and the scale.
+    deviance
+        Deviance of the included scores.
+    f, pvalue
+        F test that all systems are equal; NaN if no residuals remain.
     """
 
     topics: Bools
@@ -264,13 +273,13 @@ class GlmFit:
 def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Outcome:
     r"""Generalised linear model.
 
-    asks: Do the effects of the systems differ, apart from what is due to topics, on the scale of
-        the link function?
+    asks: Do the effects of the systems differ, after effects of topics, on the scale of the link
+        function?
     null: The two systems have the same effect; with the quasi-binomial family and the logit link
         that is the same mean score.
     assumes: Effects of topic and system add up on the scale of the link; errors are independent,
         and their variance is the scale times m (1 - m) for an expected score m, or one variance for
-        the Gaussian family. Differences of real systems vary more unequally than that.
+        the Gaussian family. The variances of differences of real systems are more unequal.
     when: Studies of tests, of scores from 0 to 1. Not to claim that systems differ: its error rates
         are above the level on real scores.
     formula: g(E[y_{ij}]) = \mu + \tau_i + \alpha_j, \quad t = \frac{\hat{\alpha}_u -
@@ -294,7 +303,7 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
     return Outcome(
         statistic=t,
         pvalue=np.where(np.isnan(difference), np.nan, pvalue),
-        effect=pairs.of_systems(fit.fitted.mean(axis=0)),
+        effect=pairs.subtract(fit.fitted.mean(axis=0)),
         interval=partial(t_interval, difference, error, model.df),
         n=np.full(len(pairs), int(fit.topics.sum())),
         model=model,
@@ -304,17 +313,17 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
 def correct_testable(
     test: Test, correction: str, pairs: Pairs, options: Options
 ) -> tuple[Outcome, Floats]:
-    """Compare pairs; return the outcome, and corrected p-values, NaN for pairs without a test.
+    """Compare pairs; return the outcome and the adjusted p-values.
 
-    Pairs without a test do not count as comparisons.
+    Pairs without a p-value have NaN, and the correction does not count them.
     """
     outcome = test.run(pairs, options)
     is_testable = ~np.isnan(outcome.pvalue)
     pvalues = np.full(len(pairs), np.nan)
     if is_testable.any():
-        part = replace(pairs, first=pairs.first[is_testable], second=pairs.second[is_testable])
-        part_outcome = outcome if is_testable.all() else test.run(part, options)
-        pvalues[is_testable] = CORRECTIONS[correction].run(part_outcome, part, options).pvalue
+        subset = replace(pairs, first=pairs.first[is_testable], second=pairs.second[is_testable])
+        subset_outcome = outcome if is_testable.all() else test.run(subset, options)
+        pvalues[is_testable] = CORRECTIONS[correction].run(subset_outcome, subset, options).pvalue
     return outcome, pvalues
 
 
@@ -329,10 +338,10 @@ class GlmComparison(TableResult):
     model, correction, alpha
         Text form of the model, name of the correction, and significance level.
     topics, deviance, scale, df
-        Number of topics that took part, deviance, estimated scale, and degrees of freedom of the
+        Number of topics of the fit, deviance, estimated scale, and degrees of freedom of the
         residuals.
     f, pvalue
-        F test of all systems together.
+        F test that all systems are equal.
     notes
         Excluded topics and systems, and the error rates of the test.
     """
@@ -341,8 +350,8 @@ class GlmComparison(TableResult):
     columns: ClassVar[Columns] = {
         **PAIR,
         "estimate": Column("Difference of the effects, on the scale of the link."),
-        "se": Column("Its standard error."),
-        "t": Column("Estimate by standard error, of Wald's test."),
+        "se": Column("Standard error of the estimate."),
+        "t": Column("Wald statistic: the estimate divided by its standard error."),
         "raw p": Column("P-value of the pair, uncorrected; null without a test.", pvalue=True),
         "p": Column("P-value after the correction.", pvalue=True),
         "difference": Column("Difference of the average expected scores."),
@@ -361,7 +370,7 @@ class GlmComparison(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return the model, its fit, and the test of all systems together."""
+        """Return the model, its fit, and the F test of all systems."""
         measure = f"{self.measure}: " if self.measure else ""
         return [
             f"{measure}generalised linear model {self.model}, correction {self.correction}",
@@ -382,8 +391,8 @@ def compare_glm(
 ) -> GlmComparison:
     """Compare all pairs of systems by a generalised linear model of scores from 0 to 1.
 
-    Effects of topics and of systems, both fixed, add up on the scale of the link. The family-wise
-    error rate on real scores is above the level, so that :func:`cranfield.compare` refuses it.
+    Fixed effects of topics and of systems add up on the scale of the link. The family-wise error
+    rate on real scores is above alpha, so :func:`cranfield.compare` does not offer the test.
 
     Parameters
     ----------
@@ -398,19 +407,21 @@ def compare_glm(
     alpha
         Significance level.
     missing
-        `error`, the default; `drop` excludes topics that lack a score; `zero` counts 0.
+        Policy for missing scores: `error`, the default; `drop` excludes topics that lack a score;
+        `zero` replaces missing scores by 0.
 
     Raises
     ------
     PolicyError
         For an unknown family, link or correction.
     CranfieldError
-        For scores below 0 or above 1, missing or too few; and if the model does not converge.
+        For scores below 0 or above 1, missing or too few scores, and if the model does not
+        converge.
 
     Notes
     -----
-    Sources: Nelder and Wedderburn (1972); Wedderburn (1974). F of all systems is the difference of
-    the deviances with and without systems, by S - 1 and the scale.
+    Sources: Nelder and Wedderburn (1972); Wedderburn (1974). The F of all S systems is the
+    difference of the deviances without and with systems, divided by S - 1 and the scale.
 
     Examples
     --------
@@ -429,7 +440,7 @@ def compare_glm(
     pairs, fit = all_pairs(inputs.flat), spec.fit(inputs.flat)
     outcome, pvalues = correct_testable(test, name, pairs, Options(alpha=alpha))
     table, fitted = inputs.scores, fit.model
-    numbers = {
+    columns = {
         "estimate": fitted.differences(pairs),
         "se": fitted.standard_errors(pairs),
         "t": outcome.statistic,
@@ -437,7 +448,7 @@ def compare_glm(
         "p": pvalues,
         "difference": outcome.effect,
     }
-    pair_names = named_pairs(table.systems, pairs.first, pairs.second)
+    rows = pair_names(table.systems, pairs.first, pairs.second)
     notes = [*inputs.notes, f"not for claims that systems differ: {ERROR_RATES}"]
     if topics := np.array(table.topics)[~fit.topics].tolist():
         notes.append(excluded_topics(topics))
@@ -447,7 +458,7 @@ def compare_glm(
             f" test: {some_of(map(quoted, systems), 3)}"
         )
     return GlmComparison(
-        pair_names.with_columns(**numbers).fill_nan(None),
+        rows.with_columns(**columns).fill_nan(None),
         measure=table.measure or "",
         model=str(spec),
         correction=name,

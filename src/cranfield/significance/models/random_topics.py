@@ -1,9 +1,9 @@
 """Topics as a sample of all topics: a mixed model, the bootstrap ANOVA.
 
-A score is the sum of a fixed effect of the system and of random effects: of the topic, of topic and
-system, of topic and shard, and of the error. All systems have the same cells (topic, shard), so the
-model falls into two parts that are independent of each other: the means over systems, and the
-deviations of systems from them. Both are one-way models of cells in random topics.
+A score is the sum of a fixed effect of the system, random effects of the topic, of topic by system
+and of topic by shard, and an error. All systems have the same cells (topic, shard), so the model
+separates into two independent parts: the means over systems, and the deviations of systems from
+them. Each is a one-way model of cells in random topics.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.models.anova import (
     ANOVA,
-    OF_ERROR,
+    ERROR_EFFECT,
     compare_by_analysis,
     factorial,
     scored_cells,
@@ -49,12 +49,12 @@ from cranfield.significance.resampling import (
 from cranfield.tabular import format_pvalue
 
 RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
-"""Grid of the variance between groups, relative to that within, for the likelihood."""
+"""Grid of ratios of the variance between groups to the variance within groups."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupsFit:
-    """The mean, its variance with degrees of freedom, and the variance components."""
+    """Estimated means, their variance with degrees of freedom, and variance components."""
 
     mean: Floats
     variance: float
@@ -69,12 +69,19 @@ class RandomGroups:
     .. math:: y_{ti} = \mu + u_t + e_{ti}, \quad u_t \sim N(0, \sigma_u^2), \quad
         e_{ti} \sim N(0, \sigma_e^2), \quad i = 1, \dots, n_t
 
-    Columns have means of their own and share both variances. They are a rotation of so many
-    independent `copies` of this model: as many as there are, or one less where rows add up to 0.
+    Each column has its own mean; all share both variances. The columns are a rotation of `copies`
+    independent copies of this model: the number of columns, or one less if rows add up to 0.
 
-    `means`, shape (groups, columns), and `counts` are of the groups, `group` is that of each row,
-    and `centre` is the mean of all rows; `between` and `within` are sums of squares of deviations
-    above `tolerance`.
+    Attributes
+    ----------
+    group
+        Index of the group of each row.
+    counts, means
+        Number of rows and means of each group, shapes (groups,) and (groups, columns).
+    centre
+        Mean of all rows.
+    between, within
+        Sums of squares between and within groups, of deviations larger than `tolerance`.
     """
 
     def __init__(
@@ -92,10 +99,10 @@ class RandomGroups:
     def fit(self) -> GroupsFit:
         """Estimate by restricted maximum likelihood.
 
-        In groups of one size the variance of the mean is that between groups, with the degrees of
-        freedom of so many groups, even if that is below the contribution of the error. In
-        others it is the estimate, with degrees of freedom by Satterthwaite from the observed
-        information, as lmerTest has them; a variance of 0 between groups then counts as known.
+        If all groups have the same size, the variance of the mean is the mean square between
+        groups, with its degrees of freedom, even if it is smaller than the mean square of the
+        error. Otherwise it is estimated by the model, with Satterthwaite's degrees of freedom from
+        the observed information, as in lmerTest; an estimate of 0 between groups counts as known.
         """
         n, groups = self.counts, self.counts.size
         total, df = float(n.sum()), self.copies * (groups - 1.0)
@@ -103,12 +110,12 @@ class RandomGroups:
         ratio = self._estimate_ratio(products)
         if np.isinf(ratio):
             weights = np.ones(groups)
-            between = _spread(products, weights[None, :])[0].item() / df
+            between = _weighted_squares(products, weights[None, :])[0].item() / df
             within = 0.0 if total > groups else np.nan
             variance = between / groups
         else:
             weights = n / (1 + n * ratio)
-            residual_sum = self.within + _spread(products, weights[None, :])[0].item()
+            residual_sum = self.within + _weighted_squares(products, weights[None, :])[0].item()
             within = residual_sum / (self.copies * (total - 1))
             between, variance = ratio * within, within / float(weights.sum())
         if (n == n[0]).all():
@@ -143,48 +150,51 @@ class RandomGroups:
         return float(RATIOS[best])
 
     def _profile(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
-        """Return -2 log likelihood, but for a constant, and its slope, at the best variance."""
+        """Return the profiled -2 log likelihood, up to a constant, and its slope, by ratio."""
         n, total = self.counts, self.counts.sum()
         weights = n / (1 + n * ratios[:, None])
-        spread, squares = _spread(products, weights)
+        between, squares = _weighted_squares(products, weights)
         sum_w = weights.sum(axis=1)
-        residual_sum = self.within + spread
+        residual_sum = self.within + between
         deviance = (total - 1) * np.log(residual_sum) - np.log(weights).sum(axis=1) + np.log(sum_w)
         change = -(weights**2 * squares).sum(axis=1)
         slope = (total - 1) * change / residual_sum + sum_w - (weights**2).sum(axis=1) / sum_w
         return deviance, slope
 
     def _satterthwaite(self, weights: Floats, products: Floats, within: float) -> float:
-        """Return 2 E[V]^2 / Var[V] of the variance V of the mean; the unit is that within."""
+        """Return 2 E[V]^2 / Var[V] of the variance V of the mean; the error variance is 1."""
         n, p, w, sum_w = self.counts, self.copies, weights, weights.sum()
         proportions = w / sum_w
         centred = products - (products @ proportions)[:, None]
         centred = centred - proportions @ centred
-        # Derivatives of weights by both variances, and of the deviance by weights.
-        change = -np.stack([w**2, w**2 / n])
+        # First derivatives of the weights by the variances; derivatives of the deviance by weights.
+        jacobian = -np.stack([w**2, w**2 / n])
         slope = p * (1 / sum_w - 1 / w) + np.diag(centred)
-        curve = p * (np.diag(1 / w**2) - 1 / sum_w**2) - 2 * centred / sum_w
-        bend = 2 * np.stack([w**3, w**3 / n, w**3 / n**2]) @ slope
-        information = change @ curve @ change.T + bend[[[0, 1], [1, 2]]]
+        hessian = p * (np.diag(1 / w**2) - 1 / sum_w**2) - 2 * centred / sum_w
+        # Second derivatives of the weights by the variances, times the slope.
+        second_order = 2 * np.stack([w**3, w**3 / n, w**3 / n**2]) @ slope
+        information = jacobian @ hessian @ jacobian.T + second_order[[[0, 1], [1, 2]]]
         information[1, 1] += 2 * within - p * (n.sum() - n.size)
-        gradient = -change.sum(axis=1) / sum_w**2
+        gradient = -jacobian.sum(axis=1) / sum_w**2
         covariance = 2 * np.linalg.inv(information)
         return float(2 / sum_w**2 / (gradient @ covariance @ gradient))
 
 
-def _spread(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return weighted sums of squares around weighted means, and the squares, by set of weights.
+def _weighted_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return weighted sums of squares around weighted means, and the squares of each row.
 
-    `products` are those of the rows, with each other; weights have shape (sets, rows).
+    `products` is the Gram matrix of the rows; `weights` has shape (sets of weights, rows).
     """
     proportions = weights / weights.sum(axis=1, keepdims=True)
-    to_mean = proportions @ products
-    squares = np.diag(products) - 2 * to_mean + (to_mean * proportions).sum(axis=1, keepdims=True)
+    with_mean = proportions @ products
+    squares = (
+        np.diag(products) - 2 * with_mean + (with_mean * proportions).sum(axis=1, keepdims=True)
+    )
     return (weights * squares).sum(axis=1), squares
 
 
 def random_topics_model(values: Floats) -> Model:
-    """Fit the model without its table, which takes longer."""
+    """Fit the model of random topics without its table, which takes longer."""
     if np.isnan(values).any():
         return random_topics(values)[1]
     return two_way_model(values.mean(axis=2))
@@ -202,8 +212,8 @@ def random_topics_model(values: Floats) -> Model:
 def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
     r"""ANOVA with random topics.
 
-    asks: Do the mean scores of the systems differ, beyond what their differences vary from
-        topic to topic?
+    asks: Do the mean scores of the systems differ by more than the variation of differences
+        between topics explains?
     null: All systems have the same effect.
     assumes: Topics are a random sample of all topics; effects of topics, of topics by systems,
         of cells and errors are independent and normal, each with one variance.
@@ -216,9 +226,9 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Without gaps it is two-way ANOVA of each topic's mean over its shards. With
         gaps, which are the same for all systems (see the policy `missing`), variances are
         estimated by restricted maximum likelihood, differences by generalised least squares,
-        and degrees of freedom by Satterthwaite's formula, as lme4 and lmerTest do. Where the
-        variance of topics or of cells would be below 0 it is shown as 0, and the others stay;
-        lme4 estimates them again under that bound, which may change errors by a tenth.
+        and degrees of freedom by Satterthwaite's formula, as in lme4 and lmerTest. A negative
+        estimate of the variance of topics or of cells is reported as 0, without changing the other
+        estimates; lme4 estimates them again under that bound, which may change errors by 10%.
     """
     return compare_by_analysis(random_topics, pairs, options)
 
@@ -234,20 +244,20 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
 def three_way_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Three-way ANOVA on shards (MD3).
 
-    asks: Do the mean scores of the systems on these topics differ, apart from what is due to
-        topics, to shards, and to interactions of two of the three factors?
+    asks: Do the mean scores of the systems on these topics differ, after effects of topics,
+        shards, and interactions of two of the three factors?
     null: All systems have the same effect.
-    assumes: Topics are fixed: the question is not about other topics. Errors
-        are independent and normal, with one variance.
-    when: Never to say which system is better on other topics: the error excludes the variation
-        of differences between topics, so that differences which other topics contradict are
-        significant. Provided as the model of the paper; use random-topics.
+    assumes: Topics are fixed: results do not generalise to other topics. Errors are independent and
+        normal, with one variance.
+    when: Only to reproduce the model of the paper; use random-topics instead. The error excludes
+        the variation of differences between topics, so that differences are significant which do
+        not hold on other topics.
     formula: y_{ijk} = \mu_{\cdot\cdot\cdot} + \tau_i + \alpha_j + \beta_k + (\tau\alpha)_{ij} +
         (\tau\beta)_{ik} + (\alpha\beta)_{jk} + \varepsilon_{ijk}
     source: Ferro and Sanderson (2022), section 3.1
     convention: Topics without relevant documents in a shard leave gaps: see the policy
         `missing`. With gaps, sums of squares are of type II, by exact least squares. A note
-        gives the F of random-topics beside its own.
+        reports the F of random-topics for comparison.
     """
     outcome = compare_by_analysis(three_way, pairs, options)
     assert outcome.table is not None
@@ -260,12 +270,13 @@ def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
         "the results of this test hold for these topics only, as its error excludes the variation"
         " of differences between topics"
     )
-    fixed, random = table.f_of("System"), random_topics(values)[0].f_of("System")
-    if not np.isnan([fixed, random]).any():
+    fixed_f, fixed_p = table.f_of("System")
+    random_f, random_p = random_topics(values)[0].f_of("System")
+    if not np.isnan([fixed_f, fixed_p, random_f, random_p]).any():
         note += (
-            f": F of System is {fixed[0]:.4g} (p {format_pvalue(fixed[1])}) by the error, and"
-            f" {random[0]:.4g} (p {format_pvalue(random[1])}) by Topic:System, which holds for"
-            " other topics too"
+            f": F of System is {fixed_f:.4g} (p {shown_p(fixed_p)}) by the error, and"
+            f" {random_f:.4g} (p {shown_p(random_p)}) by Topic:System, which holds for other"
+            " topics too"
         )
     return (f"{note}; the test random-topics uses that F",)
 
@@ -273,9 +284,10 @@ def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
 def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or of none.
 
-    The error of a difference is its variation between topics: for topics of equally many scores,
-    the mean square of topic and system; otherwise by restricted maximum likelihood, which weights
-    topics by their information, with Satterthwaite's degrees of freedom.
+    The error of a difference is its variation between topics. It is the mean square of topic by
+    system if all topics have the same number of scores; otherwise it is estimated by restricted
+    maximum likelihood, which weights topics by their information, with Satterthwaite's degrees of
+    freedom.
     """
     labels, shards = scored_cells(values)
     cells = values[labels, :, shards]
@@ -306,7 +318,7 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
         fitted=fitted,
         means={"System": means},
     )
-    # Topics without any score do not count; a balanced design has the same shards for all others.
+    # Topics without scores do not count; balanced: all others have the same number of shards.
     is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
     explained = float((fit.mean**2).sum()) / (systems - 1)
     f = np.inf if explained > 0 else np.nan
@@ -350,13 +362,13 @@ def _components(averages: GroupsFit, contrasts: GroupsFit, systems: int) -> dict
     shards="taken",
     correction="bh",
     baseline_correction="bh",
-    **OF_ERROR,
+    **ERROR_EFFECT,
 )
 def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Bootstrap ANOVA.
 
-    asks: If the residuals of the model fell otherwise on the scores, and two systems did not
-        differ, how often would their effects be as far apart as observed?
+    asks: If two systems had the same effect and residuals were drawn anew, how often would their
+        estimated effects differ at least as much as observed?
     null: The two systems have the same effect.
     assumes: Residuals are exchangeable: independent, with one distribution, of any shape. With
         shards, topics are fixed, as in three-way ANOVA.
@@ -368,11 +380,10 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     statistic: difference of means
     interval: difference of means
     source: Voorhees, Samarov and Soboroff (2017)
-    convention: The model is topic + system, and with shards also topic:system. Residuals are
-        drawn with replacement from all of them, and the model is fitted again. Differences are
-        divided by the error of that fit; otherwise small experiments reject too often. The
-        interval is by the quantile of |t| over the same fits; of a one-sided test, by that of
-        t.
+    convention: The model is topic + system, with shards also topic:system. Residuals of all cells
+        are drawn with replacement, and the model is fitted again. Differences are divided by the
+        error of that fit; otherwise small experiments reject too often. The interval uses the
+        quantile of |t| over the same fits; the interval of a one-sided test, the quantile of t.
     """
     scores = pairs.scores
     if scores.ndim == 3 and scores.shape[2] < 2:
@@ -384,7 +395,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     else:
         table, _ = two_way(scores)
     means = table.means["System"]
-    difference = pairs.differences_of(means)
+    difference = pairs.mean_differences(means)
     refits = Refits.draw(table.residuals.reshape(by_shard.shape), options)
     error = np.sqrt(table.ms_error)
     t = ratio(difference, np.full(len(pairs), error))
@@ -396,7 +407,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
 
     resample = partial(refits.studentise, error=error)
     errors = np.full(len(pairs), error)
-    blocks = list(pairs.slices(options.resamples, 2**17))
+    blocks = list(pairs.blocks(options.resamples, 2**17))
     n_extreme = np.concatenate(in_threads(count, blocks, options.jobs))
     return Outcome(
         statistic=difference,
@@ -412,10 +423,14 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """The model fitted to resampled residuals.
+    """Fits of the model to resampled residuals.
 
-    `effects` are means of each system's drawn residuals, shape (systems, resamples); `errors` the
-    roots of the mean square of the error of each fit, shape (resamples,).
+    Attributes
+    ----------
+    effects
+        Mean of each system's resampled residuals, shape (systems, resamples).
+    errors
+        Root mean square of the error of each fit, shape (resamples,).
     """
 
     effects: Floats
@@ -426,16 +441,16 @@ class Refits:
         """Draw residuals, shape (topics, systems, shards), for every cell, and fit the model."""
         topics, systems, shards = residuals.shape
         flat = residuals.ravel()
-        # Exact for twice the number of terms, so that differences of two sums are exact too.
+        # Exact for twice the number of terms, so that differences of two sums are exact, too.
         integers, unit = as_integers(flat, 2 * flat.size)
         squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
         effects = np.empty((systems, options.resamples))
         errors = np.empty(options.resamples)
-        parts = list(row_slices(options.resamples, flat.size, DRAWN))
+        slices = list(row_slices(options.resamples, flat.size, DRAWN))
 
         def refit(k: int) -> None:
             random = stream(options.seed, k)
-            rows = parts[k]
+            rows = slices[k]
             shape = (rows.stop - rows.start, systems, topics, shards)
             draws = random.integers(0, flat.size, size=shape)
             values = integers[draws]
@@ -455,11 +470,11 @@ class Refits:
             effects[:, rows] = system_sums.T * (unit / (topics * shards))
             errors[rows] = np.sqrt(np.maximum(total - explained, 0.0) / df)
 
-        in_threads(refit, range(len(parts)), options.jobs)
+        in_threads(refit, range(len(slices)), options.jobs)
         return cls(effects, errors)
 
     def studentise(self, pairs: Pairs, error: float) -> Floats:
-        """Return differences of effects by the error of their fit, shape (pairs, resamples)."""
+        """Divide differences of effects by the error of their fit, shape (pairs, resamples)."""
         if error == 0:
             return np.zeros((len(pairs), self.errors.size))
         differences = self.effects[pairs.first]
@@ -471,7 +486,7 @@ class Refits:
 
 
 def exact_squares(sums: Floats, unit: float) -> Floats:
-    """Return the sum of the squares of each row; it does not depend on their order."""
+    """Return the sum of squares of each row, independent of the order of its terms."""
     squares = (sums.reshape(len(sums), -1) * unit) ** 2
     integers, square_unit = as_integers(squares, squares.shape[1])
     return np.asarray(integers.sum(axis=1) * square_unit)

@@ -1,8 +1,8 @@
 """Systems with several rankings or answers for each topic: tests of two designs of replicates.
 
-In the first design each topic and system has replicates of its own, such as several answers of a
-language model to a question. In the second a replicate is one object, such as a model trained with
-one seed, that answers all topics. The scores do not show which design they are of.
+With independent replicates, each topic and system has its own replicates, such as several answers
+of a language model to a question. A shared replicate, such as a model trained with one seed,
+answers all topics. The scores do not show which design applies.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from cranfield.significance.registry import Options, declared_test
 FACTORS = ("Topic", "System", "Replicate")
 
 REPLICATES: dict[str, Any] = ANOVA | {"axis": "replicate", "shards": "needed"}
-"""Declarations shared by both tests."""
+"""Common declarations of the tests of replicates."""
 
 
 def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse replicates within each topic and system, shape (topics, systems, replicates).
 
-    Numbers of replicates may differ (NaN). Cell means then count the same, and sums of squares of
-    cell means are multiplied by the harmonic mean of the numbers of replicates, so that expected
-    mean squares are those of the balanced design.
+    Cells may have fewer replicates than others (NaN). Cell means then have equal weights, and their
+    sums of squares are multiplied by the harmonic mean of the numbers of replicates, so that
+    expected mean squares equal those of the balanced design.
     """
     counts = (~np.isnan(values)).sum(axis=2).astype(np.float64)
     df_error = float((counts - 1).sum())
@@ -44,7 +44,7 @@ def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     topics, systems = cells.shape
     replicates = 1 / float((1 / counts).mean())
     by_cell = factorial(cells, "Topic", "System")
-    ss = {
+    ss_and_df = {
         "Topic": (replicates * by_cell.ss_of("Topic"), topics - 1.0),
         "System": (replicates * by_cell.ss_of("System"), systems - 1.0),
         "Topic:System": (replicates * by_cell.ss_of("Error"), (topics - 1.0) * (systems - 1)),
@@ -52,80 +52,80 @@ def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     fitted = np.where(np.isnan(values), np.nan, cells[:, :, None])
     table = make_table(
         "score ~ system + (1|topic) + (1|topic:system)",
-        ss,
+        ss_and_df,
         (float(np.nansum((values - fitted) ** 2)), df_error),
         values=values,
         fitted=fitted,
         means=by_cell.means,
     )
-    of_topic, of_system, of_cell, of_error = table.ms[:4]
-    df = ss["Topic:System"][1]
-    table = table.with_f("System", _ratio(of_system, of_cell), df, topics * systems)
-    table = table.with_f("Topic", _ratio(of_topic, of_cell), df, topics * systems)
+    ms_topic, ms_system, ms_cell, ms_error = table.ms[:4]
+    df = ss_and_df["Topic:System"][1]
+    table = table.with_f("System", _ratio(ms_system, ms_cell), df, topics * systems)
+    table = table.with_f("Topic", _ratio(ms_topic, ms_cell), df, topics * systems)
     notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
     if (counts != counts[0, 0]).any():
         notes.append(
             f"numbers of replicates differ, {counts.min():.0f} to {counts.max():.0f}: cell means"
-            " count the same, and p-values are approximate"
+            " have equal weights, and p-values are approximate"
         )
     table = replace(
         table,
         components={
-            "Topic": (of_topic - of_cell) / (systems * replicates),
-            "System": (of_system - of_cell) / (topics * replicates),
-            "Topic:System": (of_cell - of_error) / replicates,
-            "Replicate": of_error,
+            "Topic": (ms_topic - ms_cell) / (systems * replicates),
+            "System": (ms_system - ms_cell) / (topics * replicates),
+            "Topic:System": (ms_cell - ms_error) / replicates,
+            "Replicate": ms_error,
         },
         sphericity=sphericity(cells, table.f_of("System")[0]),
         notes=tuple(notes),
     )
     n = np.full(systems, float(topics))
-    return table, Model(table.means["System"], of_cell / replicates, n, df)
+    return table, Model(table.means["System"], ms_cell / replicates, n, df)
 
 
 def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse replicates that answer all topics, equally many of each system."""
-    numbers = (~np.isnan(values).all(axis=0)).sum(axis=1)
-    if numbers.max() < 2:
+    """Analyse replicates that answer all topics; each system has the same number."""
+    counts = (~np.isnan(values).all(axis=0)).sum(axis=1)
+    if counts.max() < 2:
         raise CranfieldError(
-            "shared-replicates requires several replicates of each system; one of each says"
-            " nothing about how training varies, only about these trained systems (anova-2)"
+            "shared-replicates requires several replicates of each system, got one of each; compare"
+            " these trained systems by anova-2, which ignores how training varies"
         )
-    if numbers.min() < numbers.max():
+    if counts.min() < counts.max():
         raise CranfieldError(
-            "shared-replicates requires equally many replicates of each system, got"
-            f" {numbers.min()} to {numbers.max()}"
+            "shared-replicates requires the same number of replicates of each system, got"
+            f" {counts.min()} to {counts.max()}"
         )
-    # The first replicates of each system stand first, whatever their labels.
-    order = np.argsort(np.isnan(values), axis=2, kind="stable")[:, :, : numbers.max()]
+    # Move the replicates of each system to the front, whatever their labels.
+    order = np.argsort(np.isnan(values), axis=2, kind="stable")[:, :, : counts.max()]
     cube = np.take_along_axis(values, order, axis=2)
     topics, systems, replicates = cube.shape
     terms = ("Topic", "System", "Topic:System", "System:Replicate")
     table = factorial(cube, *terms, factors_of_axes=FACTORS)
-    of_topic, of_system, of_cell, of_seed, of_error = table.ms[:5]
+    ms_topic, ms_system, ms_cell, ms_replicate, ms_error = table.ms[:5]
     df = table.df[2:5]
-    error = of_seed + of_cell - of_error
-    if abs(error) <= 1e-12 * max(of_seed, of_cell, of_error):
+    error = ms_replicate + ms_cell - ms_error
+    if abs(error) <= 1e-12 * max(ms_replicate, ms_cell, ms_error):
         error = 0.0
-    squares = float((np.array([of_cell, of_seed, of_error]) ** 2 / df).sum())
+    squares = float((np.array([ms_cell, ms_replicate, ms_error]) ** 2 / df).sum())
     df_error = error**2 / squares if error and squares else float(df[0])
     if error < 0 or df_error < 1:
         raise CranfieldError(
-            "shared-replicates has no test here: the estimated error of system means is too small"
-            f" ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and replicates vary"
-            " little more than the residuals"
+            "shared-replicates cannot test these scores: the estimated error of system means is too"
+            f" small ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and"
+            " replicates vary little more than the residuals"
         )
-    table = table.with_f("System", _ratio(of_system, error), df_error, topics * systems)
-    table = table.with_f("Topic", _ratio(of_topic, of_cell), df[0], topics * systems)
+    table = table.with_f("System", _ratio(ms_system, error), df_error, topics * systems)
+    table = table.with_f("Topic", _ratio(ms_topic, ms_cell), df[0], topics * systems)
     table = replace(
         table,
         model="score ~ system + (1|topic) + (1|topic:system) + (1|system:replicate)",
         components={
-            "Topic": (of_topic - of_cell) / (systems * replicates),
-            "System": (of_system - error) / (topics * replicates),
-            "Topic:System": (of_cell - of_error) / replicates,
-            "System:Replicate": (of_seed - of_error) / topics,
-            "Error": of_error,
+            "Topic": (ms_topic - ms_cell) / (systems * replicates),
+            "System": (ms_system - error) / (topics * replicates),
+            "Topic:System": (ms_cell - ms_error) / replicates,
+            "System:Replicate": (ms_replicate - ms_error) / topics,
+            "Error": ms_error,
         },
         notes=(
             f"denominator of F of System: System:Replicate + Topic:System - Error, {error:.4g} with"
@@ -137,31 +137,33 @@ def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
 
 
 def _ratio(mean_square: float, error: float) -> float:
-    """Return F; infinite without an error, and NaN if both are 0."""
+    """Return F; infinite if the error is 0, and NaN if both are 0."""
     if error > 0:
         return mean_square / error
     return np.inf if mean_square > 0 else np.nan
 
 
-def variance_shares(components: Mapping[str, float]) -> dict[str, float]:
+def variance_proportions(components: Mapping[str, float]) -> dict[str, float]:
     """Return each variance as a proportion of their sum; negative estimates count as 0."""
     positive = {name: max(0.0, variance) for name, variance in components.items()}
     total = sum(positive.values())
     return {name: variance / total if total else np.nan for name, variance in positive.items()}
 
 
-def _notes(table: AnovaTable, part: str, saving: float) -> tuple[str, ...]:
-    """Return notes on the variances, and on the saving by more replicates."""
-    if not table.ms_error and not table.components[part]:
+def _notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ...]:
+    """Return notes on the variance components, and on the variance reduction by more replicates."""
+    if not table.ms_error and not table.components[component]:
         return ("replicates do not differ: the systems are deterministic",)
-    shares = variance_shares(table.components).items()
-    proportions = ", ".join(f"{name} {share:.1%}" for name, share in shares)
+    proportions = ", ".join(
+        f"{name} {proportion:.1%}"
+        for name, proportion in variance_proportions(table.components).items()
+    )
     negative = [name for name, variance in table.components.items() if variance < 0]
     suffix = f" (estimate below 0, counted as 0: {', '.join(negative)})" if negative else ""
     return (
         f"variance of one score: {proportions}{suffix}",
-        f"more replicates would lower the variance of a difference by {min(1.0, saving):.1%} at"
-        " most; more topics lower what remains",
+        f"more replicates would lower the variance of a difference by {min(1.0, reduction):.1%} at"
+        " most; more topics lower the remaining variance",
     )
 
 
@@ -188,16 +190,16 @@ def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
     source: Scheffé (1959), chapter 8; Voorhees, Samarov and Soboroff (2017), for replicates by
         shards
     convention: It is two-way ANOVA of the mean of each topic and system over its replicates, and
-        with two systems the paired t-test of these means. Estimates of variances below 0 are shown
-        as they are. With unequal numbers of replicates all cell means count the same, and sums of
-        squares use the harmonic mean of the numbers.
+        with two systems the paired t-test of these means. Negative estimates of variances are
+        reported unchanged. With unequal numbers of replicates all cell means have equal weights,
+        and sums of squares use the harmonic mean of the numbers.
     """
     outcome = compare_by_analysis(independent_replicates, pairs, options)
     table = outcome.table
     assert table is not None
-    of_cell, of_error = table.ms[2:4]
-    saving = of_error / of_cell if of_cell else 1.0
-    return replace(outcome, notes=(*_notes(table, "Replicate", saving), *table.notes[1:]))
+    ms_cell, ms_error = table.ms[2:4]
+    reduction = ms_error / ms_cell if ms_cell else 1.0
+    return replace(outcome, notes=(*_notes(table, "Replicate", reduction), *table.notes[1:]))
 
 
 @declared_test(
@@ -209,8 +211,8 @@ def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
 def shared_replicates_test(pairs: Pairs, options: Options) -> Outcome:
     r"""ANOVA with shared replicates.
 
-    asks: Do the mean scores of the systems differ, beyond what varies from topic to topic and from
-        one training or index to the next?
+    asks: Do the mean scores of the systems differ by more than the variation between topics and
+        between replicates, such as trainings or indexes, explains?
     null: All systems have the same effect.
     assumes: Topics, and replicates of each system, are random samples; effects of topics, of
         replicates, of topics by systems, and errors are independent and normal, each with one
@@ -223,13 +225,13 @@ def shared_replicates_test(pairs: Pairs, options: Options) -> Outcome:
         \mathit{MS}_{Topic:System} - \mathit{MS}_{Error}}
     source: Scheffé (1959), chapter 8; Satterthwaite (1946)
     convention: F is approximate, with degrees of freedom of its denominator by Satterthwaite's
-        formula. Corrections that resample topics are refused, as they would ignore that seeds vary.
-        All systems need equally many replicates; estimates of variances below 0 are shown as they
-        are.
+        formula. Corrections that resample topics are not supported, as they would ignore the
+        variation between replicates. All systems must have the same number of replicates; negative
+        estimates of variances are reported unchanged.
     """
     outcome = compare_by_analysis(shared_replicates, pairs, options)
     table = outcome.table
     assert table is not None
-    model = outcome.of_model
-    saving = table.ms[3] / model.error if model.error else 1.0
-    return replace(outcome, notes=_notes(table, "System:Replicate", saving))
+    model = outcome.required_model
+    reduction = table.ms[3] / model.error if model.error else 1.0
+    return replace(outcome, notes=_notes(table, "System:Replicate", reduction))

@@ -17,9 +17,9 @@ from cranfield.significance.corrections.resampled import (
     simultaneous_interval,
 )
 from cranfield.significance.differences import (
+    ALL_PAIRS,
     ROUNDING,
     TINY,
-    TOGETHER,
     Bounds,
     Corrected,
     Level,
@@ -56,8 +56,8 @@ from cranfield.significance.resampling import (
 def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Studentised bootstrap test.
 
-    asks: If topics were drawn anew from topics like these, and the systems did not differ, how
-        often would t be as large as observed?
+    asks: If new topics were sampled and the systems did not differ, how often would t be as large
+        as observed?
     null: The mean difference is zero.
     assumes: Topics are a random sample; no distributional form is assumed.
     when: Two systems on the same topics, with differences that are far from normal, and a few
@@ -69,11 +69,11 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     interval: mean difference
     source: Efron and Tibshirani (1993); Sakai (2013), figures 11 and 12
     convention: The paper's p is count / B. The same topics are drawn for all pairs. The
-        interval is the bootstrap-t interval by the same samples: symmetric, from the quantile
-        of |t|, so that it excludes 0 exactly where p is at most alpha; of a one-sided test,
-        from the quantile of t on its side. A resample without any variation counts as extreme.
+        interval is the bootstrap-t interval by the same resamples: symmetric, from the quantile
+        of |t|, so that it excludes 0 exactly if p is at most alpha; for a one-sided test, from
+        the quantile of t on its side. A resample without any variation counts as extreme.
     """
-    return _bootstrap_pairs(pairs, options, by_error=True)
+    return _bootstrap_pairs(pairs, options, is_studentised=True)
 
 
 @declared_test(
@@ -82,15 +82,13 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Paired bootstrap test by shifting.
 
-    asks: If topics were drawn anew from topics like these, and the systems did not differ, how
-        often would their means differ as much as they do?
+    asks: If new topics were sampled and the systems did not differ, how often would their means
+        differ at least as much as observed?
     null: The mean difference is zero.
-    assumes: Topics are a random sample, and so many that the mean is known to vary as it does
-        in samples of them.
-    when: To compare with studies that used it. With few topics its Type I errors are too
-        frequent: the samples vary less than the mean does, by a factor of 1 - 1/n in the variance,
-        and their tails are thinner than those of t. Use the test bootstrap, which divides by the
-        error of each sample.
+    assumes: Topics are a random sample, large enough that the mean varies as in resamples of it.
+    when: To compare with studies that used it. With few topics its Type I errors are too frequent:
+        resampled means have a smaller variance than the mean, by a factor of 1 - 1/n, and thinner
+        tails than t. Use the test bootstrap, which divides by the error of each resample.
     formula: p = \frac{|\{b : |\bar{w}^{*b}| \ge |\bar{z}|\}| + 1}{B + 1}, \quad w_i = z_i -
         \bar{z}
     statistic: mean difference
@@ -98,18 +96,18 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     interval: mean difference
     source: Efron and Tibshirani (1993); Urbano, Lima and Hanjalic (2019b)
     convention: Two-sided by the absolute value of the mean; the paper shifts by the mean of the
-        samples, not by that of the topics, and its p is count / B. The same topics are drawn
-        for all pairs, and for the test bootstrap. The interval is symmetric, from the quantile
-        of the absolute value; of a one-sided test, from that of the mean on its side.
+        resamples, not by the mean of the topics, and its p is count / B. The same topics are drawn
+        for all pairs, and for the test bootstrap. The interval is symmetric, from the quantile of
+        the absolute value; for a one-sided test, from the quantile of the mean on its side.
     """
-    return _bootstrap_pairs(pairs, options, by_error=False)
+    return _bootstrap_pairs(pairs, options, is_studentised=False)
 
 
-def _bootstrap_pairs(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
+def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) -> Outcome:
     mean, deviation, zeros = pairs.moments()
-    error = deviation / np.sqrt(pairs.topics) if by_error else np.ones(len(pairs))
+    error = deviation / np.sqrt(pairs.topics) if is_studentised else np.ones(len(pairs))
     statistic = ratio(mean, error)
-    resample = resampler(pairs, options, by_error)
+    resample = resampler(pairs, options, is_studentised)
 
     def test_block(indexed_block: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
         rows, block = indexed_block
@@ -120,14 +118,13 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, by_error: bool) -> Outco
         return n, n_infinite
 
     # Blocks fit into the cache, and are large enough for a matrix product.
-    parts = list(pairs.slices(options.resamples, 2**19))
-    n_extreme, n_infinite = zip(*in_threads(test_block, parts, options.jobs), strict=True)
-
+    blocks = list(pairs.blocks(options.resamples, 2**19))
+    n_extreme, n_infinite = zip(*in_threads(test_block, blocks, options.jobs), strict=True)
     return Outcome(
         statistic=statistic,
         pvalue=monte_carlo_pvalues(np.concatenate(n_extreme), options.resamples),
         effect=ratio(mean, deviation),
-        interval=partial(paired_interval, pairs, mean, error, options, by_error),
+        interval=partial(paired_interval, pairs, mean, error, options, is_studentised),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
@@ -136,22 +133,22 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, by_error: bool) -> Outco
 
 
 def paired_interval(
-    pairs: Pairs, mean: Floats, error: Floats, options: Options, by_error: bool, level: Level
+    pairs: Pairs, mean: Floats, error: Floats, options: Options, is_studentised: bool, level: Level
 ) -> Bounds:
-    # Samples take far more memory than scores: they are drawn again.
-    resample = resampler(pairs, options, by_error)
+    # Resamples are drawn again, since they need far more memory than scores.
+    resample = resampler(pairs, options, is_studentised)
     return bootstrap_t_interval(pairs, mean, error, resample, options, level)
 
 
-def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
-    """Draw topics; return a function from pairs to centred t or means, shape (pairs, samples)."""
+def resampler(pairs: Pairs, options: Options, is_studentised: bool) -> Callable[[Pairs], Floats]:
+    """Draw topics; return a function that computes resampled t or means of a block of pairs."""
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
     # A resample without variation is not discarded: it counts as extreme.
     extreme = -np.inf if options.alternative == "less" else np.inf
 
     def resample(block: Pairs) -> Floats:
         means, variances = CentredPairs(block).pairs.moments(counts)
-        if not by_error:
+        if not is_studentised:
             return means
         variances /= pairs.topics
         return np.where(variances == 0, extreme, studentise(means, variances))
@@ -171,29 +168,28 @@ def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs
 def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Bootstrap test of medians.
 
-    asks: If topics were drawn anew from topics like these, and the systems had the same median
-        score, how often would their medians be as far apart as observed?
+    asks: If new topics were sampled and the systems had the same median score, how often would
+        their medians differ at least as much as observed?
     null: The median scores of the two systems are the same.
-    assumes: Topics are a random sample, and so many that medians vary as they do in samples of
-        them.
-    when: The median is the statistic of interest, as where a few topics have extreme scores. It
-        is of the difference of medians, not of the median difference, which the sign test is
-        about. Its error rates on real scores have not been measured.
+    assumes: Topics are a random sample, large enough that medians vary as in resamples of it.
+    when: The median is the statistic of interest, for example because a few topics have extreme
+        scores. It tests the difference of medians; the sign test tests the median difference. Its
+        error rates on real scores have not been measured.
     formula: p = \frac{|\{b : |(\tilde{x}^{*b} - \tilde{x}) - (\tilde{y}^{*b} - \tilde{y})| \ge
         |\tilde{x} - \tilde{y}|\}| + 1}{B + 1}
     statistic: difference of medians
     effect: difference of medians by the mean interquartile range of the systems
     interval: difference of medians
     source: Efron and Tibshirani (1993); for statistics other than the mean Sakai (2013)
-    convention: Not studentised, as the standard error of a median has no plain estimate. The
-        same topics are drawn for all systems. For several pairs the largest centred difference of
-        each resample counts (correction bootstrap-max).
+    convention: Not studentised, as the standard error of a median has no simple estimate. The
+        same topics are drawn for all systems. Several pairs are compared with the largest centred
+        difference of each resample (correction bootstrap-max).
     """
     centred = centred_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
     model = Model(medians, np.nan, np.full(pairs.systems, float(pairs.topics)), np.inf, "median")
     difference = model.differences(pairs)
-    low, high = np.quantile(pairs.values, [0.25, 0.75], axis=0)
+    first_quartile, third_quartile = np.quantile(pairs.values, [0.25, 0.75], axis=0)
     n_extreme = np.concatenate(
         [
             count_reaching(
@@ -202,14 +198,14 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
                 options.alternative,
                 relative=RELATIVE,
             )
-            for rows, block in pairs.slices(options.resamples)
+            for rows, block in pairs.blocks(options.resamples)
         ]
     )
     _, _, zeros = pairs.moments()
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
-        effect=ratio(difference, np.full(len(pairs), (high - low).mean())),
+        effect=ratio(difference, np.full(len(pairs), (third_quartile - first_quartile).mean())),
         interval=partial(median_interval, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
@@ -219,16 +215,18 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def centred_medians(pairs: Pairs, options: Options) -> Floats:
-    """Return the medians of each resample less those of the sample, shape (systems, resamples)."""
+    """Return resampled medians minus the medians of the sample, shape (systems, resamples)."""
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
     lower, upper = (pairs.topics + 1) // 2, pairs.topics // 2 + 1
 
     def resample(scores: Floats) -> Floats:
         order = np.argsort(scores, kind="stable")
         cumulative = np.cumsum(counts[:, order], axis=1)
-        ends: list[Indices] = [(cumulative >= rank).argmax(axis=1) for rank in (lower, upper)]
         ascending = scores[order]
-        return np.asarray((ascending[ends[0]] + ascending[ends[1]]) / 2 - np.median(scores))
+        lower_scores, upper_scores = (
+            ascending[(cumulative >= rank).argmax(axis=1)] for rank in (lower, upper)
+        )
+        return np.asarray((lower_scores + upper_scores) / 2 - np.median(scores))
 
     columns = np.ascontiguousarray(pairs.values.T)
     return np.array(in_threads(resample, list(columns), options.jobs))
@@ -237,12 +235,12 @@ def centred_medians(pairs: Pairs, options: Options) -> Floats:
 def median_interval(
     pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
 ) -> Bounds:
-    """Return intervals of each pair alone, by the quantile of its own resampled differences."""
+    """Return the interval of each pair alone, by the quantile of its resampled differences."""
     rank = np.broadcast_to(
         tail_rank((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
     )
     half_width = np.full(len(pairs), np.inf)
-    for rows, block in pairs.slices(options.resamples):
+    for rows, block in pairs.blocks(options.resamples):
         draws = np.sort(orient(centred[block.first] - centred[block.second], options.alternative))
         positions = options.resamples - np.maximum(rank[rows], 1)
         quantile = np.take_along_axis(draws, positions[:, None], axis=1)[:, 0]
@@ -254,12 +252,10 @@ def median_interval(
 def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""the largest difference of each resample.
 
-    does: topics drawn with replacement from centred scores, in a single step by the largest
-        difference of all pairs, not divided by an error
+    does: topics are drawn with replacement from centred scores; each difference is compared, in a
+        single step, with the largest difference of all pairs, not divided by an error
     assumes: topics are a random sample, a dozen at least
     source: Westfall and Young (1993)
-
-    Compare with the largest difference of the family in each resample, in a single step.
     """
     centred = centred_medians(pairs, options)
     maxima = np.sort(largest_difference(pairs, centred, options.alternative))
@@ -267,11 +263,11 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     return Corrected(
         pvalues_of(orient(difference, options.alternative), maxima),
         interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
-        holds_for=TOGETHER,
+        interval_kind=ALL_PAIRS,
     )
 
 
-OF_INTERVAL = 0
+INTERVAL_KEY = 0
 """First of the two keys of the random streams of intervals; streams of the test have one key."""
 
 
@@ -286,8 +282,8 @@ OF_INTERVAL = 0
 def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Unpaired bootstrap test.
 
-    asks: If both systems' scores were drawn from all of their scores together, how often would
-        their means differ as much as they do?
+    asks: If the scores of the two systems were drawn from their pooled scores, how often would
+        their means differ at least as much as observed?
     null: The scores of both systems come from one distribution.
     assumes: All scores are a random sample, independent of each other.
     when: Two systems that were tested on different topics.
@@ -298,9 +294,9 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     interval: difference of means
     source: Efron and Tibshirani (1993); Sakai (2013), figures 13 and 14
     convention: The paper's p is count / B. The interval is the bootstrap-t interval with
-        Welch's standard error, where each system's scores are drawn from its own: symmetric,
-        from the quantile of |t|; of a one-sided test, from the quantile of t on its side. Unlike
-        the p-value it does not assume that both distributions are the same, so that the two may
+        Welch's standard error, for which each system is resampled from its own scores: symmetric,
+        from the quantile of |t|; for a one-sided test, from the quantile of t on its side. Unlike
+        the p-value, it does not assume that both distributions are the same, so that the two may
         disagree if a difference is barely significant.
     """
     values, counts = move_to_front(pairs.values)
@@ -314,16 +310,20 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
         sums = pooled_sums(integers, int(n), int(m), options, k)
-        count = partial(_count_extreme, sums=sums, slack=2.0 * n * m, kind=options.alternative)
+        count = partial(
+            _count_extreme, sums=sums, slack=2.0 * n * m, alternative=options.alternative
+        )
         observed = totals[subset.first] * m - totals[subset.second] * n
-        parts = [(block, observed[rows]) for rows, block in subset.slices(options.resamples, 2**17)]
-        n_extreme[indices] = np.concatenate(in_threads(count, parts, options.jobs))
+        blocks = [
+            (block, observed[rows]) for rows, block in subset.blocks(options.resamples, 2**17)
+        ]
+        n_extreme[indices] = np.concatenate(in_threads(count, blocks, options.jobs))
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     with np.errstate(divide="ignore", invalid="ignore"):
         deviation = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
-    difference = pairs.differences_of(mean)
+    difference = pairs.mean_differences(mean)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
@@ -335,7 +335,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def move_to_front(values: Floats) -> tuple[Floats, Indices]:
-    """Move each system's scores to the front; return them, and their number by system."""
+    """Move missing scores behind all others; return the scores, and their number by system."""
     is_missing = np.isnan(values)
     order = np.argsort(is_missing, axis=0, kind="stable")
     return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)
@@ -344,11 +344,11 @@ def move_to_front(values: Floats) -> tuple[Floats, Indices]:
 def pooled_sums(
     integers: Floats, n: int, m: int, options: Options, stream_key: int
 ) -> tuple[Floats, Floats]:
-    """Draw n and m scores from the pooled scores of two systems, and add them up.
+    """Draw n and m scores from the pooled scores of two systems, and sum them.
 
-    `integers` are scores, each system's at the front, and zeros; `stream_key` numbers the pairs of
-    sizes n and m. Returns the term of each system in n m (mean of x* - mean of y*), as first and as
-    second of a pair; shape (systems, resamples).
+    `integers` are the scores of each system, followed by zeros; `stream_key` is the index of the
+    pair of sizes (n, m). Returns the contributions of each system, as the first and as the second
+    system of a pair, to n m (mean of x* - mean of y*), each of shape (systems, resamples).
     """
     random = stream(options.seed, stream_key)
     total = n + m
@@ -360,7 +360,7 @@ def pooled_sums(
             np.bincount(indices.ravel(), minlength=draws.size).reshape(draws.shape)
             for indices in (draws[:, :n], draws[:, n:])
         )
-        # Sums of integers: the same, however many samples are taken at a time.
+        # Sums of integers do not depend on the number of resamples drawn at a time.
         weights = (counts_of_x * m - counts_of_y * n).astype(np.float64)
         sums[0, :, rows] = (weights[:, :n] @ integers[:n]).T
         sums[1, :, rows] = (weights[:, n:] @ integers[:m]).T
@@ -368,31 +368,31 @@ def pooled_sums(
 
 
 def _count_extreme(
-    block_and_sums: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, kind: str
+    block: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, alternative: str
 ) -> Indices:
-    pairs, observed = block_and_sums
+    pairs, observed = block
     totals = sums[0][pairs.first]
     totals += sums[1][pairs.second]
-    return count_reaching(totals, observed, kind, slack=slack)
+    return count_reaching(totals, observed, alternative, slack=slack)
 
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
-    """Return bootstrap-t intervals of the difference of means, each system by its own variance."""
-    values, count = move_to_front(pairs.values)
+    """Return bootstrap-t intervals of differences of means, with Welch's standard error."""
+    values, sizes = move_to_front(pairs.values)
     systems, resamples = values.shape[1], options.resamples
     means, squared_errors = np.empty((2, systems, resamples))
-    squared_error_of = np.empty(systems)
+    observed_squared_error = np.empty(systems)
 
     def draw(system: int) -> None:
-        n = int(count[system])
+        n = int(sizes[system])
         scores = values[:n, system]
         noise = np.maximum(ROUNDING * np.abs(scores).max(keepdims=True), TINY)
         centred = scores - scores.mean()
         if np.abs(centred).max() <= noise:
             centred = np.zeros(n)
-        squared_error_of[system] = centred @ centred / (n - 1) / n
-        # A stream for each system, so that threads do not matter, and not that of the p-value.
-        random = stream(options.seed, OF_INTERVAL, system)
+        observed_squared_error[system] = centred @ centred / (n - 1) / n
+        # One random stream for each system, so that results do not depend on threads.
+        random = stream(options.seed, INTERVAL_KEY, system)
         for columns, counts in draw_counts(random, resamples, n):
             mean, variance = Centred(centred[None], noise).moments(counts)
             means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
@@ -405,6 +405,6 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
             squared_errors[block.first] + squared_errors[block.second],
         )
 
-    error = np.sqrt(squared_error_of[pairs.first] + squared_error_of[pairs.second])
-    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
+    error = np.sqrt(observed_squared_error[pairs.first] + observed_squared_error[pairs.second])
+    difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
     return bootstrap_t_interval(pairs, difference, error, resample, options, level)

@@ -36,35 +36,34 @@ from cranfield.significance.resampling import (
     tail_rank,
 )
 
-DIVIDES_BY_ERROR = ("t", "bootstrap", "anova")
-"""Families of tests whose statistic is a difference divided by its estimated error."""
+STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
+"""Families of tests whose statistic is a difference divided by its estimated standard error."""
 
 
-def with_exchange_tests(
+def apply_exchange_tests(
     outcome: Outcome, pairs: Pairs, info: TestInfo, options: Options
 ) -> Outcome:
-    """Test pairs without any variation by exchanging labels, in place of an infinite t.
+    """Replace the infinite t of pairs whose differences do not vary by an exact permutation test.
 
-    Exchanging the two systems on a topic changes the sign of its difference. If all differences are
-    equal, only the observed one of the 2^n assignments is as extreme, and in a two-sided test also
-    its mirror image: p = 2^(1 - n). Unpaired tests permute the n + m scores. Neither
-    needs an estimate of the variance.
+    Swapping the labels of the two systems on a topic flips the sign of its difference. If all
+    differences are equal, only the observed one of the 2^n assignments is as extreme, and in a
+    two-sided test its mirror image: p = 2^(1 - n). Unpaired tests permute the n + m scores.
     """
-    if info.family not in DIVIDES_BY_ERROR:
+    if info.family not in STUDENTISED_FAMILIES:
         return outcome
     is_constant = _find_constant(outcome, pairs, info)
     if not is_constant.any():
         return outcome
     smallest = _smallest_pvalues(pairs, info.paired, options)
-    wrong_side = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[options.alternative]
-    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
+    opposite_sign = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[options.alternative]
+    difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
     sign = np.sign(difference)
-    pvalues = np.where((sign == 0) | (sign == wrong_side), 1.0, smallest)
+    pvalues = np.where((sign == 0) | (sign == opposite_sign), 1.0, smallest)
     is_affected = is_constant & (sign != 0)
     name = "exact sign flips" if info.paired else "exact permutations"
     note = (
         f"{counted(int(is_affected.sum()), 'pair')} without any variation of the difference: the"
-        f" error cannot be estimated, and p-values are by {name}"
+        f" error cannot be estimated, so p-values are from {name}"
     )
 
     def bounds(level: Level) -> Bounds:
@@ -76,12 +75,12 @@ def with_exchange_tests(
             np.where(is_constant, difference + half_width, high),
         )
 
-    smallest_of_test = outcome.smallest_pvalues
+    smallest_pvalues = outcome.smallest_pvalues
+    if smallest_pvalues is not None:
+        smallest_pvalues = np.where(is_constant, smallest, smallest_pvalues)
     return replace(
         outcome,
-        smallest_pvalues=None
-        if smallest_of_test is None
-        else np.where(is_constant, smallest, smallest_of_test),
+        smallest_pvalues=smallest_pvalues,
         pvalue=np.where(is_constant, pvalues, outcome.pvalue),
         interval=bounds,
         notes=(*outcome.notes, note) if is_affected.any() else outcome.notes,
@@ -90,45 +89,46 @@ def with_exchange_tests(
 
 def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     if info.model:
-        # The error of all pairs is 0 only if no difference varies.
-        error = outcome.table.ms_error if outcome.table is not None else outcome.of_model.error
+        # The common error is 0 only if no difference varies.
+        error = (
+            outcome.table.ms_error if outcome.table is not None else outcome.required_model.error
+        )
         return np.full(len(pairs), error == 0)
     if not info.paired:
-        spreads = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
-        varies = spreads > pairs.rounding.max(initial=0.0)
+        ranges = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
+        varies = ranges > pairs.rounding.max(initial=0.0)
         return np.asarray(~(varies[pairs.first] | varies[pairs.second]))
     _, deviation, _ = pairs.moments()
     return np.asarray(deviation == 0)
 
 
 def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
-    """Return the p-value of the most extreme assignment of labels, by pair."""
+    """Return the p-value of the most extreme permutation, by pair."""
     if paired:
         return np.full(len(pairs), 0.5 ** (pairs.topics - options.two_sided))
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
-    ways = np.exp(gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1))
-    return np.asarray(np.where(options.two_sided & (n == m), 2.0, 1.0) / ways)
+    n_permutations = np.exp(gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1))
+    return np.asarray(np.where(options.two_sided & (n == m), 2.0, 1.0) / n_permutations)
 
 
 @declared_test("t", aliases=("paired-t", "t-paired", "student", "t-test", "ttest"), family="t")
 def t_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Paired t-test.
 
-    asks: Is the mean of the differences, topic by topic, other than zero?
+    asks: Does the mean of the per-topic differences differ from zero?
     null: The mean difference is zero.
     assumes: Topics are independent; the mean of the differences is nearly normal, which it is
         from a few dozen topics on unless they are very skewed.
-    when: Two systems on the same topics, and readers who expect it. For more than two systems,
-        two-way ANOVA, of which with Tukey's HSD this is the special case.
+    when: Two systems on the same topics, for readers who expect it. For more systems use two-way
+        ANOVA with Tukey's HSD, which for two systems equals this test.
     formula: t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}
     statistic: t
     effect: Cohen's d of the differences: their mean by their standard deviation
     interval: mean difference
     source: Student (1908); Ferro and Maistro (2024), section 4
-    convention: Differences that are all the same have no variance: p is that of exact sign
-        flips, or without pairing of exact permutations.
-    of_two: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
+    convention: If all differences are equal, their variance is 0, and p is from exact sign flips.
+    two_systems_note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
     """
     mean, deviation, zeros = pairs.moments()
     df = pairs.topics - 1
@@ -161,8 +161,8 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     effect: Hedges' g without small-sample correction: mean difference by pooled deviation
     interval: difference of means
     source: Student (1908)
-    convention: Differences that are all the same have no variance: p is that of exact sign
-        flips, or without pairing of exact permutations.
+    convention: If the scores of each system are all equal, their variance is 0, and p is from exact
+        permutations.
     """
     return _unpaired(pairs, options, pooled=True)
 
@@ -180,9 +180,8 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
     effect: mean difference by the root of the mean of both variances
     interval: difference of means
     source: Welch (1947)
-    convention: Degrees of freedom by Welch and Satterthwaite. Differences that are all the same
-        have no variance: p is that of exact sign flips, or without pairing of exact
-        permutations.
+    convention: Degrees of freedom by Welch and Satterthwaite. If the scores of each system are all
+        equal, their variance is 0, and p is from exact permutations.
     """
     return _unpaired(pairs, options, pooled=False)
 
@@ -196,7 +195,7 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
     squares = np.where(is_constant, 0.0, np.nansum(centred**2, axis=0))
     i, j = pairs.first, pairs.second
     n, m = counts[i], counts[j]
-    difference = pairs.differences_of(mean)
+    difference = pairs.mean_differences(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = squares / (counts - 1)
         if pooled:
@@ -205,7 +204,7 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
             error = np.sqrt(common * (1 / n + 1 / m))
         else:
             a, b = variance[i] / n, variance[j] / m
-            # By proportions, as the squares of variances may be too large or too small for a float.
+            # In terms of proportions, as squared variances may overflow or underflow.
             proportion = a / (a + b)
             df = np.nan_to_num(
                 1 / (proportion**2 / (n - 1) + (1 - proportion) ** 2 / (m - 1)), nan=1.0
@@ -223,10 +222,10 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
     )
 
 
-MAX_HALF_SUMS = 2**22  # half-sums of all pairs up to which all assignments are enumerated
-MAX_EXACT = 48  # differences above which the enumeration is refused
-MAX_SUBSET_TOPICS = 16  # topics up to which intervals use all subsets
-MAX_SUBSETS = 2**26  # subset means of all pairs up to which intervals use all subsets: seconds
+MAX_HALF_SUMS = 2**22  # largest number of half-sums of all pairs for an exact test by default
+MAX_EXACT = 48  # largest number of nonzero differences of an exact test
+MAX_SUBSET_TOPICS = 16  # largest number of topics for intervals that use all subsets
+MAX_SUBSETS = 2**26  # largest number of subset means of all pairs for these, which take seconds
 
 
 @declared_test(
@@ -241,13 +240,13 @@ MAX_SUBSETS = 2**26  # subset means of all pairs up to which intervals use all s
 def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Randomisation test (Fisher).
 
-    asks: If the two systems' labels were swapped at random, topic by topic, how often would
-        their means differ as much as they do?
-    null: The two systems are the same: it makes no difference which is called which.
+    asks: If the labels of the two systems were swapped at random on each topic, how often would the
+        means differ at least as much as observed?
+    null: The labels of the two systems are exchangeable on each topic.
     assumes: Topics are independent. No distributional form is assumed, nor that topics are a
         sample.
-    when: Two systems on the same topics, without the t-test's assumption. For many systems,
-        with the randomised Tukey HSD, if all vary alike; real ones do not.
+    when: Two systems on the same topics, without the t-test's assumption. For many systems, with
+        the randomised Tukey HSD if all differences have one variance, which real ones seldom have.
     formula: p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, \quad s_{bt}
         = \pm 1
     statistic: mean difference
@@ -255,15 +254,14 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     interval: mean difference
     source: Fisher (1935); Smucker, Allan and Carterette (2007)
     convention: Two-sided by the absolute value of the statistic (SciPy doubles the smaller
-        tail). All 2^n assignments are counted, exactly, where that is feasible; there p is
-        count / 2^n. Else B of them are drawn, the same for all pairs. The interval holds the
-        shifts that the test does not reject, by the same assignments: it is between two means
-        of subsets of the topics. After an exact test of more than 16 topics, or of many pairs,
-        it is of B random ones (interval resamples and interval seed in the details).
+        tail). All 2^n assignments are enumerated if that is feasible, and p is count / 2^n;
+        otherwise B assignments are drawn, the same for all pairs. The interval contains the shifts
+        that the test does not reject by the same assignments; its bounds are means of subsets of
+        the topics. After an exact test of more than 16 topics, or of many pairs, the interval uses
+        B random assignments (interval resamples and interval seed in the details).
     """
     mean, deviation, zeros = pairs.moments()
-    exact = uses_exact_test(pairs, zeros, options)
-    if exact:
+    if uses_exact_test(pairs, zeros, options):
         pvalue = exact_pvalues(pairs, options)
         details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
         n = pairs.topics
@@ -287,22 +285,22 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def uses_exact_test(pairs: Pairs, zeros: Indices, options: Options) -> bool:
-    n_topics = int((pairs.topics - zeros).max(initial=0))
-    if options.exact:
-        if n_topics > MAX_EXACT:
-            raise PolicyError(
-                f"{n_topics} topics are too many for the exact randomisation test, which takes up"
-                f" to {MAX_EXACT}; use exact=False and a number of resamples"
-            )
-        return True
-    feasible = n_topics <= MAX_EXACT and len(pairs) * 2 ** ((n_topics + 1) // 2) <= MAX_HALF_SUMS
-    return options.exact is None and feasible
+    """Return True if the randomisation test enumerates all assignments."""
+    n = int((pairs.topics - zeros).max(initial=0))
+    if options.exact and n > MAX_EXACT:
+        raise PolicyError(
+            f"the exact randomisation test takes at most {MAX_EXACT} topics with a difference, got"
+            f" {n}; use exact=False"
+        )
+    if options.exact is not None:
+        return options.exact
+    return n <= MAX_EXACT and len(pairs) * 2 ** ((n + 1) // 2) <= MAX_HALF_SUMS
 
 
 def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> Indices:
     """Count the assignments with a difference at least as extreme as the observed one, by pair."""
     integers, _ = as_integers(pairs.values, 2 * pairs.topics)
-    # The sum of a pair's signed differences is the difference of two systems' signed sums.
+    # The sum of a pair's signed differences is the difference of the systems' signed sums.
     sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
     observed = integers.sum(axis=0)
     # Sums that differ by less than the rounding of their terms are equal.
@@ -313,46 +311,43 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> In
         differences = sums[block.first]
         differences -= sums[block.second]
         return count_reaching(
-            differences, block.of_systems(observed), options.alternative, slack=slack
+            differences, block.subtract(observed), options.alternative, slack=slack
         )
 
-    return np.concatenate(in_threads(count, list(pairs.slices(len(signs), 2**17)), options.jobs))
+    return np.concatenate(in_threads(count, list(pairs.blocks(len(signs), 2**17)), options.jobs))
 
 
 def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
-    """Return exact p-values over all assignments, by meeting in the middle.
+    """Return exact p-values over all 2^n assignments, by the meet-in-the-middle method.
 
     The signed sums of each half of the topics are enumerated; sorting them gives the number of
     pairs of half-sums that reach the observed sum.
     """
-    out = []
+    pvalues = []
     half = (pairs.topics + 1) // 2
-    for _, block in pairs.slices(4 * 2**half, 4 * BLOCK):
+    for _, block in pairs.blocks(4 * 2**half, 4 * BLOCK):
         differences = block.differences()
-        # Topics without difference do not count: move them to the end, and skip them.
+        # Zero differences do not count: move them to the end, and skip them.
         order = np.argsort(differences == 0, axis=1, kind="stable")
         width = int((differences != 0).sum(axis=1).max(initial=0))
         nonzero = np.take_along_axis(differences, order, axis=1)[:, : max(1, width)]
         integers, _ = as_integers(nonzero, nonzero.shape[1])
-        out.append(_exact_pvalues_by_halves(integers, options.alternative))
-    return np.concatenate(out)
+        pvalues.append(_exact_pvalues_by_halves(integers, options.alternative))
+    return np.concatenate(pvalues)
 
 
 def _exact_pvalues_by_halves(integers: Floats, alternative: str) -> Floats:
     n = integers.shape[1]
-    lower_sums, upper_sums = (
-        _signed_sums(half) for half in (integers[:, : n // 2], integers[:, n // 2 :])
+    first_sums, second_sums = (
+        np.sort(_signed_sums(half), axis=1)
+        for half in (integers[:, : n // 2], integers[:, n // 2 :])
     )
-    lower_sums.sort(axis=1)
-    upper_sums.sort(axis=1)
     threshold = orient(integers.sum(axis=1), alternative) - float(n)
-    at_least = _count_pairs(lower_sums, upper_sums, threshold)
-    assignments = float(lower_sums.shape[1]) * upper_sums.shape[1]
+    n_reaching = _count_pairs(first_sums, second_sums, threshold)
     if alternative == "two-sided":
-        # The sums are symmetric around zero; both tails overlap only where all counts.
-        n_reaching = np.where(threshold <= 0, assignments, 2 * at_least)
-        return np.asarray(np.minimum(1.0, n_reaching / assignments))
-    return np.asarray(at_least / assignments)
+        # The sums are symmetric around 0; the tails overlap only if they contain all sums.
+        n_reaching = np.where(threshold <= 0, 2.0**n, 2 * n_reaching)
+    return np.asarray(np.minimum(1.0, n_reaching / 2.0**n))
 
 
 def _signed_sums(integers: Floats) -> Floats:
@@ -363,25 +358,25 @@ def _signed_sums(integers: Floats) -> Floats:
     return sums
 
 
-def _count_pairs(lower: Floats, upper: Floats, threshold: Floats) -> Floats:
-    """Count, by row, pairs of a lower and an upper sum that add up to at least `threshold`."""
-    size = lower.shape[1]
-    # In a stable order, an upper sum is after the lower sums with which it reaches the threshold.
-    order = np.argsort(np.hstack([threshold[:, None] - lower, upper]), axis=1, kind="stable")
+def _count_pairs(first: Floats, second: Floats, threshold: Floats) -> Floats:
+    """Count, by row, the pairs of a first and a second sum that add up to at least `threshold`."""
+    size = first.shape[1]
+    # In stable order, a second sum is behind the first sums with which it reaches the threshold.
+    order = np.argsort(np.hstack([threshold[:, None] - first, second]), axis=1, kind="stable")
     position = np.where(order < size, np.arange(order.shape[1], dtype=np.float64), 0.0)
     n_too_small = position.sum(axis=1) - size * (size - 1) / 2
-    return np.asarray(float(size) * upper.shape[1] - n_too_small)
+    return np.asarray(float(size) * second.shape[1] - n_too_small)
 
 
 def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Level) -> Bounds:
-    """Return the interval of shifts that the test does not reject.
+    """Return the interval of shifts that the randomisation test does not reject.
 
-    Flipping the signs of a subset of topics makes the sum of shifted differences at least as large
-    exactly when the mean of the subset is at most the shift. So the lower bound of a one-sided test
-    is the mean of a certain rank. In a two-sided test the sum may become as large below zero, which
-    it does when the mean of the other topics is at most the shift; so the lower of both means
-    counts for the lower bound, and the higher one for the upper bound. Either all subsets are used
-    (`all_subsets`), or those that the test drew.
+    If the signs of a subset of the topics are flipped, the sum of the shifted differences becomes
+    at least as large exactly if the mean of the subset is at most the shift. The lower bound of a
+    one-sided test is therefore the subset mean of a certain rank. In a two-sided test the sum may
+    also become as small as minus the observed sum, which it does if the mean of the other topics is
+    at most the shift; the lower bound therefore uses the smaller of the two means, and the upper
+    bound the larger. The subsets are all subsets (`all_subsets`), or those that the test drew.
     """
     n = pairs.topics
     low, high = infinite_bounds(len(pairs))
@@ -389,7 +384,7 @@ def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Le
         is_flipped = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
     else:
         is_flipped = (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)
-    # All subsets include the observed arrangement, drawn ones do not.
+    # All subsets include the observed arrangement, random subsets do not.
     n_subsets = len(is_flipped) - all_subsets
     size = is_flipped.sum(axis=1)
     rank = tail_rank((1 - level) / (1 if options.two_sided else 2), n_subsets)
@@ -403,17 +398,17 @@ def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Le
     integers, unit = as_integers(pairs.values, 2 * n)
     sums = np.ascontiguousarray((is_flipped @ integers).T)
     rounding = pairs.rounding
-    for rows, block in pairs.slices(len(size)):
+    for rows, block in pairs.blocks(len(size)):
         subset_sums = sums[block.first] - sums[block.second]
-        below = above = subset_sums / size
+        smaller = larger = subset_sums / size
         if options.two_sided:
-            total = block.of_systems(integers.sum(axis=0))[:, None]
+            total = block.subtract(integers.sum(axis=0))[:, None]
             other_means = (total - subset_sums) / (n - size)
-            below, above = np.minimum(below, other_means), np.maximum(above, other_means)
-        ends = rank[rows] - 1, len(size) - rank[rows]
-        for bounds, means, end in zip((low, high), (below, above), ends, strict=True):
-            bound = order_statistics(means.copy(), end[:, None])[:, 0] * unit
+            smaller, larger = np.minimum(smaller, other_means), np.maximum(larger, other_means)
+        low_rank, high_rank = rank[rows] - 1, len(size) - rank[rows]
+        for bounds, means, k in ((low, smaller, low_rank), (high, larger, high_rank)):
+            bound = order_statistics(means.copy(), k[:, None])[:, 0] * unit
             # A bound of 0 does not exclude 0.
             bound[np.abs(bound) <= rounding[rows]] = 0.0
-            bounds[rows] = np.where(end == np.clip(end, 0, len(size) - 1), bound, bounds[rows])
+            bounds[rows] = np.where((k >= 0) & (k < len(size)), bound, bounds[rows])
     return low, high

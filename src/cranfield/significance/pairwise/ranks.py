@@ -1,10 +1,10 @@
 """Tests on signs or ranks.
 
-The interval of the signed rank test is between two Walsh averages, of which n differences have
-n (n + 1) / 2, and that of the rank sum test between two of the n m differences of single scores.
-Ascending lists make these sums ascend along the rows and columns of a table. Squares of s by s
-cells of such a table are bounded by two of their corners, which leaves few squares that the k-th
-smallest can be in: with s near the cube root of n, some 4 n^(4/3) sums are looked at, not n^2.
+The bounds of the interval of the signed rank test are Walsh averages, of which n differences have
+n (n + 1) / 2; the bounds of the rank sum test are among the n m differences of single scores. In a
+table of the sums of two ascending lists, rows and columns ascend. The sums in a square of s by s
+cells lie between two of its corners, which leaves few squares that can contain the k-th smallest
+sum: with s near the cube root of n, about 4 n^(4/3) sums are computed instead of n^2.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.registry import Options, declared_test
 
-NEAR = 1e-7  # relative difference up to which probabilities are equal within rounding
+NEAR = 1e-7  # difference of log probabilities that are equal within rounding
 
 
 def binomial_pvalues(
     wins: Indices, losses: Indices, alternative: str = "two-sided", expected: float = 0.5
 ) -> Floats:
-    """Return the probability of counts as extreme, if each is a win with an expected probability.
+    """Return p-values of the binomial test that a win has the probability `expected`.
 
-    Two-sided, the probabilities of all counts at most as probable as the observed one are
-    summed. Without wins and losses it is 1.
+    A two-sided p-value is the total probability of all counts that are at most as probable as the
+    observed one. It is 1 if there are no wins and no losses.
     """
-    wins, losses = (np.asarray(counts, dtype=np.int64) for counts in (wins, losses))
+    wins, losses = np.asarray(wins, dtype=np.int64), np.asarray(losses, dtype=np.int64)
     n = wins + losses
     if alternative == "greater":
         pvalues = bdtr(losses, n, 1 - expected)
@@ -54,21 +54,22 @@ def binomial_pvalues(
     elif expected == 0.5:
         pvalues = 2 * bdtr(np.minimum(wins, losses), n, 0.5)
     else:
-        above = wins > n * expected
-        low = _two_sided(np.where(above, losses, wins), n, np.where(above, 1 - expected, expected))
-        pvalues = np.where(wins == n * expected, 1.0, low)
+        is_above = wins > n * expected
+        counts = np.where(is_above, losses, wins)
+        two_sided = _two_sided(counts, n, np.where(is_above, 1 - expected, expected))
+        pvalues = np.where(wins == n * expected, 1.0, two_sided)
     return np.asarray(np.where(n > 0, np.minimum(1.0, pvalues), 1.0))
 
 
 def _two_sided(count: Indices, n: Indices, p: Floats) -> Floats:
-    """Return P(at most a count, which is below its mean, or as improbable above the mean)."""
+    """Return the two-sided p-value of a count below its mean n p."""
 
     def log_probability(k: Indices) -> Floats:
-        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        return np.asarray(ways + xlogy(k, p) + xlog1py(n - k, -p))
+        log_binomial = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        return np.asarray(log_binomial + xlogy(k, p) + xlog1py(n - k, -p))
 
     threshold = log_probability(count) + NEAR
-    # Above the mean probabilities decrease: bisect for the first one that is small enough.
+    # Probabilities decrease above the mean: bisect for the first that is at most the threshold.
     low, high = np.ceil(n * p).astype(np.int64), n + 1
     for _ in range(int(np.max(n, initial=1)).bit_length() + 1):
         middle = (low + high) // 2
@@ -80,7 +81,7 @@ def _two_sided(count: Indices, n: Indices, p: Floats) -> Floats:
 
 
 def count_cells(n: int) -> int:
-    """Return how many numbers :func:`kth_sum` holds at a time, by row, for lists of n numbers."""
+    """Return the number of values that :func:`kth_sum` stores per row, for lists of n numbers."""
     return (n // _side(n) + 1) ** 2 + 8 * n
 
 
@@ -89,11 +90,11 @@ def _side(n: int) -> int:
 
 
 def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
-    """Return the k-th smallest sum of a number of x and a number of y, by row.
+    """Return the k-th smallest of the sums x[i] + y[j], by row, exact to the last bit.
 
-    It is one of the sums, to the last bit. Rows ascend; shorter ones end in infinities. k counts
-    from 0, for all rows or by row, and is below the number of finite sums. In a triangle x and
-    y are the same, and the number of y is at the place of the number of x or behind it.
+    Rows ascend; shorter rows are padded with infinities. k counts from 0, is one number or one for
+    each row, and is less than the number of finite sums. With `triangle`, x and y are the same
+    and only sums with i <= j count.
     """
     if not len(x):
         return np.empty(0)
@@ -107,7 +108,7 @@ def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -
     rank = rank_of_sum - start.sum(axis=1)
     out = np.where(rank < 0, low, high)
     undecided = np.flatnonzero((rank >= 0) & (rank < n_between))
-    # The bound on sums between is linear in the rows; nearly all rows have less than half of it.
+    # The largest number of sums between the bounds of a row bounds the memory of a slice.
     for rows in row_slices(undecided.size, int(n_between[undecided].max(initial=0)), BLOCK):
         indices = undecided[rows]
         out[indices] = sums.between(indices, start[indices], end[indices], rank[indices])
@@ -115,10 +116,10 @@ def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -
 
 
 class _Sums:
-    """Sums that ascend by row a and column c: x[a] + y[c + shift a].
+    """Tables of the sums x[a] + y[c + shift a], which ascend along rows a and columns c.
 
-    Both lists are padded with infinities, so that squares of `side` are whole. With `shift` 1
-    columns count from the diagonal, so that a triangle becomes a table too.
+    Both lists are padded with infinities to a multiple of `side`. With `shift` 1 the columns are
+    counted from the diagonal, so that a triangle becomes a table, too.
     """
 
     def __init__(self, x: Floats, y: Floats, triangle: bool) -> None:
@@ -128,30 +129,30 @@ class _Sums:
         self.y = _padded(y, self.columns + self.shift * height)
 
     def bounds(self, k: Indices) -> list[Floats]:
-        """Return a lower and an upper bound of the k-th smallest sum, which are sums themselves."""
-        # Of q squares the largest sums are at most u: then q side^2 sums are. Likewise from below.
-        square = k // self.side**2
+        """Return two of the sums that are a lower and an upper bound of the k-th smallest sum."""
+        # If the largest sums of q squares are at most u, then q side^2 sums are at most u.
+        n_squares = k // self.side**2
         rows = np.arange(0, self.x.shape[1], self.side)[:, None]
         columns = np.arange(0, self.columns, self.side)
         bounds = []
         for corner in (0, self.side - 1):
             a, c = rows + corner, columns + corner
             sums = (self.x[:, a] + self.y[:, c + self.shift * a]).reshape(len(k), -1)
-            sums.partition(np.unique(square), axis=1)
-            bounds.append(sums[np.arange(len(k)), square])
+            sums.partition(np.unique(n_squares), axis=1)
+            bounds.append(sums[np.arange(len(k)), n_squares])
         return bounds
 
     def count(self, bound: Floats, *, or_equal: bool) -> Indices:
-        """Count the sums below a bound in each row of each table."""
-        rows, n = self.x.shape
-        place = self.y.shape[1] * np.arange(rows)[:, None] + self.shift * np.arange(n)
-        counts = np.zeros((rows, n), dtype=np.intp)
+        """Count the sums below a bound, shape (tables, rows)."""
+        tables, rows = self.x.shape
+        offset = self.y.shape[1] * np.arange(tables)[:, None] + self.shift * np.arange(rows)
+        counts = np.zeros((tables, rows), dtype=np.intp)
         flat = self.y.ravel()
         step = 1 << (self.columns.bit_length() - 1)
         while step:
             # Bisection of all rows at once: is the sum at the end of the next step still below?
             candidate = counts + (step - 1)
-            sums = self.x + flat.take(place + np.minimum(candidate, self.columns - 1))
+            sums = self.x + flat.take(offset + np.minimum(candidate, self.columns - 1))
             is_below = sums <= bound[:, None] if or_equal else sums < bound[:, None]
             is_below &= candidate < self.columns
             counts += step * is_below
@@ -159,17 +160,17 @@ class _Sums:
         return counts
 
     def between(self, indices: Indices, start: Indices, end: Indices, rank: Indices) -> Floats:
-        """Return the sum of a rank among those in columns from `start` to `end`, by table."""
+        """Return the sum at `rank` among the sums in columns `start` to `end`, by table."""
         counts = end - start
         totals = counts.sum(axis=1)
         row = np.repeat(np.arange(counts.size), counts.ravel())
         first = np.cumsum(counts.ravel()) - counts.ravel()
-        number = np.arange(row.size)
-        column = number - first[row] + start.ravel()[row]
+        index = np.arange(row.size)
+        column = index - first[row] + start.ravel()[row]
         table, a = row // counts.shape[1], row % counts.shape[1]
         sums = np.full((len(indices), int(totals.max())), np.inf)
         offset = np.cumsum(totals) - totals
-        sums[table, number - offset[table]] = (
+        sums[table, index - offset[table]] = (
             self.x[indices[table], a] + self.y[indices[table], column + self.shift * a]
         )
         sums.sort(axis=1)
@@ -181,7 +182,7 @@ def _padded(rows: Floats, width: int) -> Floats:
 
 
 SLACK = 1 + 1e-12  # (1 - level) / 2 differs from alpha / 2 by rounding
-MAX_EXACT = 500  # topics above which the exact distribution is refused, as it gains nothing
+MAX_EXACT = 500  # largest number of topics of the exact test: above, the normal one is as accurate
 
 
 @declared_test(
@@ -210,14 +211,18 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         most alpha.
     """
     if options.exact and pairs.topics > MAX_EXACT:
-        raise PolicyError(f"the exact signed rank test takes at most {MAX_EXACT} topics")
+        raise PolicyError(
+            f"the exact signed rank test takes at most {MAX_EXACT} topics, got {pairs.topics};"
+            " use exact=False"
+        )
 
     def test_block(block: Pairs) -> tuple[NDArray[Any], ...]:
         signed = _SignedRanks(block.differences(), block.rounding, options)
         pvalue = signed.pvalues(options.alternative)
-        return signed.plus, signed.total, pvalue, signed.n, _count_ties(signed.ranks), signed.exact
+        ties = _count_ties(signed.ranks)
+        return signed.plus, signed.total, pvalue, signed.n, ties, signed.is_exact
 
-    plus, total, pvalue, n, ties, exact = pairs.by_block(test_block)
+    plus, total, pvalue, n, ties, is_exact = pairs.map_blocks(test_block)
     return Outcome(
         statistic=plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
@@ -226,16 +231,25 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         n=n,
         zeros=pairs.topics - n,
         ties=ties,
-        details={"exact pairs": int(exact.sum())},
+        details={"exact pairs": int(is_exact.sum())},
     )
 
 
 class _SignedRanks:
-    """Differences that are not 0 by the rank of their size.
+    """Signed ranks of the nonzero differences of each pair.
 
-    `ranks` are twice the mid-ranks, which are integers, from the smallest difference to the
-    largest; `plus` is the sum of those above 0, out of a `total`, and `deviation` is the standard
-    deviation of half of it where signs are random. Whether the distribution is `exact` is by pair.
+    Attributes
+    ----------
+    n
+        Number of nonzero differences.
+    ranks
+        Twice the mid-ranks of absolute differences (integers), ascending, shape (pairs, topics).
+    plus, total
+        Sum of the `ranks` of positive differences, and of all differences.
+    deviation
+        Standard deviation of `plus / 2` under the null hypothesis.
+    is_exact
+        Whether the exact distribution is used.
     """
 
     def __init__(self, differences: Floats, rounding: Floats, options: Options) -> None:
@@ -248,101 +262,105 @@ class _SignedRanks:
         self.plus = (self.ranks * is_win).sum(axis=1)
         self.total = n * (n + 1.0)
         self.deviation = np.sqrt(n * (n + 1.0) * (2 * n + 1.0) / 24 - ties / 48)
-        exact = options.exact
-        self.exact = n <= options.exact_n if exact is None else np.full(n.shape, exact)
+        self.is_exact = (
+            n <= options.exact_n if options.exact is None else np.full(n.shape, options.exact)
+        )
 
     def pvalues(self, alternative: str) -> Floats:
-        """Return p-values, exact or by the normal distribution."""
+        """Return exact p-values, or p-values by the normal approximation."""
         with np.errstate(invalid="ignore", divide="ignore"):
             z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
         pvalue = tail_pvalues(ndtr(-orient(z, alternative)), alternative)
-        if self.exact.any():
+        if self.is_exact.any():
             at_most, pattern = self._distributions()
-            doubled, total = (sums[self.exact].astype(np.intp) for sums in (self.plus, self.total))
-            # The distribution is symmetric: the upper tail is the lower one of the other side.
+            doubled, total = (
+                sums[self.is_exact].astype(np.intp) for sums in (self.plus, self.total)
+            )
+            # The distribution is symmetric: its upper tail is a lower tail.
             low, high = at_most[pattern, doubled], at_most[pattern, total - doubled]
-            pvalue[self.exact] = _combine_tails(low, high, alternative)
+            pvalue[self.is_exact] = _combine_tails(low, high, alternative)
         return pvalue
 
     def largest_rejected(self, tail: Floats) -> Indices:
-        """Return twice the largest sum of ranks that a tail rejects; below 0 if it rejects none."""
+        """Return twice the largest rejected sum of ranks, by tail probability; -1 for none."""
         largest = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
-        if self.exact.any():
+        if self.is_exact.any():
             at_most, pattern = self._distributions()
-            thresholds = tail[self.exact, None] * SLACK
+            thresholds = tail[self.is_exact, None] * SLACK
             exact_sums = []
             for rows in row_slices(pattern.size, at_most.shape[1], BLOCK):
                 p = at_most[pattern[rows]]
                 largest_p = np.where(p <= thresholds[rows], p, -1.0).max(axis=1, keepdims=True)
-                # Of sums with the same probability only the first can be reached.
+                # Only the first of several sums with equal probabilities is possible.
                 exact_sums.append(np.where(largest_p[:, 0] < 0, -1, (p < largest_p).sum(axis=1)))
-            largest[self.exact] = np.concatenate(exact_sums)
+            largest[self.is_exact] = np.concatenate(exact_sums)
         return np.where(self.n > 0, largest, -1)
 
     def _distributions(self) -> tuple[Floats, Indices]:
-        """Return P(at most each sum of ranks) by pattern of ranks, and each pair's pattern."""
-        ranks = self.ranks[self.exact].astype(np.int32)
+        """Return the CDF of `plus` for each pattern of ranks, and the pattern of each pair."""
+        ranks = self.ranks[self.is_exact].astype(np.int32)
         patterns, pattern_of_pair = np.unique(ranks, axis=0, return_inverse=True)
         return sums_at_most(patterns), pattern_of_pair.ravel()
 
 
 def _combine_tails(low: Floats, high: Floats, alternative: str) -> Floats:
-    """Return exact p-values from both tails."""
+    """Return exact p-values from the probabilities of the lower and the upper tail."""
     if alternative == "two-sided":
         return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
     return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
 
 
 def _count_ties(ranks: Floats) -> Indices:
-    """Count the numbers with a tied rank, by row."""
-    is_same = (ranks[:, 1:] == ranks[:, :-1]) & (ranks[:, 1:] > 0)
+    """Count the tied ranks in each row of ascending ranks; ranks of 0 do not count."""
+    equals_next = (ranks[:, 1:] == ranks[:, :-1]) & (ranks[:, 1:] > 0)
     is_tied = np.zeros(ranks.shape, dtype=bool)
-    is_tied[:, 1:] |= is_same
-    is_tied[:, :-1] |= is_same
+    is_tied[:, 1:] |= equals_next
+    is_tied[:, :-1] |= equals_next
     return np.asarray(is_tied.sum(axis=1))
 
 
 def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
-    """Return P(sum of a random half of the integers <= s), shape (patterns, sums from 0)."""
+    """Return P(S <= s), where S adds each integer with probability 1/2; shape (patterns, s)."""
     largest = int(patterns.sum(axis=1).max(initial=0))
     out = np.empty((len(patterns), largest + 1))
     for rows in row_slices(len(patterns), largest + 1, BLOCK):
         block = patterns[rows]
+        # The left half stays 0: it has the probabilities of negative sums.
         p = np.zeros((len(block), 2 * largest + 1))
-        # The left half stays zero: sums that cannot be reached from below are read from it.
         p[:, largest] = 1.0
         columns = np.arange(largest, 2 * largest + 1)
-        for numbers in block.T:
-            shifted = columns - numbers[:, None]
+        for integers in block.T:
+            shifted = columns - integers[:, None]
             p[:, largest:] = (p[:, largest:] + np.take_along_axis(p, shifted, axis=1)) / 2
         out[rows] = np.minimum(1.0, np.cumsum(p[:, largest:], axis=1))
     return out
 
 
 def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
-    """Return the interval of the pseudo-median: the Walsh averages that the test does not reject.
+    """Return the interval of the pseudo-median, by inverting the signed rank test.
 
-    It is of the differences that are not 0, and by the distribution of the same ranks, so that it
-    excludes 0 exactly where the test rejects.
+    It uses the nonzero differences and the distribution of their tied ranks, so that it excludes 0
+    exactly if the test rejects.
     """
     low, high = infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
-    for rows, block in pairs.slices(count_cells(pairs.topics)):
+    for rows, block in pairs.blocks(count_cells(pairs.topics)):
         differences = block.differences()
         signed = _SignedRanks(differences, block.rounding, options)
         rejected = signed.largest_rejected(tails[rows])
         indices = np.flatnonzero(rejected >= 0)
-        rank, nonzero, rounding = rejected[indices], differences[indices], block.rounding[indices]
-        sums = signed.plus[indices], signed.total[indices] - signed.plus[indices]
-        for bounds, sign, sum_beyond in zip((low, high), (1, -1), sums[::-1], strict=True):
-            ordered = np.sort(np.where(nonzero == 0, np.inf, sign * nonzero), axis=1)
-            averages = kth_sum(ordered, ordered, rank // 2, triangle=True) / 2
-            # Averages of 0 come from rounding, and tied ranks may put 0 on either side.
+        rank, selected, rounding = rejected[indices], differences[indices], block.rounding[indices]
+        plus = signed.plus[indices]
+        minus = signed.total[indices] - plus
+        for bounds, sign, opposite_sum in ((low, 1, minus), (high, -1, plus)):
+            ascending = np.sort(np.where(selected == 0, np.inf, sign * selected), axis=1)
+            averages = kth_sum(ascending, ascending, rank // 2, triangle=True) / 2
+            # Rounding and tied ranks may put the bound on the wrong side of 0: follow the test.
             bound = np.where(
-                sum_beyond <= rank, np.maximum(averages, rounding), np.minimum(averages, 0.0)
+                opposite_sum <= rank, np.maximum(averages, rounding), np.minimum(averages, 0.0)
             )
             bounds[rows.start + indices] = sign * bound + 0.0
-    # If half of all ranks are tied at 0, rounding may put both bounds on one side of 0.
+    # If half of the ranks are tied at 0, rounding may put the bounds in the wrong order.
     return np.where(high < 0, np.minimum(low, high), low), np.where(
         low > 0, np.maximum(low, high), high
     )
@@ -382,10 +400,10 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     """
 
     def wins_and_losses(block: Pairs) -> tuple[Indices, Indices]:
-        differences = _beyond(block, options)
+        differences = _threshold_differences(block, options)
         return (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
 
-    wins, losses = pairs.by_block(wins_and_losses)
+    wins, losses = pairs.map_blocks(wins_and_losses)
     n = wins + losses
     return Outcome(
         statistic=wins.astype(np.float64),
@@ -397,36 +415,36 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def _beyond(pairs: Pairs, options: Options) -> Floats:
-    """Return the differences, those up to the threshold as 0."""
+def _threshold_differences(pairs: Pairs, options: Options) -> Floats:
+    """Return the differences, with 0 for differences up to the threshold."""
     differences = pairs.differences()
     differences[np.abs(differences) <= options.threshold + pairs.rounding[:, None]] = 0.0
     return differences
 
 
 def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
-    """Return the order statistics of nonzero differences that the sign test does not reject."""
+    """Return the interval of the median of nonzero differences, by inverting the sign test."""
     low, high = infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
-    for rows, block in pairs.slices():
-        # Differences take far more memory than scores: they are computed again.
-        differences = _beyond(block, options)
+    for rows, block in pairs.blocks():
+        # Differences are computed again, since they need far more memory than scores.
+        differences = _threshold_differences(block, options)
         n = (differences != 0).sum(axis=1)
         sizes, size_of_pair = np.unique(n, return_inverse=True)
         at_most = bdtr(np.arange(n.max(initial=0) + 1), np.maximum(sizes, 1)[:, None], 0.5)
-        # The largest rejected number of losses: as many differences are below the bound.
+        # The largest rejected number of losses is the number of differences below the lower bound.
         rank = (at_most[size_of_pair.ravel()] <= tails[rows, None] * SLACK).sum(axis=1) - 1
-        finite = (rank >= 0) & (n > 0)
-        ordered = np.sort(np.where(differences == 0, np.inf, differences), axis=1)
-        ends = np.stack([rank, n - 1 - rank], axis=1)[finite]
-        low[rows][finite], high[rows][finite] = np.take_along_axis(ordered[finite], ends, axis=1).T
+        is_finite = (rank >= 0) & (n > 0)
+        ascending = np.sort(np.where(differences == 0, np.inf, differences), axis=1)[is_finite]
+        ranks = np.stack([rank, n - 1 - rank], axis=1)[is_finite]
+        low[rows][is_finite], high[rows][is_finite] = np.take_along_axis(ascending, ranks, axis=1).T
     return low, high
 
 
 Integers = NDArray[np.integer]
 
 MAX_EXACT_RANK_SUM = 200
-"""Scores of both systems together, above which the exact distribution is refused."""
+"""Largest number of scores of two systems for which the exact distribution is computed."""
 
 
 @declared_test(
@@ -456,7 +474,8 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     """
     if options.exact and 2 * pairs.topics > MAX_EXACT_RANK_SUM:
         raise PolicyError(
-            f"the exact rank sum test takes at most {MAX_EXACT_RANK_SUM} scores a pair"
+            f"the exact rank sum test takes at most {MAX_EXACT_RANK_SUM} scores of a pair, got"
+            f" {2 * pairs.topics}; use exact=False"
         )
     codes = encode_scores(pairs.values)
     counts = (codes >= 0).sum(axis=0)
@@ -466,7 +485,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     def rank_block(block: Pairs) -> tuple[NDArray[Any], ...]:
         values = np.hstack([scores[block.first], scores[block.second]])
         order = np.argsort(values, axis=1)
-        # Ranks of missing scores are 0, and last.
+        # Missing scores are last, with rank 0.
         ranks, ties = mid_ranks(np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5))
         rank_sum = np.where(order < pairs.topics, ranks, 0.0).sum(axis=1)
         pvalues = ties
@@ -474,8 +493,8 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
             pvalues = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
         return rank_sum, ties, _count_ties(ranks), pvalues
 
-    parts = [rank_block(block) for _, block in pairs.slices(2 * pairs.topics)]
-    rank_sum, ties, n_tied, exact = (np.concatenate(column) for column in zip(*parts, strict=True))
+    blocks = [rank_block(block) for _, block in pairs.blocks(2 * pairs.topics)]
+    rank_sum, ties, n_tied, exact = (np.concatenate(column) for column in zip(*blocks, strict=True))
     u = (rank_sum - n * (n + 1.0)) / 2
     return Outcome(
         statistic=u,
@@ -499,12 +518,12 @@ def _normal_pvalues(u: Floats, n: Indices, m: Indices, ties: Floats, alternative
 
 def _exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
     """Return exact p-values; pairs with the same ranks and sizes share one null distribution."""
-    shapes = np.column_stack([n, ranks]).astype(np.intp)
-    patterns, pattern_of_pair = np.unique(shapes, axis=0, return_inverse=True)
+    rows = np.column_stack([n, ranks]).astype(np.intp)
+    patterns, pattern_of_pair = np.unique(rows, axis=0, return_inverse=True)
     low, high = np.empty((2, len(n)))
-    for k, (n_drawn, *doubled) in enumerate(patterns):
+    for k, (n_drawn, *pattern_ranks) in enumerate(patterns):
         pairs = np.flatnonzero(pattern_of_pair.ravel() == k)
-        tails = RankSums(np.array([rank for rank in doubled if rank > 0]), int(n_drawn))
+        tails = RankSums(np.array([rank for rank in pattern_ranks if rank > 0]), int(n_drawn))
         totals, inverse = np.unique(rank_sum[pairs].astype(np.intp), return_inverse=True)
         low[pairs], high[pairs] = np.array([tails(int(total)) for total in totals]).T[:, inverse]
     return _combine_tails(low, high, options.alternative)
@@ -515,60 +534,59 @@ def shift_interval(pairs: Pairs, level: Level) -> Bounds:
     low, high = infinite_bounds(len(pairs))
     values = pairs.values
     counts = (~np.isnan(values)).sum(axis=0)
-    # Missing scores last, on both sides: sums with them are above all others.
-    up, down = (np.sort(np.nan_to_num(side, nan=np.inf), axis=0).T for side in (values, -values))
+    # Missing scores become infinite, so that sums with them are the largest.
+    ascending, ascending_negative = (
+        np.sort(np.nan_to_num(signed, nan=np.inf), axis=0).T for signed in (values, -values)
+    )
     n, m = counts[pairs.first], counts[pairs.second]
     deviation = np.sqrt(n * m * (n + m + 1) / 12)
     rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * deviation).astype(np.intp) - 1
-    for rows, block in pairs.slices(count_cells(pairs.topics)):
+    for rows, block in pairs.blocks(count_cells(pairs.topics)):
         indices = np.flatnonzero(rank[rows] >= 0)
         i, j, k = block.first[indices], block.second[indices], rank[rows][indices]
-        low[rows.start + indices] = kth_sum(up[i], down[j], k)
-        high[rows.start + indices] = 0.0 - kth_sum(down[i], up[j], k)
+        low[rows.start + indices] = kth_sum(ascending[i], ascending_negative[j], k)
+        high[rows.start + indices] = 0.0 - kth_sum(ascending_negative[i], ascending[j], k)
     return low, high
 
 
 class RankSums:
-    """Tails of the sum of n ranks that are drawn without replacement.
+    """Tail probabilities of the sum of n ranks drawn without replacement.
 
-    The ways to draw k ranks with a sum s are counted for the lower and the upper half of the ranks
-    separately, and then combined. `ranks` are twice the ranks, ascending: integers, with ties too.
-    Ways are floats: they add up without cancelling, and so keep their digits far out in a tail.
+    The subsets of k ranks with the sum s are counted separately for the lower and the upper half of
+    the ranks, and then combined. `ranks` are ascending integers, twice the mid-ranks. Counts are
+    floats; as they are only added, small tail probabilities keep their relative precision.
     """
 
     def __init__(self, ranks: Integers, n: int) -> None:
         half = ranks.size // 2
-        # Minus their smallest rank, the upper half has sums as small as the lower one.
+        # The smallest rank of the upper half is subtracted, to keep its sums small.
         self.base = int(ranks[half])
-        ways = comb(ranks.size, n)
-        lower, upper = (_count_ways(r, n) for r in (ranks[:half], ranks[half:] - self.base))
-        # Draws from both halves add up to n.
-        k = np.arange(n + 1)
-        is_possible = (k < len(lower)) & (n - k < len(upper))
-        self.k = k[is_possible]
-        self.above = n - self.k
-        self.ways = lower[self.k] / ways
+        lower, upper = (_count_subsets(r, n) for r in (ranks[:half], ranks[half:] - self.base))
+        n_lower = np.arange(n + 1)
+        is_possible = (n_lower < len(lower)) & (n - n_lower < len(upper))
+        n_lower = n_lower[is_possible]
+        self.n_upper = (n - n_lower)[:, None]
+        self.lower = lower[n_lower] / comb(ranks.size, n)
         self.at_most = np.cumsum(upper, axis=1)
         self.at_least = np.cumsum(upper[:, ::-1], axis=1)[:, ::-1]
 
     def __call__(self, total: int) -> tuple[float, float]:
         """Return P(sum <= total) and P(sum >= total); `total` is twice a rank sum."""
         width = self.at_most.shape[1]
-        remaining = total - self.base * self.above[:, None] - np.arange(self.ways.shape[1])
-        reachable = np.clip(remaining, 0, width - 1)
-        low = np.where(remaining >= 0, self.at_most[self.above[:, None], reachable], 0.0)
-        high = np.where(remaining < width, self.at_least[self.above[:, None], reachable], 0.0)
-        return float((self.ways * low).sum()), float((self.ways * high).sum())
+        upper_sum = total - self.base * self.n_upper - np.arange(self.lower.shape[1])
+        column = np.clip(upper_sum, 0, width - 1)
+        low = np.where(upper_sum >= 0, self.at_most[self.n_upper, column], 0.0)
+        high = np.where(upper_sum < width, self.at_least[self.n_upper, column], 0.0)
+        return float((self.lower * low).sum()), float((self.lower * high).sum())
 
 
-def _count_ways(ranks: Integers, max_drawn: int) -> Floats:
-    """Count the ways to draw k of the ranks, up to `max_drawn`, with a sum s; shape (k, s)."""
-    ways = np.zeros((min(max_drawn, ranks.size) + 1, int(ranks.sum()) + 1))
-    ways[0, 0] = 1.0
+def _count_subsets(ranks: Integers, max_size: int) -> Floats:
+    """Count the subsets of k ranks, up to `max_size`, with the sum s; shape (k, s)."""
+    counts = np.zeros((min(max_size, ranks.size) + 1, int(ranks.sum()) + 1))
+    counts[0, 0] = 1.0
     largest_sum = 0
-    for n_drawn, rank in enumerate(ranks.tolist()):
-        rows = min(n_drawn + 1, len(ways) - 1)
-        # No draw so far has a sum above the largest one.
-        ways[1 : rows + 1, rank : rank + largest_sum + 1] += ways[:rows, : largest_sum + 1]
+    for n_ranks, rank in enumerate(ranks.tolist()):
+        rows = min(n_ranks + 1, len(counts) - 1)
+        counts[1 : rows + 1, rank : rank + largest_sum + 1] += counts[:rows, : largest_sum + 1]
         largest_sum += rank
-    return ways
+    return counts

@@ -26,7 +26,7 @@ from cranfield.significance.corrections.resampled import (
     simultaneous_interval,
     step_down,
 )
-from cranfield.significance.differences import PAIR, Bounds, Pairs, named_pairs, pairs_of
+from cranfield.significance.differences import PAIR, Bounds, Pairs, make_pairs, pair_names
 from cranfield.significance.prepare import (
     as_scores,
     baseline_indices,
@@ -38,7 +38,7 @@ from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, RESAMPLES,
 from cranfield.tabular import Table
 
 MARKS = {1: "+", -1: "-", 0: "."}
-"""Marks of a first system that is significantly better, significantly worse, or neither."""
+"""Mark of each verdict on the first system: significantly better, significantly worse, neither."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,28 +54,28 @@ class JointComparison(Result, WithProse):
     first, second
         Indices of the systems of each pair.
     difference
-        Statistic of the first minus that of the second, shape (pairs, measures); of geometric means
-        the logarithm of their ratio.
+        Statistic of the first system minus statistic of the second, shape (pairs, measures); for
+        geometric means the logarithm of their ratio.
     statistics
         The statistic of each measure: `mean`, `sum` or `geometric-mean`.
     pvalues
-        Adjusted for all pairs and measures together; the same shape.
+        P-values adjusted jointly for all pairs and measures, shape (pairs, measures).
     interval
-        Lower and upper bounds of intervals that hold simultaneously for all pairs and measures at
-        confidence 1 - alpha, each of that shape; NaN where that would contradict the decision on a
-        pair, as in later steps of `bootstrap-max-t`.
+        Lower and upper bounds of simultaneous intervals for all pairs and measures at confidence
+        1 - alpha, each of shape (pairs, measures); NaN where an interval would contradict the
+        decision on a pair, as in later steps of `bootstrap-max-t`.
     alpha
         Significance level.
     lower_is_better
-        Of each measure, whether lower scores are better.
+        Whether lower scores are better, by measure.
     baselines
-        Systems that the others were compared with; none when all pairs were.
+        Systems with which all others were compared; empty if all pairs were compared.
     correction, method
-        Name of the correction, and the name of the whole procedure.
+        Name of the correction, and joint name of test and correction.
     resamples, seed
-        Of random samples.
+        Number of resamples of topics, and the seed.
     notes
-        Notes for the reader.
+        Notes for the user.
     """
 
     columns: ClassVar[Columns] = {
@@ -90,9 +90,9 @@ class JointComparison(Result, WithProse):
             " where it would contradict the decision."
         ),
         "high": Column("Upper bound of the interval."),
-        "p": Column("p-value, adjusted for all pairs and measures together.", pvalue=True),
+        "p": Column("p-value, adjusted jointly for all pairs and measures.", pvalue=True),
         "verdict": Column(
-            "1 if the first is significantly better, -1 if significantly worse, else 0."
+            "1 if the first system is significantly better, -1 if significantly worse, else 0."
         ),
     }
 
@@ -120,16 +120,15 @@ class JointComparison(Result, WithProse):
 
     @property
     def verdicts(self) -> Ints:
-        """Significant differences, shape (pairs, measures).
+        """Verdicts on the first system of each pair, shape (pairs, measures).
 
-        1 where the first system of a pair is significantly better, -1 where it is significantly
-        worse, else 0.
+        A verdict is 1 if it is significantly better, -1 if it is significantly worse, else 0.
         """
         sign = np.sign(self.difference) * np.where(self.lower_is_better, -1, 1)
         return np.where(self.pvalues <= self.alpha, sign, 0).astype(np.int64)
 
     def counts(self) -> pl.DataFrame:
-        """Return the numbers of measures by which the first system is better and worse, by pair."""
+        """Count, by pair, the measures by which the first system is significantly better, worse."""
         verdicts = self.verdicts
         return self._pairs().with_columns(
             better=pl.Series((verdicts > 0).sum(axis=1)),
@@ -137,10 +136,10 @@ class JointComparison(Result, WithProse):
         )
 
     def _frame(self) -> pl.DataFrame:
-        places = np.tile(np.arange(len(self.measures)), len(self))
+        measure = np.tile(np.arange(len(self.measures)), len(self))
         low, high = self.interval
         return self._pairs()[np.repeat(np.arange(len(self)), len(self.measures))].with_columns(
-            pl.Series("measure", self.measures, dtype=pl.String).gather(places),
+            pl.Series("measure", self.measures, dtype=pl.String).gather(measure),
             difference=pl.Series(self.difference.ravel()),
             low=pl.Series(low.ravel()),
             high=pl.Series(high.ravel()),
@@ -149,10 +148,10 @@ class JointComparison(Result, WithProse):
         )
 
     def _pairs(self) -> pl.DataFrame:
-        return named_pairs(self.systems, self.first, self.second)
+        return pair_names(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
-        """Return a few lines: method, sizes, number of significant pairs."""
+        """Return the lines above the table: method, sizes, number of significant pairs."""
         verdicts = self.verdicts
         better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
         n_measures, n_different = len(self.measures), int(((better + worse) > 0).sum())
@@ -168,16 +167,16 @@ class JointComparison(Result, WithProse):
         ]
 
     def tables(self) -> list[Table]:
-        """Return the table for reading, with a mark for each pair and measure."""
+        """Return the printed table, with a mark for each pair and measure."""
         rows = [
             [*names, *(MARKS[verdict] for verdict in verdicts)]
             for names, verdicts in zip(self._pairs().rows(), self.verdicts.tolist(), strict=True)
         ]
-        legend = "+ the first is significantly better, - significantly worse, . neither"
+        legend = "+ the first system is significantly better, - significantly worse, . neither"
         return [Table("", ["first", "second", *self.measures], rows, (0, 1), [legend])]
 
 
-JOINTLY = ("bootstrap-tukey", "bootstrap-max-t")  # corrections of several measures together
+JOINT_CORRECTIONS = ("bootstrap-tukey", "bootstrap-max-t")
 
 
 def compare_measures(
@@ -198,13 +197,13 @@ def compare_measures(
 
     .. math:: T^*_{mp} = \frac{|\bar{d}^*_{mp} - \bar{d}_{mp}|}{s^*_{mp} / \sqrt{n}}
 
-    over measures m and pairs p in each resample. By default the variance of a measure is that of
-    all its pairs, as in Tukey's HSD, and there is a single step; with `bootstrap-max-t` it is that
-    of each pair, step down. As measures of the same runs agree much, one family costs less power
-    than to correct each measure's p-values for their number.
+    over measures m and pairs p in each resample. By default s is common to all pairs of a measure,
+    as in Tukey's HSD, in a single step; with `bootstrap-max-t` each pair has its own s, in a
+    step-down procedure. As measures of the same runs are highly correlated, one family costs less
+    power than correcting the p-values of each measure for the number of measures.
 
-    Source: Westfall and Young (1993); Romano and Wolf (2005). It assumes that topics are a random
-    sample, a dozen at least; no distributional form or correlation of scores is assumed.
+    Source: Westfall and Young (1993); Romano and Wolf (2005). Topics are assumed to be a random
+    sample of at least a dozen; no distributional form or correlation of scores is assumed.
 
     Parameters
     ----------
@@ -212,23 +211,23 @@ def compare_measures(
         An :class:`~cranfield.Evaluation`, or a mapping of names of measures to scores of the same
         topics and systems, as :func:`cranfield.compare` takes them.
     baseline
-        A system, or several, that the others are compared with; by default all pairs are compared.
+        System or systems to compare all others with; by default, all pairs are compared.
     correction
         `bootstrap-tukey` or `bootstrap-max-t`.
     alpha
         Family-wise error rate over all pairs and measures.
     missing
-        `error`, the default; `drop` excludes topics that lack a score of any measure; `zero` counts
-        0.
+        Policy for missing scores: `error`, the default; `drop` excludes topics that lack a score of
+        any measure; `zero` replaces missing scores by 0.
     resamples, seed
-        Number B of random samples of topics, and the seed.
+        Number B of resamples of topics, and the seed of the random numbers.
     jobs
-        Threads; it never changes a result.
+        Number of threads (results do not depend on it).
 
     Raises
     ------
     CranfieldError
-        When scores are missing, infinite or too few, or of other topics or systems.
+        When scores are missing, infinite or too few, or topics or systems of measures differ.
     PolicyError
         For an unknown baseline, or an option out of its range.
 
@@ -249,12 +248,12 @@ def compare_measures(
     statistics = tuple(statistic_of(scores, None, None) for scores in scores_of.values())
     for scores, statistic in zip(scores_of.values(), statistics, strict=True):
         flat = transform_scores(prepare_scores(scores, info, None), statistic).flat
-        pairs_by_measure.append(pairs_of(flat, baselines))
+        pairs_by_measure.append(make_pairs(flat, baselines))
     pairs = pairs_by_measure[0]
     correction = CORRECTIONS.find(correction)
-    if correction not in JOINTLY:
+    if correction not in JOINT_CORRECTIONS:
         raise PolicyError(
-            f"correction of several measures must be one of {', '.join(JOINTLY)},"
+            f"correction of several measures must be one of {', '.join(JOINT_CORRECTIONS)},"
             f" got {correction!r}"
         )
     shape = (len(names), len(pairs))
@@ -289,7 +288,10 @@ def compare_measures(
 
 def _by_measure(evaluation: Any) -> dict[str, Scores]:
     if not isinstance(evaluation, Mapping) or not evaluation:
-        raise PolicyError("expected a mapping of measures to scores")
+        kind = type(evaluation).__name__
+        raise PolicyError(
+            f"evaluation must be a nonempty mapping of measures to scores, got {kind}"
+        )
     return {str(name): as_scores(scores) for name, scores in evaluation.items()}
 
 
@@ -301,7 +303,7 @@ def _compare_jointly(
     if correction == "bootstrap-tukey":
         families = pooled = [PooledErrors(pairs) for pairs in pairs_by_measure]
         largest = resampled_maxima(pooled, options)
-        # Without an error there is no evidence.
+        # A measure without variation gives no evidence of differences.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
         pvalue = pvalues_of(np.abs(t), largest)
     else:
@@ -311,7 +313,7 @@ def _compare_jointly(
     error = np.concatenate([np.zeros(family.difference.size) + family.error for family in families])
     error[error == 0] = np.inf
     low, high = simultaneous_interval(difference, error, largest, options, 1 - options.alpha)
-    # In later steps down an interval of the first step may contradict the decision.
-    contradicts = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
-    low[contradicts] = high[contradicts] = np.nan
+    # Intervals use the first step; later steps of the step-down procedure may contradict them.
+    is_contradicted = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
+    low[is_contradicted] = high[is_contradicted] = np.nan
     return difference, pvalue, low, high

@@ -21,8 +21,8 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     difference_pvalues,
-    named_pairs,
-    pairs_of,
+    make_pairs,
+    pair_names,
     ratio,
     t_interval,
 )
@@ -57,14 +57,13 @@ class CommonPairs:
 
     def frame(self) -> pl.DataFrame:
         """Return the names of both systems, one row a pair."""
-        return named_pairs(self.systems, self.first, self.second)
+        return pair_names(self.systems, self.first, self.second)
 
 
 def common_pairs(
     collections: Mapping[str, Any], baseline: str | Sequence[str] | None, missing: str | None
 ) -> CommonPairs:
-    """Match systems by name, apply the policy for missing scores, and list the pairs of each"
-    " collection."""
+    """Match systems by name, apply the policy for missing scores, and summarise all pairs."""
     if not isinstance(collections, Mapping):
         raise PolicyError("expected a mapping of collections to scores")
     if len(collections) < 2:
@@ -74,20 +73,20 @@ def common_pairs(
     test = find_test("t").info
     inputs_of = {
         str(name): prepare_scores(
-            v.scores if isinstance(v, PairwiseComparison) else as_scores(v), test, missing
+            data.scores if isinstance(data, PairwiseComparison) else as_scores(data), test, missing
         )
-        for name, v in collections.items()
+        for name, data in collections.items()
     }
     scores_of = {name: inputs.scores for name, inputs in inputs_of.items()}
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
         raise PolicyError("expected measures of one direction, got lower and higher is better")
     systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
-    pairs = pairs_of(np.empty((0, len(systems))), baseline_indices(systems, baseline))
+    pairs = make_pairs(np.empty((0, len(systems))), baseline_indices(systems, baseline))
     mean, deviation = np.full((2, len(pairs), len(scores_of)), np.nan)
     for k, inputs in enumerate(inputs_of.values()):
-        place_of = {system: place for place, system in enumerate(inputs.scores.systems)}
-        places = np.array([place_of.get(system, -1) for system in systems])
-        first, second = places[pairs.first], places[pairs.second]
+        index_of = {system: index for index, system in enumerate(inputs.scores.systems)}
+        indices = np.array([index_of.get(system, -1) for system in systems])
+        first, second = indices[pairs.first], indices[pairs.second]
         rows = np.flatnonzero((first >= 0) & (second >= 0))
         if rows.size:
             moments = Pairs(inputs.flat, first[rows], second[rows]).moments()
@@ -151,28 +150,27 @@ class MetaAnalysis(Result):
     interval
         Confidence interval of the pooled difference at confidence 1 - alpha, by pair.
     interval_kind
-        Scope of these intervals.
+        Whether the intervals are simultaneous.
     prediction
-        Prediction interval of the true difference on another such collection, with probability 1 -
+        Prediction interval of the true difference on another collection, with probability 1 -
         alpha, by pair.
     resamples, seed
         Number of samples and seed of the prediction intervals.
     notes
-        Notes for the reader.
+        Notes for the user.
     """
 
     columns: ClassVar[Columns] = {
         **PAIR,
         "collections": Column("Number of collections that have the pair."),
         "difference": Column("Pooled difference, first minus second."),
-        "low": Column("Lower bound of its confidence interval; null with one collection."),
-        "high": Column("Upper bound of the interval."),
+        "low": Column("Lower bound of the confidence interval; null with one collection."),
+        "high": Column("Upper bound of the confidence interval."),
         "p": Column("Adjusted p-value that the pooled difference is 0.", pvalue=True),
         "predicted low": Column(
-            "Lower bound of the prediction interval of the true difference on another such"
-            " collection."
+            "Lower bound of the prediction interval of the true difference on another collection."
         ),
-        "predicted high": Column("Upper bound of the interval."),
+        "predicted high": Column("Upper bound of the prediction interval."),
         "tau": Column("Standard deviation of true differences between collections."),
         "I^2": Column("Proportion of the variance that is due to differences of collections."),
         "Q": Column("Cochran's Q statistic of heterogeneity."),
@@ -215,24 +213,24 @@ class MetaAnalysis(Result):
             "Q": pooled.q,
             "p of Q": pooled.q_pvalue,
         }
-        numbers = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
+        series = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
         n_collections = pl.Series("collections", pooled.places)
-        return self.pairs.frame().with_columns(n_collections, **numbers)
+        return self.pairs.frame().with_columns(n_collections, **series)
 
     def by_collection(self) -> pl.DataFrame:
         """Return a row for each pair and collection: topics, difference, standard error, weight.
 
-        Collections without the pair are omitted; weights are those of the pooled difference.
+        Collections without the pair are omitted; weights are the weights of the pooled difference.
         """
         tau2 = np.nan_to_num(self.pooled.tau2)[:, None]
         weight = 1 / (self.error**2 + tau2)
         weight /= np.nansum(weight, axis=1, keepdims=True)
-        row, place = np.nonzero(~np.isnan(weight))
+        row, collection = np.nonzero(~np.isnan(weight))
         columns = {"difference": self.difference, "standard error": self.error, "weight": weight}
         return self.pairs.frame()[row].with_columns(
-            pl.Series("collection", self.pairs.names, dtype=pl.String).gather(place),
-            pl.Series("topics", self.pairs.topics, dtype=pl.Int64).gather(place),
-            **{name: pl.Series(values[row, place]) for name, values in columns.items()},
+            pl.Series("collection", self.pairs.names, dtype=pl.String).gather(collection),
+            pl.Series("topics", self.pairs.topics, dtype=pl.Int64).gather(collection),
+            **{name: pl.Series(values[row, collection]) for name, values in columns.items()},
         )
 
     def heading(self) -> list[str]:
@@ -272,54 +270,54 @@ def meta_analysis(
 ) -> MetaAnalysis:
     r"""Pool the differences of systems over several collections.
 
-    On collection c the mean difference :math:`y_c` of a pair has the variance :math:`v_c`, that of
-    its differences by topic over their number. With the variance :math:`\tau^2` of true
-    differences between collections,
+    On collection c the mean difference :math:`y_c` of a pair has the variance :math:`v_c`, the
+    variance of its differences by topic divided by the number of topics. With the variance
+    :math:`\tau^2` of true differences between collections,
 
     .. math:: \hat\mu = \frac{\sum_c w_c y_c}{\sum_c w_c}, \quad w_c = \frac{1}{v_c + \tau^2},
         \quad SE^2 = \frac{1}{\sum_c w_c} \cdot \frac{\sum_c w_c (y_c - \hat\mu)^2}{k - 1}
 
     and :math:`\hat\mu \pm t_{k-1} SE` is the interval of Hartung and Knapp (2001) and of Sidik and
-    Jonkman (2002). The interval of the true difference on another such collection is the parametric
-    bootstrap interval of Nagashima, Noma and Furukawa (2019): it allows for the uncertainty of
-    :math:`\tau^2`, which :math:`\hat\mu \pm t_{k-1} \sqrt{SE^2 + \tau^2}` takes as known. It does
-    not depend on `tau2_by` and `errors`.
+    Jonkman (2002). The prediction interval of the true difference on another collection is the
+    parametric bootstrap interval of Nagashima, Noma and Furukawa (2019). It accounts for the
+    uncertainty of :math:`\tau^2`, which the interval :math:`\hat\mu \pm t_{k-1} \sqrt{SE^2 +
+    \tau^2}` ignores, and does not depend on `tau2_by` and `errors`.
 
-    It assumes that the collections are like a random sample of all collections of interest, with
-    true differences that vary normally, that no topic is in two of them, and that means over topics
-    are about normal. With two or three collections intervals are wide.
+    The collections are assumed to be a random sample of all collections of interest, with normally
+    distributed true differences, no topics in common, and approximately normal means over topics.
+    With two or three collections intervals are wide.
 
     Parameters
     ----------
     collections
-        By name of each collection its scores, as :func:`cranfield.compare` takes them, or a
-        comparison. Systems are matched by name.
+        Mapping of collection names to scores, as :func:`cranfield.compare` takes them, or to
+        comparisons. Systems are matched by name.
     baseline
-        A system, or several, that the others are compared with; by default all pairs are compared.
+        System or systems to compare all others with; by default, all pairs are compared.
     standardised
-        Whether to pool differences by their standard deviation over topics, Hedges' g of paired
-        differences, in place of the differences themselves; requires three topics.
+        Whether to pool standardised differences (Hedges' g of paired differences), instead of
+        differences in the unit of the scores; requires three topics.
     tau2_by
         `reml`, `paule-mandel` or `dersimonian-laird`.
     errors
-        `hartung-knapp`; `hartung-knapp-ad-hoc`, whose standard error is at least that of the
-        weights alone; or `normal`, that error with the normal distribution, whose Type I errors are
-        too frequent with few collections.
+        `hartung-knapp`; `hartung-knapp-ad-hoc`, whose standard error is at least the classical
+        one, from the weights alone; or `normal`, the classical standard error with the normal
+        distribution, whose Type I errors are too frequent with few collections.
     correction
-        Correction for multiple pairs, one of p-values: `holm`, `bonferroni`, `bh`, `by`, `none`.
+        Correction of p-values for multiple pairs: `holm`, `bonferroni`, `bh`, `by`, `none`.
     alpha
         Significance level.
     missing
-        `error`; `drop` excludes topics of a collection that lack a score; `zero` counts 0.
+        `error`; `drop` excludes topics that lack a score; `zero` replaces missing scores by 0.
     resamples, seed
-        Samples of prediction intervals, and the seed of their random numbers.
+        Number of resamples of prediction intervals, and seed of their random numbers.
 
     Raises
     ------
     PolicyError
         For an unknown option or baseline, fewer than two collections, or different measures.
     CranfieldError
-        For scores that are missing or infinite, and where no collection has two systems.
+        For missing or infinite scores, and if no collection has two of the systems.
 
     Notes
     -----
@@ -340,10 +338,10 @@ def meta_analysis(
     check_choice("errors", errors, ERRORS)
     adjustment = CORRECTIONS[CORRECTIONS.find(correction)]
     if adjustment.families is not None:
-        fitting = ", ".join(name for name, c in CORRECTIONS.items() if c.families is None)
+        supported = ", ".join(name for name, c in CORRECTIONS.items() if c.families is None)
         raise PolicyError(
             f"correction {adjustment.name} cannot be combined with a meta-analysis;"
-            f" use one of: {fitting}"
+            f" use one of: {supported}"
         )
     options = Options(alpha=alpha, resamples=resamples, seed=seed)
     common = common_pairs(collections, baseline, missing)
@@ -388,7 +386,7 @@ def meta_analysis(
         raw_pvalues=pvalue,
         adjusted_pvalues=corrected.pvalue,
         interval=(corrected.interval or interval)(1 - alpha),
-        interval_kind=corrected.holds_for,
+        interval_kind=corrected.interval_kind,
         prediction=predict(y, v, 1 - alpha, resamples, seed),
         resamples=resamples,
         seed=seed,

@@ -1,8 +1,7 @@
 """Random-effects meta-analysis of estimates from several studies, for many quantities at once.
 
-Studies, here collections, are called places. Estimates y and their variances v have shape
-(rows, places), a row for each quantity. A missing
-estimate has an infinite v, so that its weight is 0, and a y of 0.
+The studies are collections. Estimates y and their variances v have shape (rows, collections), with
+a row for each quantity. A missing estimate has y = 0 and an infinite v, so that its weight is 0.
 """
 
 from __future__ import annotations
@@ -23,20 +22,30 @@ GRID = np.concatenate([[0.0], np.logspace(-8, 1, 73)])
 """Grid of tau^2, in units of the squared range of the estimates, for the likelihood."""
 
 TAU2_GRID = np.concatenate([[0.0], np.logspace(-3, 9, 37)])
-"""Grid of tau^2, in units of its estimate from Q, between which samples are interpolated."""
+"""Grid of tau^2, in units of its estimate from Q, for the interpolation of samples."""
 
 MIN_VARIANCE = 2.0**-100
-"""Minimum of variances, relative to the largest; lower ones would not change a weight."""
+"""Minimum of variances, relative to the largest; smaller variances would not change weights."""
 
-BISECTIONS = 80  # of an interval with a root; a float has 53 bits
+N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits of a float
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Results of a meta-analysis by row; NaN where two places are required and there is one.
+    """Results of a meta-analysis by row; NaN if they require two collections and there is one.
 
-    Number of places, the pooled estimate and its standard error, the variance between places,
-    Cochran's Q with its p-value, and the proportion I^2 of variance between places.
+    Attributes
+    ----------
+    places
+        Number of collections.
+    estimate, error
+        Pooled estimate and its standard error.
+    tau2
+        Variance between collections.
+    q, q_pvalue
+        Cochran's Q and its p-value.
+    i2
+        Proportion I^2 of the variance that is between collections.
     """
 
     places: Indices
@@ -57,31 +66,30 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
 
 
 def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tuple[Floats, Floats]:
-    """Return the prediction interval of the true value in another place, by row.
+    """Return the prediction interval of the true value in another collection, by row.
 
-    It is infinite with fewer than two places.
-
-    Samples of tau^2 come from its confidence distribution, that is from the distribution of
-    Cochran's Q; each gives a mean with an error by Student's t with k - 1 degrees of freedom, and a
-    normal value around it: the parametric bootstrap of Nagashima, Noma and Furukawa (2019).
+    It is the parametric bootstrap interval of Nagashima, Noma and Furukawa (2019): tau^2 is drawn
+    from its confidence distribution, by the distribution of Cochran's Q; then a mean, with an error
+    by Student's t with k - 1 degrees of freedom, and a normal value around the mean. The interval
+    is infinite for fewer than two collections.
     """
     low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)
     has_estimate = np.isfinite(v)
     for row in np.flatnonzero(has_estimate.sum(axis=1) > 1):
         columns = has_estimate[row]
-        places = int(columns.sum())
-        random = stream(seed, places)
-        chi2 = random.chisquare(1, (resamples, places - 1))
+        n_collections = int(columns.sum())
+        random = stream(seed, n_collections)
+        chi2 = random.chisquare(1, (resamples, n_collections - 1))
         normal = random.normal(size=resamples)
-        student = random.standard_t(places - 1, resamples)
-        # In units of the largest error, so that squares of weights are numbers.
+        student = random.standard_t(n_collections - 1, resamples)
+        # In units of the largest error, so that squares of weights do not overflow.
         unit = float(np.sqrt(v[row, columns].max())) or 1.0
         errors = np.maximum(v[row, columns] / unit / unit, MIN_VARIANCE)
         estimates = y[row, columns] / unit
         tau2 = _draw_tau2(estimates, errors, chi2)
         weights = 1 / (errors + tau2[:, None])
-        mean, spread = _weighted(estimates, weights)
-        error = np.sqrt(spread / (places - 1) / weights.sum(axis=1))
+        mean, squares = _weighted(estimates, weights)
+        error = np.sqrt(squares / (n_collections - 1) / weights.sum(axis=1))
         values = mean + normal * np.sqrt(tau2) - student * error
         low[row], high[row] = unit * np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return low, high
@@ -90,13 +98,14 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
 def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     """Draw tau^2 from its confidence distribution: the values that give the observed Q.
 
-    Given tau^2, Q is a sum of chi-squared variables, weighted by eigenvalues that grow with tau^2.
+    Given tau^2, Q is a weighted sum of chi-squared variables; the weights are eigenvalues, which
+    increase with tau^2.
     """
     w = 1 / v
     _, q = _weighted(y, w)
     products = np.outer(w, w) / w.sum()
     np.fill_diagonal(products, 0.0)
-    # Without differences of large weights, which would lose all digits.
+    # The diagonal is a sum of products, as differences of large weights would cancel.
     form = np.diag(products.sum(axis=1)) - products
     # Q exceeds k - 1 by tau^2 times the trace on average.
     grid = TAU2_GRID * max(float(q), 1.0) / np.trace(form)
@@ -113,26 +122,27 @@ def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
 
 def _pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     has_estimate = np.isfinite(v)
-    # In units of the largest error, so that squares of weights are numbers.
+    # In units of the largest error, so that squares of weights do not overflow.
     unit = np.sqrt(np.where(has_estimate, v, 0.0).max(axis=1, initial=0.0))
     unit[unit == 0] = 1.0
     y, v = y / unit[:, None], np.maximum(v / unit[:, None] / unit[:, None], MIN_VARIANCE)
-    places = has_estimate.sum(axis=1)
-    is_pooled = places > 1
-    df = places - 1.0
+    n_collections = has_estimate.sum(axis=1)
+    is_pooled = n_collections > 1
+    df = n_collections - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        fixed = 1 / v
-        _, q = _weighted(y, fixed)
+        fixed_weights = 1 / v
+        _, q = _weighted(y, fixed_weights)
         tau2 = np.where(is_pooled, np.maximum(TAU2_BY[tau2_by](y, v, df), 0.0), 0.0)
         weights = 1 / (v + tau2[:, None])
         total = weights.sum(axis=1)
-        estimate, spread = _weighted(y, weights)
-        error = ERRORS[errors](spread / df) / np.sqrt(total)
+        estimate, squares = _weighted(y, weights)
+        error = ERRORS[errors](squares / df) / np.sqrt(total)
         # The variance of a typical estimate (Higgins and Thompson, 2002, equation 9).
-        sum_fixed = fixed.sum(axis=1)
-        typical = df * sum_fixed / (sum_fixed**2 - (fixed**2).sum(axis=1))
-        results = (error * unit, tau2 * unit**2, q, chdtrc(df, q), tau2 / (tau2 + typical))
-    return Pooled(places, estimate * unit, *(np.where(is_pooled, x, np.nan) for x in results))
+        sum_fixed = fixed_weights.sum(axis=1)
+        typical_v = df * sum_fixed / (sum_fixed**2 - (fixed_weights**2).sum(axis=1))
+        results = (error * unit, tau2 * unit**2, q, chdtrc(df, q), tau2 / (tau2 + typical_v))
+    pooled = (np.where(is_pooled, result, np.nan) for result in results)
+    return Pooled(n_collections, estimate * unit, *pooled)
 
 
 def _weighted(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -142,7 +152,7 @@ def _weighted(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
-    """Return tau^2 of DerSimonian and Laird (1986), equation 8."""
+    """Estimate tau^2 by DerSimonian and Laird (1986), equation 8."""
     weights = 1 / v
     _, q = _weighted(y, weights)
     total = weights.sum(axis=1)
@@ -150,7 +160,7 @@ def _by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
 
 
 def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
-    """Return the tau^2 by which the weighted sum of squares is k - 1 (Paule and Mandel, 1982)."""
+    """Estimate tau^2 such that the weighted sum of squares is k - 1 (Paule and Mandel, 1982)."""
 
     def excess(tau2: Floats) -> Floats:
         return _weighted(y, 1 / (v + tau2[:, None]))[1] - df
@@ -160,12 +170,13 @@ def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
 
 
 def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
-    """Return the tau^2 of the largest restricted likelihood (Viechtbauer, 2005).
+    """Estimate tau^2 by restricted maximum likelihood (Viechtbauer, 2005).
 
-    The likelihood may have several maxima: the highest on a grid is refined by halving.
+    The likelihood may have several maxima: the highest on a grid is refined by bisection.
     """
-    finite = np.isfinite(v)
-    span = np.where(finite, y, -np.inf).max(axis=1) - np.where(finite, y, np.inf).min(axis=1)
+    has_estimate = np.isfinite(v)
+    highest = np.where(has_estimate, y, -np.inf).max(axis=1)
+    span = highest - np.where(has_estimate, y, np.inf).min(axis=1)
     unit = np.where(span > 0, span, 1.0)
     z, u = y / unit[:, None], v / unit[:, None] ** 2
     likelihood = _restricted_likelihood(z[:, None], u[:, None], GRID[:, None])
@@ -176,29 +187,28 @@ def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
         mean, _ = _weighted(z, w)
         squares = (w**2).sum(axis=1)
         total = w.sum(axis=1)
-        spread = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
-        return np.asarray(spread - (total - squares / total))
+        deviations = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
+        return np.asarray(deviations - (total - squares / total))
 
     bounds = GRID[np.maximum(best - 1, 0)], GRID[np.minimum(best + 1, GRID.size - 1)]
     return np.asarray(np.where(span > 0, _find_root(slope, *bounds) * unit**2, 0.0))
 
 
 def _restricted_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
-    """Return twice the restricted log-likelihood, but for a constant."""
+    """Return twice the restricted log-likelihood, up to a constant."""
     weights = 1 / (v + tau2)
     log_weights = np.log(weights, where=weights > 0, out=np.zeros_like(weights)).sum(axis=-1)
     return np.asarray(log_weights - np.log(weights.sum(axis=-1)) - _weighted(y, weights)[1])
 
 
 def _find_root(function: Function, low: Floats, high: Floats) -> Floats:
-    """Find the roots of decreasing functions between bounds; `low` where they begin below 0."""
-    starts_below = function(low) <= 0
-    start = low
-    for _ in range(BISECTIONS):
+    """Find the roots of decreasing functions between bounds; `low` if they are negative there."""
+    is_at_start, start = function(low) <= 0, low
+    for _ in range(N_BISECTIONS):
         middle = (low + high) / 2
         is_above = function(middle) > 0
         low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
-    return np.asarray(np.where(starts_below, start, (low + high) / 2))
+    return np.asarray(np.where(is_at_start, start, (low + high) / 2))
 
 
 TAU2_BY: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
@@ -206,11 +216,12 @@ TAU2_BY: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
     "paule-mandel": _by_paule_mandel,
     "dersimonian-laird": _by_moments,
 }
-"""Estimators of the variance between places."""
+"""Estimators of the variance between collections."""
 
 ERRORS: dict[str, Function] = {
     "hartung-knapp": np.sqrt,
     "hartung-knapp-ad-hoc": lambda ratio: np.sqrt(np.maximum(ratio, 1.0)),
     "normal": np.ones_like,
 }
-"""Functions of the weighted mean square: the factor of 1 / sqrt(sum of weights) in the error."""
+"""Factor of 1 / sqrt(sum of weights) in the standard error, as a function of the weighted mean
+square."""

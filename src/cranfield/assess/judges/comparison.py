@@ -311,8 +311,11 @@ class JudgeComparison(Result):
         for j, judge in enumerate(self.judges):
             row = [judge]
             for k in interval_columns:
-                row += [number(self.values[j, k], 3), between(self.low[j, k], self.high[j, k], 3)]
-            rows.append([*row, *(number(self.values[j, k], 3) for k in sides)])
+                row += [
+                    format_number(self.values[j, k], 3),
+                    format_interval(self.low[j, k], self.high[j, k], 3),
+                ]
+            rows.append([*row, *(format_number(self.values[j, k], 3) for k in sides)])
         title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"
         notes = (
             "interval: t interval by the jackknife over topics, on the scale of ln(1 - value) for"

@@ -160,8 +160,8 @@ def measure_page(one: Entry) -> str:
     info = one.info
     tags = ["---", f"tags: [{TAGS[info.name]}]", "---", ""] if info.name in TAGS else []
     lines = [*tags, f"# {info.name}", "", info.summary, ""]
-    about = inspect.getdoc(one.maker) or ""
-    if not isinstance(one.maker, type):
+    about = inspect.getdoc(one.measure_class) or ""
+    if not isinstance(one.measure_class, type):
         # Of a function the first line is the summary.
         about = about.partition("\n")[2]
     lines += described(about)
@@ -172,10 +172,10 @@ def measure_page(one: Entry) -> str:
     if one.parameters:
         lines += ["## Parameters", "", *parameters(one), ""]
     if one.kind == KINDS[1]:
-        lines += ["The cutoff and other parameters are those of the measure inside.", ""]
+        lines += ["The cutoff and other parameters are those of the inner measure.", ""]
     lines += properties_of(one)
     if one.kind == KINDS[0]:
-        lines += [*example(one.maker), ""]
+        lines += [*example(one.measure_class), ""]
     if info.elsewhere:
         lines += ["## In other tools", "", *row("tool", "name"), *row("---", "---")]
         for tool, name in info.elsewhere.items():
@@ -214,7 +214,7 @@ def facts(one: Entry) -> Iterator[str]:
 
 def parameters(one: Entry) -> Iterator[str]:
     """Yield the table of parameters: default, what is accepted, what it does."""
-    declared = getattr(one.maker, "parameters", {})
+    declared = getattr(one.measure_class, "parameters", {})
     yield from row("parameter", "default", "accepts", "what it is")
     yield from row("---", "---", "---", "---")
     for name, setting in one.parameters.items():

@@ -45,7 +45,7 @@ def campaign_of(data: Path, tags: list[str], folder: Path) -> cf.campaign.Campai
     with made.registry.change("submit", "all") as change:
         change.insert(Team("all", "All", when))
         for tag in tags:
-            sha256, size = records.put(made.folder, data / "runs" / f"{tag}.run.xz")
+            sha256, size = records.put_object(made.folder, data / "runs" / f"{tag}.run.xz")
             change.insert(Submission(0, "adhoc", "all", tag, sha256, size, when, "accepted"))
     qrels = folder / "qrels.txt"
     qrels.write_bytes(gzip.decompress((data / "qrels.trec8.adhoc.txt.gz").read_bytes()))

@@ -12,8 +12,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.text import plain
-from cranfield.campaign.publishing.site.writing import write_site_of
-from cranfield.campaign.results.overview import overview_of, overview_page
+from cranfield.campaign.publishing.site.writing import write_release_site
+from cranfield.campaign.results.overview import make_overview, overview_page
 from tests.campaign.publishing.site.making import make_release
 from tests.campaign.results.sheets import made
 from tests.hostile_texts import hostile_texts
@@ -112,7 +112,7 @@ def test_pages_of_a_campaign(browser: Any, tmp_path: Path, first: int) -> None:
         title=" ".join(some),
         description=" ".join(some),
     )
-    write_site_of(tmp_path / "releases", tmp_path / "site")
+    write_release_site(tmp_path / "releases", tmp_path / "site")
     entries, one = [], None
     for path in sorted((tmp_path / "site").rglob("*.html")):
         one = harmless(browser, path, one)
@@ -121,7 +121,7 @@ def test_pages_of_a_campaign(browser: Any, tmp_path: Path, first: int) -> None:
     assert all(closes_at_its_end(entry.strip()) for entry in entries)
     ev = named(some, some, some)
     handed = [made.submission(k, tag, some[-k], some[k // 2]) for k, tag in enumerate(some)]
-    found = overview_of(ev, handed, made.TASK, title=some[0], judgments=some[1])
+    found = make_overview(ev, handed, made.TASK, title=some[0], judgments=some[1])
     path = tmp_path / "overview.html"
     path.write_text(overview_page(found, {}, ()))
     harmless(browser, path, one).page.close()

@@ -161,7 +161,7 @@ def test_summaries() -> None:
 
 
 def test_bad_scores() -> None:
-    with pytest.raises(cf.CranfieldError, match="do not fit 1 topics and 2 systems"):
+    with pytest.raises(cf.CranfieldError, match="expected values for 1 topics and 2 systems"):
         cf.Scores(np.zeros((2, 2)), ("1",), ("a", "b"))
     with pytest.raises(cf.CranfieldError, match="two systems are called 'a'"):
         cf.Scores(np.zeros((1, 2)), ("1",), ("a", "a"))

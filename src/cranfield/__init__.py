@@ -1,6 +1,6 @@
 """Evaluate information retrieval systems: from runs and judgments to meaningful statements.
 
-The public names stand in `__init__.pyi`; each loads its module when it is first used.
+The public names are declared in `__init__.pyi`; each is imported on first use.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""Collections that come with the package: judgments and real runs, ready to be scored."""
+"""Collections that come with the package: judgments and submitted runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Collection:
-    """Judgments and runs, with their origin and results.
+    """Judgments and runs, with their origin and official results.
 
     Attributes
     ----------
@@ -32,7 +32,8 @@ class Collection:
     runs
         The runs.
     about
-        Origin, licence and reference; and for each run its tag, team, type and official results.
+        Origin, licence and reference; `runs` has the tag, team, type and official results of each
+        run.
     """
 
     name: str
@@ -56,10 +57,10 @@ class Collection:
 
 @cache
 def trec_covid() -> Collection:
-    """TREC-COVID round 5: 50 topics, 23,151 judgments, 40 runs of 28 teams cut to the top 100.
+    """Return TREC-COVID round 5: 50 topics, 23,151 judgments, the top 100 of 40 runs of 28 teams.
 
-    The scores are those that the teams submitted, as 32-bit floats. Source: the public archive of
-    NIST; see `about`.
+    Scores of documents are as submitted, in 32-bit floats. Source: the public archive of NIST; see
+    `about`.
 
     Returns
     -------
@@ -79,13 +80,13 @@ def trec_covid() -> Collection:
     path = _DATA / "trec_covid.parquet"
     about = json.loads(pl.read_parquet_metadata(path)["cranfield"])
     table = pl.read_parquet(path)
-    by_run = {
+    rankings = {
         str(key[0]): rows.select("topic", "doc", "score")
         for key, rows in table.filter(pl.col("run").is_not_null())
         .partition_by("run", as_dict=True)
         .items()
     }
-    runs = Runs([(run["tag"], by_run[run["tag"]]) for run in about["runs"]])
+    runs = Runs([(run["tag"], rankings[run["tag"]]) for run in about["runs"]])
     qrels = read_qrels(table.filter(pl.col("run").is_null()).select("topic", "doc", "grade"))
     return Collection(about["name"], qrels, runs, about)
 

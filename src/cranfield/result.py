@@ -17,23 +17,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.showing import Plotted
-from cranfield.base.text import counted, html, json_text, latex, plain
-from cranfield.base.text import markdown as safe
+from cranfield.base.text import counted, html, json_text, latex, markdown, plain
 from cranfield.base.version import __version__
-from cranfield.tabular import MAX_ROWS, SMALL, Table, from_frame, number, shown_p
+from cranfield.tabular import MAX_ROWS, SMALL, Table, format_number, format_pvalue, table_from_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Column", "Result", "ResultSet", "TableResult", "together"]
+__all__ = ["Column", "Result", "ResultSet", "TableResult", "combine_results"]
 
 MAX_LINES = 100
-"""Maximum number of rows that are printed; data frames and files have all."""
+"""Maximum number of printed rows; data frames and files have all rows."""
 
 ALL = "all"
-"""Requests all tables for reading, instead of the first of each kind of result."""
+"""Table name that requests all tables for reading, not only the first of each kind of result."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,13 @@ class Column:
     Attributes
     ----------
     about
-        Its documentation: what the values are, their unit or range, and what null means.
+        Documentation: meaning of the values, their unit or range, and the meaning of null.
     decimals
-        Decimals of floating-point values in tables for reading; data frames and files have all.
+        Number of decimals in tables for reading; data frames and files have unrounded values.
     percent
         Whether tables for reading show the value times 100, with a percent sign.
     pvalue
-        Whether it is a p-value; small ones are in scientific notation in tables for reading.
+        Whether the values are p-values; tables for reading show small ones in scientific notation.
     key
         Whether the column identifies a row, such as the system.
     read
@@ -64,13 +63,13 @@ class Column:
     read: bool = True
 
     def text(self, value: Any) -> str:
-        """Return a value as tables for reading show it; null and NaN are empty."""
+        """Format a value for tables for reading; null and NaN are empty."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, float):
             if self.pvalue:
-                return "" if isnan(value) else shown_p(value)
-            text = number(100 * value if self.percent else value, self.decimals)
+                return "" if isnan(value) else format_pvalue(value)
+            text = format_number(100 * value if self.percent else value, self.decimals)
             return f"{text}%" if text and self.percent else text
         if isinstance(value, int):
             return f"{value:,}"
@@ -81,7 +80,7 @@ UNDECLARED = Column("")
 """An undeclared column."""
 
 Columns = Mapping[str, Column]
-"""Columns by name, in order. The name "*" stands for every column that is not declared by name."""
+"""Columns by name, in order. The name "*" declares all columns that are not declared by name."""
 
 
 class Result(Plotted):
@@ -91,15 +90,16 @@ class Result(Plotted):
     are not columns of a table; its class attributes declare its tables:
 
     columns
-        The columns of its table; of several tables, by the name of each table.
+        The columns of its table; for several tables, the columns by name of table.
     name
-        Of a study, its name; else the name of its table.
+        The name of the study, or of the table of another result.
     reference
-        Of a study, the paper that introduced it, as :func:`cranfield.cite` reads it.
+        The paper that introduced the study, as :func:`cranfield.cite` reads it; empty for other
+        results.
 
-    It implements `_frame`, which makes its table, or :meth:`frames`, which makes several, and
-    :meth:`heading`. A result whose values are the columns of one table is a :class:`TableResult`
-    instead, and has neither.
+    It implements :meth:`heading`, and `_frame`, which makes one table, or :meth:`frames`, which
+    makes several. A result whose values are the columns of one table is a :class:`TableResult`,
+    which has these methods.
     """
 
     name: ClassVar[str] = "rows"
@@ -113,7 +113,7 @@ class Result(Plotted):
 
     @classmethod
     def declared(cls) -> dict[str, Columns]:
-        """Return the declared columns of each table, by its name."""
+        """Return the declared columns by name of table."""
         if all(isinstance(column, Column) for column in cls.columns.values()):
             return {cls.name: cls.columns}
         return dict(cls.columns)
@@ -128,11 +128,11 @@ class Result(Plotted):
         return {self.name: self._frame()}
 
     def _frame(self) -> pl.DataFrame:
-        """Return the table of a result with one table."""
+        """Return the only table of a result."""
         raise NotImplementedError
 
     def facts(self) -> dict[str, Any]:
-        """Return options and sizes by name: in JSON they stand before the tables."""
+        """Return settings and sizes by name, which precede the tables in JSON."""
         if not is_dataclass(self):
             return {}
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -144,37 +144,36 @@ class Result(Plotted):
         return []
 
     def note_lines(self) -> list[str]:
-        """Return the notes, a line each; those of a study name its measure."""
+        """Return one line per note; the notes of a study name its measure."""
         measure = getattr(self, "measure", "")
-        # Among results of several measures, each note has to name its own. (A column of that name
-        # is an array.)
-        measure = measure if isinstance(measure, str) else ""
-        label = f"{measure}: " if measure else ""
+        # Several results may stand in one text, so each note names the measure of its result.
+        # (If `measure` is a column, it is an array.)
+        label = f"{measure}: " if isinstance(measure, str) and measure else ""
         notes = getattr(self, "notes", ())
         return [f"note: {label if label and measure not in note else ''}{note}" for note in notes]
 
     @property
     def verdict(self) -> str | tuple[str, ...]:
-        """The conclusion, one sentence or several; empty where there is none to draw."""
+        """The conclusion, in one or more sentences; empty if there is none."""
         return ()
 
     def tables(self) -> list[Table]:
         """Return the tables for reading."""
-        return tables_of(self.frames(), self.declared())
+        return readable_tables(self.frames(), self.declared())
 
     @classmethod
     def side_by_side(cls, results: Sequence[Self]) -> list[Table]:
-        """Return the tables for reading of several results of this class."""
+        """Return the tables for reading of several results of this class, concatenated by name."""
         if cls.tables is not Result.tables:
             return [table for result in results for table in result.tables()]
         import polars as pl
 
         frames = [result.frames() for result in results]
-        joined = {name: pl.concat([tables[name] for tables in frames]) for name in frames[0]}
-        return tables_of(joined, cls.declared())
+        concatenated = {name: pl.concat([tables[name] for tables in frames]) for name in frames[0]}
+        return readable_tables(concatenated, cls.declared())
 
     def as_table(self, **options: Any) -> Table:
-        """Return the main table for reading as one that stands alone, with heading and notes.
+        """Return the main table for reading, with the heading and the notes of the result.
 
         Parameters
         ----------
@@ -197,22 +196,25 @@ class Result(Plotted):
             Name of the table; by default the main one.
         """
         frames = self.frames()
-        return frames[_table_name(table, frames)]
+        name = next(iter(frames)) if table is None else table
+        if name not in frames:
+            raise _unknown_table(name, frames)
+        return frames[name]
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
-        """Return a table as a pandas data frame; otherwise like :meth:`to_polars`."""
+        """Return a table as a pandas data frame; the parameter is that of :meth:`to_polars`."""
         from cranfield.base.errors import optional_module
 
         optional_module("pandas")
         return self.to_polars(table).to_pandas()
 
     def to_csv(self, table: str | None = None) -> str:
-        """Return a table as CSV, with unrounded values; otherwise like :meth:`to_polars`."""
+        """Return a table as CSV, with unrounded values; see :meth:`to_polars`."""
         return self.to_polars(table).write_csv()
 
     def to_json(self) -> str:
         """Return facts, notes and all tables as JSON; null stands for NaN and infinity."""
-        return together(self).write("json")
+        return combine_results(self).write("json")
 
     def to_latex(
         self, *, caption: bool | str | None = None, label: str | None = None, long: bool = False
@@ -232,11 +234,11 @@ class Result(Plotted):
 
     def to_markdown(self) -> str:
         """Return conclusion, heading, notes and tables for reading in Markdown."""
-        return together(self).write("markdown")
+        return combine_results(self).write("markdown")
 
     def to_html(self) -> str:
         """Return conclusion, heading, notes and tables for reading in HTML."""
-        return together(self).write("html")
+        return combine_results(self).write("html")
 
     def _repr_html_(self) -> str:
         lines = [*self.heading(), *self.note_lines()]
@@ -244,7 +246,7 @@ class Result(Plotted):
         return heading + "".join(table.to_html(limit=MAX_ROWS) for table in self.tables()[:1])
 
     def __str__(self) -> str:
-        results = together(self)
+        results = combine_results(self)
         lines = ["\n".join(map(plain, part)) for part in (results.verdict, results.heading) if part]
         return "\n\n".join([*lines, *(table.to_text(limit=MAX_LINES) for table in results.tables)])
 
@@ -286,46 +288,45 @@ class TableResult(Result):
 
 
 def is_fact(value: Any) -> bool:
-    """Return True for values that JSON has before the tables: text, numbers, lists of them."""
+    """Return True for text, a number, None, and lists of these: values that JSON can hold."""
     if isinstance(value, (tuple, list)):
         return all(map(is_fact, value))
     return value is None or isinstance(value, (str, int, float))
 
 
-def _table_name(table: str | None, frames: Mapping[str, Any]) -> str:
-    if table is None:
-        return next(iter(frames))
-    if table not in frames:
-        raise PolicyError(f"unknown table {quoted(table)}; expected one of: {', '.join(frames)}")
-    return table
+def _unknown_table(table: str, names: Iterable[str]) -> PolicyError:
+    return PolicyError(f"unknown table {quoted(table)}; expected one of: {', '.join(names)}")
 
 
-def columns_section(kind: type[Result]) -> str:
+def columns_section(result_class: type[Result]) -> str:
     """Return the section "Columns" of the docstring of a class of results."""
-    declared = kind.declared()
+    declared = result_class.declared()
     lines = ["    Columns", "    -------"]
     for table, columns in declared.items():
         for name, column in columns.items():
-            place = name if len(declared) == 1 else f"{table}: {name}"
-            lines += [f"    {place}", textwrap.indent(textwrap.fill(column.about, 88), " " * 8)]
+            label = name if len(declared) == 1 else f"{table}: {name}"
+            lines += [f"    {label}", textwrap.indent(textwrap.fill(column.about, 88), " " * 8)]
     return "\n".join(lines) + "\n    "
 
 
-def tables_of(frames: Mapping[str, pl.DataFrame], declared: Mapping[str, Columns]) -> list[Table]:
-    """Return data frames as tables for reading; with their names as titles if there are several."""
-    titled = len(frames) > 1
+def readable_tables(
+    frames: Mapping[str, pl.DataFrame], declared: Mapping[str, Columns]
+) -> list[Table]:
+    """Return data frames as tables for reading; several have their names as titles."""
+    has_titles = len(frames) > 1
     return [
-        readable(frame, name if titled else "", declared[name]) for name, frame in frames.items()
+        readable_table(frame, name if has_titles else "", declared[name])
+        for name, frame in frames.items()
     ]
 
 
-def readable(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
-    """Return a data frame as a table for reading, by the declaration of its columns.
+def readable_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
+    """Return a data frame as a table for reading, formatted as its columns are declared.
 
-    A long frame is cut to its first rows, and the title reports the total.
+    A long frame is cut to its first rows; the title then reports the total number of rows.
     """
     declared = {name: columns.get(name) or columns.get("*") or UNDECLARED for name in frame.columns}
-    # A key without a value, such as the measure of unnamed scores, distinguishes no row.
+    # An empty key, such as the measure of scores without a name, distinguishes no rows.
     table_columns = {
         name: column
         for name, column in declared.items()
@@ -344,25 +345,24 @@ def readable(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
 
 @dataclass(frozen=True)
 class ResultSet:
-    """One result, or several together, ready to be written.
+    """One or more results, combined for output.
 
     Attributes
     ----------
     heading
-        Lines that describe the analysis, and notes.
+        Lines that describe the analyses, and notes.
     tables
         All tables for reading.
     frames
-        By name, the tables as data frames, each with the columns that identify a row.
+        Data frames by name of table, each with the columns that identify a row.
     facts
-        Options and sizes.
+        Settings and sizes.
     verdict
         The conclusion of each result that has one.
-    verdict_last
-        Whether the conclusion ends the text instead of beginning it, as of a decision that the user
-        requested.
     first
-        The tables to read first, one of each kind of result; empty for all.
+        Main tables, one of each kind of result, to which text is limited; empty for all tables.
+    verdict_last
+        Whether the conclusion stands at the end of the text instead of at its beginning.
     """
 
     heading: Sequence[str]
@@ -374,14 +374,14 @@ class ResultSet:
     verdict_last: bool = False
 
     def write(self, format: str, table: str | None = None) -> str:
-        """Return everything in a format of :data:`WRITERS`.
+        """Return the results as text in a format.
 
         Parameters
         ----------
         format
-            `text`, `markdown`, `latex`, `html`, `csv` or `json`.
+            Name of the format: a key of :data:`WRITERS`.
         table
-            One table only, by the name of its data frame; `all` for all tables for reading.
+            Name of the data frame to write alone; `all` for all tables for reading.
         """
         results = self
         if table == ALL:
@@ -389,30 +389,30 @@ class ResultSet:
         elif table is not None:
             check_table(table, self.frames)
             frame, keys = self.frames[table]
-            tables = [from_frame(frame, table, left=keys)]
+            tables = [table_from_frame(frame, table, left=keys)]
             results = ResultSet(self.heading, tables, {table: (frame, keys)}, self.facts)
         return WRITERS[format](results)
 
-    def around(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the conclusion as lines before the heading, and as lines at the end."""
+    def verdict_lines(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the lines of the conclusion before the heading, and those at the end."""
         return ((), self.verdict) if self.verdict_last else (self.verdict, ())
 
 
-def together(
+def combine_results(
     *results: Result, notes: Iterable[str] = (), each: bool = False, **facts: Any
 ) -> ResultSet:
-    """Combine results: data frames of one name are concatenated, and no line is repeated.
+    """Combine results: concatenate data frames of the same name, and drop repeated lines.
 
     Parameters
     ----------
     results
         The results, in order.
     notes
-        More lines of the heading.
+        Additional lines of the heading.
     each
-        Whether facts are a list with an item for each result; else they are merged.
+        Whether facts are a list with one item per result; otherwise they are merged.
     facts
-        More facts.
+        Additional facts.
     """
     import polars as pl
 
@@ -422,9 +422,9 @@ def together(
         lines = [*result.heading(), *result.note_lines()]
         heading += [line for line in lines if not any(line in text for text in heading)]
         for name, frame in result.frames().items():
-            earlier = [frames[name][0]] if name in frames else []
+            previous = [frames[name][0]] if name in frames else []
             keys = [key for key in result.keys_of(name) if key in frame.columns]
-            frames[name] = pl.concat([*earlier, frame]), keys
+            frames[name] = pl.concat([*previous, frame]), keys
     tables: list[Table] = []
     first: list[Table] = []
     for _, group in groupby(results, type):
@@ -432,51 +432,53 @@ def together(
         group_tables = members[0].side_by_side(members)
         first += group_tables[:1]
         tables += group_tables
-    studies = [result.facts() for result in results]
-    merged = {"studies": studies} if each else {k: v for study in studies for k, v in study.items()}
+    fact_list = [result.facts() for result in results]
+    merged = (
+        {"studies": fact_list} if each else {k: v for item in fact_list for k, v in item.items()}
+    )
     verdicts = [(v,) if isinstance(v, str) else v for v in (result.verdict for result in results)]
     verdict = [" ".join(sentences) for sentences in verdicts if any(sentences)]
     return ResultSet([*heading, *notes], tables, frames, {**merged, **facts}, verdict, first)
 
 
 def check_table(table: str, names: Iterable[str]) -> None:
-    """Refuse a table that is neither among the names nor `all`."""
+    """Check that a table is `all` or one of the names."""
     names = list(names)
     if table not in (*names, ALL):
-        raise PolicyError(f"unknown table {quoted(table)}; expected one of: {', '.join(names)}")
+        raise _unknown_table(table, names)
 
 
 def _text(results: ResultSet) -> str:
-    before, after = results.around()
+    before, after = results.verdict_lines()
     parts = ["\n".join(map(plain, part)) for part in (before, results.heading) if part]
     tables = results.first or results.tables
     hints = []
     if len(tables) < len(results.tables):
         hints.append(f"{counted(len(results.tables) - len(tables), 'more table')}: --table {ALL}")
     if tables and len(results.frames) > 1:
-        hints.append(f"numbers in full, by --table: {', '.join(results.frames)}")
+        hints.append(f"complete tables, by --table: {', '.join(results.frames)}")
     end = ["\n".join(lines) for lines in (hints, list(map(plain, after))) if lines]
     return "\n\n".join([*parts, *(table.to_text() for table in tables), *end]) + "\n"
 
 
 def _markdown(results: ResultSet) -> str:
-    before, after = results.around()
-    parts = [f"{safe(line)}\n" for line in (*before, *results.heading)]
+    before, after = results.verdict_lines()
+    parts = [f"{markdown(line)}\n" for line in (*before, *results.heading)]
     for table in results.tables:
-        title = f"### {safe(table.title)}\n\n" if table.title else ""
+        title = f"### {markdown(table.title)}\n\n" if table.title else ""
         parts.append(f"{title}{table.to_markdown(title=False)}")
-    return "\n".join([*parts, *(f"{safe(line)}\n" for line in after)])
+    return "\n".join([*parts, *(f"{markdown(line)}\n" for line in after)])
 
 
 def _latex(results: ResultSet) -> str:
-    before, after = results.around()
+    before, after = results.verdict_lines()
     heading = "".join(f"% {latex(line)}\n" for line in (*before, *results.heading))
     end = "".join(f"% {latex(line)}\n" for line in after)
     return heading + "\n".join(table.to_latex(caption=True) for table in results.tables) + end
 
 
 def _html(results: ResultSet) -> str:
-    before, after = results.around()
+    before, after = results.verdict_lines()
     heading = [f"<p>{html(line)}</p>\n" for line in before]
     heading += [f'<p style="{SMALL}">{html(line)}</p>\n' for line in results.heading]
     end = [f"<p>{html(line)}</p>\n" for line in after]
@@ -484,7 +486,7 @@ def _html(results: ResultSet) -> str:
 
 
 def _csv(results: ResultSet) -> str:
-    """Return a single table unchanged, several tables as one row per value."""
+    """Return a single table unchanged, and several tables as one table with a row per value."""
     import polars as pl
     import polars.selectors as cs
 
@@ -499,11 +501,11 @@ def _csv(results: ResultSet) -> str:
         stacked.append(
             frame.with_columns((cs.numeric() & cs.by_name(values)).cast(pl.Float64))
             .with_columns(pl.col(values).cast(pl.String))
-            # A column may be called `value` itself.
+            # Parentheses, because a column of the table may itself be named `value`.
             .unpivot(values, index=list(keys), variable_name="(what)", value_name="(value)")
             .select(
                 pl.lit(name).alias("table"),
-                # A key that does not apply, such as the depth of all judgments, is empty.
+                # A key may be null, such as the depth of all judgments.
                 of=pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", "),
                 what="(what)",
                 value="(value)",
@@ -529,4 +531,4 @@ WRITERS: dict[str, Callable[[ResultSet], str]] = {
     "csv": _csv,
     "json": _json,
 }
-"""The formats of results."""
+"""Functions that write results, by name of format."""

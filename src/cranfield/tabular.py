@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell with marks or formats, which each format of tables writes in its own way.
+    """A cell with a mark or a style, which each output format renders in its own way.
 
     Attributes
     ----------
     text
         The value as text; it is escaped.
     mark
-        Superscript after it, such as a dagger or letters.
+        Superscript after the text, such as a dagger or letters.
     bold, underline
-        Font; plain text has neither.
+        Style of the text; plain text has neither.
     latex, html
-        Markup of that language in place of the text, for formulas; it is not escaped.
+        Markup in place of the text, for formulas; it is not escaped.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Cell:
 
 
 NO_VALUE = Cell("-", latex="--", html="&ndash;")
-"""A cell without a number."""
+"""The cell of a missing number."""
 
 
 def as_cell(content: str | Cell) -> Cell:
@@ -51,7 +51,7 @@ def as_cell(content: str | Cell) -> Cell:
 
 
 MAX_ROWS = 20
-"""Rows that a notebook shows."""
+"""Maximum number of rows that notebooks show."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,23 +63,24 @@ class Table:
     title
         Subject of the table, as a sentence without a full stop.
     head, rows
-        Names of columns, and cells, as text or :class:`Cell`.
+        Names of the columns, and the cells, as text or :class:`Cell`.
     left
-        Columns aligned to the left; the others hold numbers and are aligned to the right.
+        Indices of columns aligned to the left; other columns hold numbers and are aligned to the
+        right.
     notes
-        Notes for readers of the table, such as the meaning of its marks: sentences without a full
-        stop, part of the caption.
+        Notes for readers of the table, such as the meaning of its marks, as sentences without a
+        full stop; part of the caption.
     remarks
-        Notes for its author. In LaTeX these are comments.
+        Notes for the author of the table; comments in LaTeX.
     rules
-        Rows above which there is a rule.
+        Indices of rows with a horizontal rule above them.
     faces
-        Meaning of bold and underlined, which plain text does not have: a note.
+        Note on the meaning of bold and underlined cells; omitted in plain text, which has neither.
 
     Raises
     ------
     PolicyError
-        If a row has another number of cells than the head.
+        If the number of cells of a row differs from that of the head.
 
     Examples
     --------
@@ -118,7 +119,7 @@ class Table:
                 raise PolicyError(f"row {number}: expected {cells} as in the head, got {len(row)}")
 
     def cells(self) -> list[list[Cell]]:
-        """Return the rows, with every value as a cell."""
+        """Return the rows as cells, without texts."""
         return [[as_cell(value) for value in row] for row in self.rows]
 
     def mark_widths(self) -> list[int]:
@@ -127,7 +128,7 @@ class Table:
         return [max((len(row[k].mark) for row in rows), default=0) for k in range(len(self.head))]
 
     def description(self, first: str | None = None) -> str:
-        """Return title and notes as sentences, after the `first` one if there is any."""
+        """Return an optional first sentence, the title and the notes as sentences."""
         parts = [first or "", self.title, *map(capitalised, (self.faces, *self.notes))]
         return " ".join(part if part[-1] in ".?!" else f"{part}." for part in parts if part)
 
@@ -154,38 +155,42 @@ class Table:
         Parameters
         ----------
         caption
-            True, or a text: a whole `table` environment, whose caption is the text, the title and
-            the notes. By default, and without a label, only the `tabular`, with title and notes in
-            comments above it.
+            True, or a text for the beginning of the caption: writes a `table` environment, with
+            title and notes in its caption. By default, without a label, writes only the `tabular`,
+            with title and notes in comments above it.
         label
             LaTeX label of the table, for `\ref`.
         long
-            Whether it may break across pages: a `longtable`, for the package of that name.
+            Whether the table may break across pages: writes a `longtable`, for the package of that
+            name.
 
         Raises
         ------
         PolicyError
-            For a label that LaTeX cannot use.
+            For an invalid label.
 
         Notes
         -----
-        Numbers are set by LaTeX's own means: equal decimals align; marks stand in a column of
-        their own, so that they do not shift what they mark.
+        Numbers align if they have equally many decimals. Marks have a column of their own, so that
+        they do not shift the numbers.
         """
         if label is not None and not LABEL.fullmatch(label):
             raise PolicyError(
                 f"label must consist of letters, digits and : . _ / + @ -, got {quoted(label)}"
             )
         # With caption=False there is no environment, even if a label is given.
-        whole = bool(caption) or (label is not None and caption is None)
-        notes = [] if whole else [self.title, self.faces, *self.notes]
+        has_environment = bool(caption) or (label is not None and caption is None)
+        notes = [] if has_environment else [self.title, self.faces, *self.notes]
         comments = [f"% {latex(line)}" for line in (*notes, *self.remarks) if line]
-        top = _caption(self, caption if isinstance(caption, str) else None) if whole else []
-        label_lines = [rf"\label{{{label}}}"] if whole and label is not None else []
+        caption_lines: list[str] = []
+        if has_environment:
+            caption_lines.append(_caption(self, caption if isinstance(caption, str) else None))
+            if label is not None:
+                caption_lines.append(rf"\label{{{label}}}")
         if long:
-            lines = _long(self, top, label_lines)
-        elif whole:
-            begin = [r"\begin{table}", r"\centering", *top, *label_lines]
+            lines = _longtable(self, "".join(caption_lines))
+        elif has_environment:
+            begin = [r"\begin{table}", r"\centering", *caption_lines]
             lines = [*begin, *_tabular(self), r"\end{table}"]
         else:
             lines = _tabular(self)
@@ -197,12 +202,12 @@ class Table:
         Parameters
         ----------
         title
-            Whether title and notes stand above it.
+            Whether title and notes precede the table.
         """
         parts = [markdown(self.description())] if title and self.description() else []
-        sides = ["---" if k in self.left else "---:" for k in range(len(self.head))]
+        alignments = ["---" if k in self.left else "---:" for k in range(len(self.head))]
         rows = [[_in_markdown(cell) for cell in row] for row in self.cells()]
-        lines = [[_in_markdown(as_cell(name)) for name in self.head], sides, *rows]
+        lines = [[_in_markdown(as_cell(name)) for name in self.head], alignments, *rows]
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
         parts += [f"Note: {markdown(remark)}." for remark in self.remarks]
         return "\n\n".join(parts) + "\n"
@@ -218,26 +223,26 @@ class Table:
         rows = self.cells()
         first_rows = rows[:limit]
         widths = self.mark_widths()
-        sides = ["left" if k in self.left else "right" for k in range(len(self.head))]
+        alignments = ["left" if k in self.left else "right" for k in range(len(self.head))]
         lines = [f'<table style="{TABLE}">']
         if self.description():
             lines.append(f'<caption style="{CAPTION}">{html(self.description())}</caption>')
         head = [
-            f'<th scope="col" style="{CELL}{side};border-bottom:1px solid">'
+            f'<th scope="col" style="{CELL}{alignment};border-bottom:1px solid">'
             f"{_text(as_cell(name))}</th>"
-            for name, side in zip(self.head, sides, strict=True)
+            for name, alignment in zip(self.head, alignments, strict=True)
         ]
         lines += ["<thead>", f"<tr>{''.join(head)}</tr>", "</thead>", "<tbody>"]
-        for place, row in enumerate(first_rows):
-            style = RULE if place in self.rules else ""
+        for index, row in enumerate(first_rows):
+            style = RULE if index in self.rules else ""
             cells = [
-                f'<td style="{CELL}{side}{style}">{_text(cell)}{_mark(cell, width)}</td>'
-                for cell, side, width in zip(row, sides, widths, strict=True)
+                f'<td style="{CELL}{alignment}{style}">{_text(cell)}{_mark(cell, width)}</td>'
+                for cell, alignment, width in zip(row, alignments, widths, strict=True)
             ]
             lines.append(f"<tr>{''.join(cells)}</tr>")
         if len(first_rows) < len(rows):
             more = f"… and {len(rows) - len(first_rows):,} more"
-            lines.append(f'<tr><td colspan="{len(sides)}" style="{CELL}left">{more}</td></tr>')
+            lines.append(f'<tr><td colspan="{len(alignments)}" style="{CELL}left">{more}</td></tr>')
         lines += ["</tbody>", "</table>"]
         lines += [f'<p style="{SMALL}">Note: {html(remark)}.</p>' for remark in self.remarks]
         return "\n".join(lines) + "\n"
@@ -253,20 +258,20 @@ class Table:
         return f"Table({self.title!r}: {size})"
 
 
-def number(value: float | None, places: int = 4) -> str:
-    """Format a number; None and NaN are empty, and a number that is rounded to 0 has no sign."""
+def format_number(value: float | None, places: int = 4) -> str:
+    """Format a number; None and NaN are empty, and a number that rounds to 0 has no sign."""
     if value is None or isnan(value):
         return ""
     text = f"{value:.{places}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
-def shown_p(p: float) -> str:
+def format_pvalue(p: float) -> str:
     """Format a p-value, in scientific notation if it is too small for four decimals.
 
     Examples
     --------
-    >>> shown_p(0.04321), shown_p(3.2e-12), shown_p(0.0)
+    >>> format_pvalue(0.04321), format_pvalue(3.2e-12), format_pvalue(0.0)
     ('0.0432', '3e-12', '<1e-300')
     """
     if isnan(p):
@@ -276,20 +281,20 @@ def shown_p(p: float) -> str:
     return f"{p:.0e}" if p > 1e-300 else "<1e-300"
 
 
-def between(low: float | None, high: float | None, places: int = 4) -> str:
+def format_interval(low: float | None, high: float | None, places: int = 4) -> str:
     """Format an interval; empty without both bounds."""
-    ends = number(low, places), number(high, places)
-    return " to ".join(ends) if all(ends) else ""
+    bounds = format_number(low, places), format_number(high, places)
+    return " to ".join(bounds) if all(bounds) else ""
 
 
-def from_frame(
+def table_from_frame(
     frame: pl.DataFrame,
     title: str,
     *,
     left: Collection[str] | None = None,
     places: Mapping[str, int] | int = 4,
 ) -> Table:
-    """Return a data frame as a table; `left` names columns that hold no numbers."""
+    """Return a data frame as a table; `left` names the columns that are aligned to the left."""
     check_several("left", left)
     if left is None:
         left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
@@ -297,7 +302,7 @@ def from_frame(
     def cell(name: str, value: Any) -> str:
         if isinstance(value, float):
             decimals = places.get(name, 4) if isinstance(places, Mapping) else places
-            return number(value, decimals)
+            return format_number(value, decimals)
         if isinstance(value, bool):
             return "yes" if value else "no"
         return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
@@ -307,9 +312,9 @@ def from_frame(
 
 
 def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS, columns: int = 12) -> str:
-    """Return the first rows and columns of a data frame as HTML, with the number of the others."""
-    table = from_frame(frame[:limit, :columns], title)
-    # Rows beyond the limit are only counted.
+    """Return the first rows and columns of a data frame as HTML, and count the omitted ones."""
+    table = table_from_frame(frame[:limit, :columns], title)
+    # `to_html` only counts the rows beyond the limit.
     blank_rows = [[""] * len(table.head)] * (frame.height - limit)
     n_hidden = frame.width - columns
     notes = [f"{counted(n_hidden, 'more column')} to the right"] if n_hidden > 0 else []
@@ -317,10 +322,10 @@ def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS, column
 
 
 class Framed:
-    """Base class of results with a table, for pandas and notebooks."""
+    """Base class of objects with a table, which pandas, files and notebooks can show."""
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the table."""
+        """Return the table as a polars data frame."""
         raise NotImplementedError
 
     def to_pandas(self) -> pd.DataFrame:
@@ -347,13 +352,13 @@ def text_table(
     rows: Sequence[Sequence[str]],
     *,
     left: Collection[int] = (0,),
-    between: str = "  ",
+    separator: str = "  ",
 ) -> str:
-    """Align cells in columns; characters that are not printable are escaped."""
+    """Align cells in columns, and escape characters that are not printable."""
     lines = [[plain(cell) for cell in row] for row in [head, *rows]]
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     return "\n".join(
-        between.join(
+        separator.join(
             cell.ljust(width) if k in left else cell.rjust(width)
             for k, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
@@ -362,7 +367,7 @@ def text_table(
 
 
 def grid(table: Table) -> str:
-    """Return head and rows as text; marks follow their numbers without shifting others."""
+    """Return head and rows as text; marks follow their numbers without breaking the alignment."""
     widths = table.mark_widths()
     rows = [
         [
@@ -390,11 +395,11 @@ def _in_markdown(cell: Cell) -> str:
 __all__ = [
     "Cell",
     "Table",
-    "between",
+    "format_interval",
     "frame_html",
-    "from_frame",
-    "number",
-    "shown_p",
+    "table_from_frame",
+    "format_number",
+    "format_pvalue",
     "text_table",
 ]
 
@@ -404,7 +409,7 @@ CAPTION = "caption-side:top;text-align:left;padding:0 0 0.4em"
 CELL = "padding:0.15em 0.7em;border:0;text-align:"
 RULE = ";border-top:1px solid"
 SMALL = "font-size:smaller;margin:0.2em 0"
-"""CSS styles; colours are inherited from the page, so that dark pages stay dark."""
+"""CSS styles without colours, which are those of the page, dark or light."""
 
 
 def _text(cell: Cell) -> str:
@@ -415,7 +420,7 @@ def _text(cell: Cell) -> str:
 
 
 def _mark(cell: Cell, width: int) -> str:
-    """Return a mark as superscript, in a box as wide as its column's widest, to align numbers."""
+    """Return a mark as superscript, in a box of the width of the column's longest mark."""
     if not width:
         return ""
     style = f"display:inline-block;min-width:{0.6 * width:.1f}em;text-align:left"
@@ -429,12 +434,12 @@ NEGATIVE = re.compile(r"-[\d.][\d.,]*%?")
 POWER = re.compile(r"(<?)(-?\d+(?:\.\d+)?)e([-+]?\d+)")
 
 
-def _caption(table: Table, title: str | None) -> list[str]:
+def _caption(table: Table, title: str | None) -> str:
     text = table.description(title)
     title = table.title if title is None else title
-    # The list of tables has the title alone; braces keep a bracket from ending it.
+    # The list of tables has only the title; braces protect its square brackets.
     short = f"[{{{latex(title)}}}]" if title and text not in {title, f"{title}."} else ""
-    return [rf"\caption{short}{{{latex(text)}}}"]
+    return rf"\caption{short}{{{latex(text)}}}"
 
 
 def _tabular(table: Table) -> list[str]:
@@ -449,15 +454,15 @@ def _tabular(table: Table) -> list[str]:
     ]
 
 
-def _long(table: Table, caption: list[str], label: list[str]) -> list[str]:
-    width = len(table.head) + sum(map(bool, table.mark_widths()))
-    top = ["".join([*caption, *label]) + r"\\"] if caption else []
+def _longtable(table: Table, caption: str) -> list[str]:
+    n_columns = len(table.head) + sum(map(bool, table.mark_widths()))
+    caption_lines = [caption + r"\\"] if caption else []
     head = [r"\toprule", _head(table), r"\midrule"]
     return [
         rf"\begin{{longtable}}{{{_columns(table)}}}",
-        *[*top, *head, r"\endfirsthead"],
+        *[*caption_lines, *head, r"\endfirsthead"],
         *[*head, r"\endhead"],
-        *[r"\midrule", rf"\multicolumn{{{width}}}{{r}}{{continued on the next page}} \\"],
+        *[r"\midrule", rf"\multicolumn{{{n_columns}}}{{r}}{{continued on the next page}} \\"],
         r"\endfoot",
         r"\bottomrule",
         r"\endlastfoot",
@@ -467,7 +472,7 @@ def _long(table: Table, caption: list[str], label: list[str]) -> list[str]:
 
 
 def _columns(table: Table) -> str:
-    # Marks of any width get a column of their own, without space before it.
+    # Marks have a column of their own, without space before it.
     return "".join(
         ("l" if k in table.left else "r") + ("@{}l" if width else "")
         for k, width in enumerate(table.mark_widths())
@@ -477,7 +482,7 @@ def _columns(table: Table) -> str:
 def _head(table: Table) -> str:
     cells = []
     for name, width in zip(table.head, table.mark_widths(), strict=True):
-        text = _in_latex(as_cell(name), number=False)
+        text = _in_latex(as_cell(name), is_number=False)
         cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if width else text)
     return _line(cells)
 
@@ -485,31 +490,31 @@ def _head(table: Table) -> str:
 def _body(table: Table) -> list[str]:
     widths = table.mark_widths()
     lines = []
-    for place, row in enumerate(table.cells()):
+    for index, row in enumerate(table.cells()):
         cells = []
         for k, cell in enumerate(row):
-            cells.append(_in_latex(cell, number=k not in table.left))
+            cells.append(_in_latex(cell, is_number=k not in table.left))
             if widths[k]:
                 cells.append(rf"\textsuperscript{{{latex(cell.mark)}}}" if cell.mark else "")
-        lines += [r"\midrule"] * (place in table.rules) + [_line(cells)]
+        lines += [r"\midrule"] * (index in table.rules) + [_line(cells)]
     return lines
 
 
 def _line(cells: list[str]) -> str:
-    # At the start of a line, LaTeX would parse these as arguments of the row end or rule above.
+    # LaTeX would parse these characters as arguments of the line break or rule above.
     guard = "{}" if cells[0][:1] in {"[", "*"} else ""
     return guard + " & ".join(cells) + r" \\"
 
 
-def _in_latex(cell: Cell, *, number: bool) -> str:
-    text = cell.latex or (_number(cell.text) if number else latex(cell.text))
+def _in_latex(cell: Cell, *, is_number: bool) -> str:
+    text = cell.latex or (_number(cell.text) if is_number else latex(cell.text))
     if cell.bold:
         text = rf"\textbf{{{text}}}"
     return rf"\underline{{{text}}}" if cell.underline else text
 
 
 def _number(text: str) -> str:
-    r"""Return a number with a minus sign instead of a hyphen, and with powers of ten."""
+    r"""Return a number in LaTeX, with a minus sign instead of a hyphen, and with powers of ten."""
     power = POWER.fullmatch(text)
     if power is not None:
         bound, digits, exponent = power.groups()

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import cranfield as cf
-from cranfield.bridges.ir_measures import measure, provider, put_first, take_away
+from cranfield.bridges.ir_measures import measure, provider, register, unregister
 from cranfield.measures import REGISTRY
 from cranfield.measures.families import KINDS
 from docs.measure_properties.properties import representative
@@ -34,9 +34,9 @@ def made(topics: int = 6, size: int = 30) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 @pytest.fixture
 def first() -> Iterator[None]:
-    put_first()
+    register()
     yield
-    take_away()
+    unregister()
 
 
 PLAIN = [
@@ -72,17 +72,17 @@ def test_measures_of_ir_measures() -> None:
     for one in asked[:4]:
         assert found[one] == ours[str(one)].mean()[0]
     # Its own provider takes beta for what it weighs recall by.
-    take_away()
+    unregister()
     assert found[asked[4]] == pytest.approx(
         ir_measures.calc_aggregate([asked[4]], qrels, run)[asked[4]]
     )
 
 
 @pytest.mark.usefixtures("first")
-def test_put_first_twice_is_once() -> None:
-    put_first()
+def test_register_twice_is_once() -> None:
+    register()
     assert ir_measures.DefaultPipeline.providers.count(provider) == 1
-    take_away()
+    unregister()
     assert provider not in ir_measures.DefaultPipeline.providers
 
 

@@ -42,8 +42,8 @@ def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
         " [document-twice]",
         "qrels:4: 3 columns where a judgment line has 4 (topic iteration doc grade) [columns]",
         "qrels: refused: 3 errors",
-        "run: warning: the rank column contradicts the scores in 1 place; scores decide"
-        " [rank-order]",
+        "run: warning: the rank column contradicts the scores in 1 case;"
+        " documents are ranked by score [rank-order]",
         "run:1: score 'nan' is not a finite number (topic '1', document 'd1') [score]",
         "run:2: document twice in one topic, first in line 1 (topic '1', document 'd1')"
         " [document-twice]",
@@ -186,10 +186,12 @@ def test_files_in_each_others_place(kind: str, tmp_path: Path) -> None:
         write(tmp_path, **{qrels: "topic,doc,grade\n1,a,1\n", run: "topic,doc,score\n1,a,1\n"})
     said = lines(tmp_path, run, qrels, status=1)
     assert (
-        f"{run}: looks like a run, expected judgments, which come first: QRELS RUN... [place]"
+        f"{run}: expected judgments, got a run; put the judgments first: QRELS RUN... [place]"
         in said
     )
-    swapped = f"{qrels}: looks like judgments, expected a run; judgments come first [place]"
+    swapped = (
+        f"{qrels}: expected a run, got judgments; put the judgments first: QRELS RUN... [place]"
+    )
     assert swapped in said
     assert not any("[place]" in line for line in lines(tmp_path, qrels, run))
     # One alone in the wrong place is said, too, and the others are not.
@@ -204,7 +206,7 @@ def test_a_file_is_read_as_the_other_kind_only_if_it_is_refused(
     write(tmp_path, **{"qrels.json": judged, "run.json": scored, "bad.csv": "topic,x\n1,a\n"})
     said = lines(tmp_path, "run.json", "qrels.json", status=1)
     assert [line for line in said if "[place]" in line] == [
-        "run.json: looks like a run, expected judgments, which come first: QRELS RUN... [place]"
+        "run.json: expected judgments, got a run; put the judgments first: QRELS RUN... [place]"
     ]
     said = lines(tmp_path, "qrels.json", "bad.csv", status=1)
     assert not any("[place]" in line for line in said)

@@ -150,8 +150,7 @@ def test_ppi_scores(llmjudge: Path, form: str) -> None:
     assert "Olz-gpt4o" in out and err == ""
     if form == "text":
         assert (
-            "Prediction-powered P@5 by Olz-gpt4o: " in out
-            and "95% confidence interval for" in out
+            "Prediction-powered P@5 by Olz-gpt4o: " in out and "95% confidence interval for" in out
         )
         assert "Kendall" not in out
     if form == "json":

@@ -100,7 +100,7 @@ def test_counts_have_exact_intervals(logs: Path) -> None:
             "correction: 'tukey' is not one of 'none', 'bonferroni'",
         ),
         (("--counts", "1"), "--counts must be"),
-        (("--counts", "0,0,0"), "no impression"),
+        (("--counts", "0,0,0"), "at least one impression"),
         (("two.csv", "--counts", "1,2,3"), "cannot be combined with LOG"),
         (("two.csv", "--unit", "user", "-o", "two.csv"), "two.csv"),
     ],

@@ -62,7 +62,7 @@ def test_default_file(folder: Path) -> None:
     [
         (("bix", *TWO), "unknown chart 'bix'; did you mean box"),
         (("box", *TWO, "-m", "AP", "-m", "P@2"), "choose one with --measure: AP, P@2"),
-        (("measure-scatter", *TWO), "shows two measures, got 1: AP"),
+        (("measure-scatter", *TWO), "expected two measures, got 1: AP"),
         (("box", *TWO, "--topic", "1"), "--topic cannot be combined with box"),
         (("matrix", *TWO, "--only", "one"), "--only cannot be combined with matrix"),
         (("box", *TWO, "-b", "zzz"), "--baseline cannot be combined with box"),

@@ -33,7 +33,7 @@ def test_scale(folder: Path) -> None:
         (("P@5", "--length", "100000"), "at most 2,000"),
         (("P@5", "--grades", "100000000"), "at most 1,000"),
         (("P@5", "--judgments", "100000000"), "from 1 to 100,000"),
-        (("interval", "--length", "5"), "needs a measure inside, such as interval(DCG@10)"),
+        (("interval", "--length", "5"), "requires an inner measure, such as interval(DCG@10)"),
     ):
         _, err = cranfield(folder, "measures", *arguments, status=2)
         assert message in err, arguments

@@ -62,7 +62,7 @@ def test_sorting_is_comparing_all_pairs(
     x, y = np.random.default_rng(levels).integers(0, levels, (2, 4, 300))
     x[2] = x[1, 0]
     compared = kendall_tau(x, y, variant=variant)
-    monkeypatch.setattr(tau, "MAX_COMPARED", 10)
+    monkeypatch.setattr(tau, "MAX_PAIRWISE_ITEMS", 10)
     np.testing.assert_allclose(kendall_tau(x, y, variant=variant), compared, atol=1e-12)
 
 
@@ -70,7 +70,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.random.default_rng(1).integers(0, 5, (2, 7, 40))
     whole = kendall_tau(x, y)
     for size in (1, 100, 5000):
-        monkeypatch.setattr("cranfield.correlation.tau.BLOCK", size)
+        monkeypatch.setattr("cranfield.correlation.tau.BLOCK_SIGNS", size)
         np.testing.assert_array_equal(kendall_tau(x, y), whole)
 
 
@@ -100,9 +100,13 @@ def test_bad_input_is_refused() -> None:
     for rounding in (-1, np.nan, "x"):
         with pytest.raises(PolicyError, match="rounding must be a number from 0"):
             kendall_tau([1, 2], [1, 2], rounding=rounding)  # type: ignore[arg-type]
-    with pytest.raises(CranfieldError, match="expected values of equally many items, got 2 and 3"):
+    with pytest.raises(
+        CranfieldError, match="expected values of the same number of items, got 2 and 3"
+    ):
         kendall_tau([1, 2], [1, 2, 3])
-    with pytest.raises(CranfieldError, match="expected 1 or equally many sets, got 2 and 3"):
+    with pytest.raises(
+        CranfieldError, match="expected one set or the same number of sets, got 2 and 3"
+    ):
         kendall_tau(np.ones((2, 4)), np.ones((3, 4)))
     for bad in ("abc", ["a", "b"], None, [[1, 2], [3]], 5, np.ones((2, 2, 2))):
         with pytest.raises(CranfieldError, match="values must be numbers, of shape"):

@@ -242,18 +242,18 @@ def test_extreme_persistence() -> None:
 @pytest.mark.parametrize("depth", [1, 10, 1000])
 def test_the_endless_sum(p: float, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     added_up = overlap._tail.__wrapped__(p, depth)
-    monkeypatch.setattr(overlap, "TERMS", 0)
+    monkeypatch.setattr(overlap, "MAX_TERMS", 0)
     assert overlap._tail.__wrapped__(p, depth) == pytest.approx(added_up, abs=1e-14)
 
 
 @pytest.mark.parametrize(
     ("ranking", "message"),
     [
-        (["a", "b", "a"], "a ranking has 'a' twice"),
-        (["a", ["b", "a"]], "a ranking has 'a' twice"),
-        ([["a", "a"]], "a ranking has 'a' twice"),
-        ([], "a ranking and its groups of ties must not be empty"),
-        (["a", []], "a ranking and its groups of ties must not be empty"),
+        (["a", "b", "a"], "items of a ranking must be unique, got 'a' twice"),
+        (["a", ["b", "a"]], "items of a ranking must be unique, got 'a' twice"),
+        ([["a", "a"]], "items of a ranking must be unique, got 'a' twice"),
+        ([], "a ranking and its tie groups must not be empty"),
+        (["a", []], "a ranking and its tie groups must not be empty"),
         ("abc", "a ranking must be a sequence of ids, got 'abc'"),
         ({"a", "b"}, "a ranking must be a sequence of ids, or ids with scores, got set"),
         (5, "a ranking must be a sequence of ids, or ids with scores, got int"),
@@ -278,7 +278,7 @@ def test_options_are_checked() -> None:
         rbo(["a"], ["a"], ties="c")
     with pytest.raises(CranfieldError, match="scores must not be NaN"):
         rbo_of_scores([1, math.nan], [1, 2])
-    with pytest.raises(CranfieldError, match="no item to rank"):
+    with pytest.raises(CranfieldError, match="at least one item"):
         rbo_of_scores([], [])
     with pytest.raises(CranfieldError, match="have shape"):
         rbo_of_scores([[1, 2], [2, 1]], [1, 2])

@@ -47,7 +47,7 @@ def test_runs_without_common_topics() -> None:
 
 def test_what_is_no_run_is_refused() -> None:
     run = cf.read_run({"q1": {"a": 1}})
-    with pytest.raises(PolicyError, match="expected a run of cranfield.read_run, got dict"):
+    with pytest.raises(PolicyError, match="expected a run from cranfield.read_run, got dict"):
         rbo_of_runs(run, {"q1": {"a": 1}})  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="p must be"):
         rbo_of_runs(run, run, 2)

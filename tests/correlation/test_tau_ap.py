@@ -144,7 +144,7 @@ def test_sets_and_blocks_change_nothing(ties: str, monkeypatch: pytest.MonkeyPat
     x, y = np.random.default_rng(2).integers(0, 6, (2, 9, 25))
     each = [tau_ap(a, b, ties=ties, symmetric=True) for a, b in zip(x, y, strict=True)]
     for size in (1, 60, 2000, 2**20):
-        monkeypatch.setattr("cranfield.correlation.tau.BLOCK", size)
+        monkeypatch.setattr("cranfield.correlation.tau.BLOCK_SIGNS", size)
         found = tau_ap(x, y, ties=ties, symmetric=True)
         np.testing.assert_allclose(found, each, atol=1e-14)
     np.testing.assert_allclose(
@@ -161,5 +161,7 @@ def test_without_an_answer() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(PolicyError, match="unknown ties 'w'; expected one of: b, a"):
         tau_ap([1, 2], [1, 2], ties="w")
-    with pytest.raises(CranfieldError, match="expected values of equally many items, got 2 and 1"):
+    with pytest.raises(
+        CranfieldError, match="expected values of the same number of items, got 2 and 1"
+    ):
         tau_ap([1, 2], [1])

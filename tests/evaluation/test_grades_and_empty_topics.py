@@ -54,7 +54,7 @@ def test_every_measure_knows_whether_it_depends_on_the_highest_grade() -> None:
         else name if kind.info.at_usage != "required"
         else f"{name}@5" if kind.info.at_parameter == "cutoff" else f"{name}@0.5"
         for name, kind in REGISTRY.items()
-        if kind.reads is JudgedRuns or kind.inner_example
+        if kind.data_class is JudgedRuns or kind.inner_example
     ]  # fmt: skip
     n_dependent = 0
     for name in [*names, *variants]:

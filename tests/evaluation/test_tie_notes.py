@@ -72,7 +72,7 @@ def test_every_measure_of_grades_is_looked_at() -> None:
     for name, kind in REGISTRY.items():
         info = kind.info
         if (
-            kind.reads is not JudgedRuns
+            kind.data_class is not JudgedRuns
             or info.inputs
             or info.depends_on_others
             or kind.inner_example

@@ -259,7 +259,7 @@ def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
         (
             {"a": {"q": {"x": -1.0}}, "b": {"q": {"x": 1.0}}},
             {"method": "CombSUM", "norm": "max"},
-            "a: norm 'max' needs a highest score above 0 (topic 'q')",
+            "a: norm 'max' requires a highest score above 0",
         ),
     ],
 )

@@ -230,7 +230,7 @@ def test_many_rankings_are_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) ->
     judged = judged_of([1, None, 0], [0, 2], [None])
     model = user_model("NERR10")
     whole = UserModel.expected(model, judged).utility
-    monkeypatch.setattr("cranfield.measures.users.page._CELLS", 1)
+    monkeypatch.setattr("cranfield.measures.users.page._BLOCK_RANKS", 1)
     assert UserModel.expected(model, judged).utility.tolist() == whole.tolist()
     assert whole[1, 0] > 0
 

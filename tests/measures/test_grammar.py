@@ -183,7 +183,7 @@ def test_define_refuses_what_cannot_be_a_measure() -> None:
         cf.define("a b", lambda judged: None)
     odd: Any
     for odd in ((0, "x"), (1, 0), 1, (0, 1, 2)):
-        with pytest.raises(cf.CranfieldError, match="range of a measure|lowest and the highest"):
+        with pytest.raises(cf.CranfieldError, match="must be two numbers|lowest and the highest"):
             cf.define("WrongRange", lambda judged: judged.retrieved, range=odd)
     bad = cf.define("WrongShape", lambda judged: [1.0])
     try:

@@ -73,6 +73,6 @@ def test_parts(
     given = collection(intents)
     whole = whole_scores(intents, *options.items())
     monkeypatch.setattr(judged_runs, "BLOCK", block)
-    monkeypatch.setattr(global_gain, "BLOCK", block)
+    monkeypatch.setattr(global_gain, "BLOCK_GAINS", block)
     assert len([*judged_runs.by_intent(cf.judge(**given, **options), "mine")]) > 1
     assert scores(given, **options) == whole

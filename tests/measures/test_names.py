@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError
-from cranfield.measures.aliases import NO_MEASURES, program_names
+from cranfield.measures.aliases import UNSUPPORTED_NAMES, program_names
 from tests.conftest import ROOT
 
 ROWS = [
@@ -32,7 +32,7 @@ def test_short_names_have_no_far_fetched_suggestion(name: str) -> None:
 
 
 def test_hints_name_measures_that_exist() -> None:
-    for hint in NO_MEASURES.values():
+    for hint in UNSUPPORTED_NAMES.values():
         for name in re.findall(r"\b(\w+)@k", hint):
             cf.parse_measure(f"{name}@5")
 
@@ -65,7 +65,7 @@ def test_names_of_programs_in_another_case(program: str, name: str, form: str) -
 
 def test_a_case_between_a_program_and_others_is_refused() -> None:
     """Where the case decides which of two measures it is, another case decides nothing."""
-    with pytest.raises(MeasureError, match=r"is ambiguous: nDCG@10 or, in gdeval, nDCG\(gains"):
+    with pytest.raises(MeasureError, match=r"is ambiguous: it is nDCG@10 here and nDCG\(gains"):
         cf.parse_measures("Ndcg@10", compat="gdeval")
 
 

@@ -246,7 +246,7 @@ REFUSALS: Refusals = {
             ({"measures": ["P@5"]}, "cutoff"),
             ({"measures": [cf.parse_measure("P@5")]}, "cutoff"),
             ({"measures": ["nDGC"]}, "did you mean"),
-            ({"measures": ["interval"]}, "measure inside"),
+            ({"measures": ["interval"]}, "inner measure"),
             ({"measures": ["P", "Bpref"]}, "grades by rank"),
             ({"measures": ["P", "Rprec"]}, "Rprec"),
             ({"measures": ["interval(P)"]}, "interval-scaled"),

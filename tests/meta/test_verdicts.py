@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield import meta
 from cranfield.meta.study import STUDIES
-from cranfield.result import Result, together
+from cranfield.result import Result, combine_results
 from tests.meta.studies import COVID, PREFERRED, RUNS, SCORED, STUDIED, studied
 
 
@@ -30,7 +30,7 @@ def test_a_verdict_comes_first_and_is_short(study: Result) -> None:
         r"\b(nan|None|inf|null)\b|(?<!to )\b1 (systems|topics|pairs|repeats)\b", said
     )
     assert all(line[-1] == "." for line in study.verdict)
-    assert together(study).write("text").startswith(said)
+    assert combine_results(study).write("text").startswith(said)
 
 
 def _has(study: Result, *parts: str) -> None:

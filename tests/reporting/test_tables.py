@@ -17,7 +17,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.text import plain
 from cranfield.reporting.tables import evaluation_table, is_significantly_better, topics_table
-from cranfield.tabular import Cell, Table, as_cell, from_frame
+from cranfield.tabular import Cell, Table, as_cell, table_from_frame
 
 SYSTEMS = ("a_1", "b&2", "c", "d", "e")
 
@@ -371,7 +371,7 @@ def test_names_come_through(rows: list[tuple[str, str]]) -> None:
 
 def test_frames() -> None:
     frame = cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["AP"]).by_system()
-    shown = from_frame(frame, "Means", places={"AP": 1})
+    shown = table_from_frame(frame, "Means", places={"AP": 1})
     assert shown.rows == [["run", "0.5"]]
     assert shown.left == [0]
     assert repr(shown) == "Table('Means': 1 row, 2 columns)"

@@ -46,7 +46,7 @@ def test_comparison(test: str, baseline: str | None, seed: int) -> None:
     np.testing.assert_allclose(other.interval[1], high, atol=1e-9)
     assert one.order.tolist() == other.order.tolist()
     assert one.is_worse().tolist() == other.is_worse().tolist()
-    assert summary.by_pair(one).tolist() == summary.by_pair(other).tolist()
+    assert summary.pair_verdicts(one).tolist() == summary.pair_verdicts(other).tolist()
     assert one.ranking()["system"].to_list() == other.ranking()["system"].to_list()
     if baseline is None:
         assert one.groups() == other.groups()
@@ -68,7 +68,7 @@ def test_one_sided(side: str) -> None:
     one = cf.compare(scores, test="t", baseline="b", alternative=side)
     other = cf.compare(mirrored(scores), test="t", baseline="b", alternative=opposite)
     np.testing.assert_allclose(one.adjusted_pvalues, other.adjusted_pvalues, atol=1e-12)
-    assert summary.by_pair(one).tolist() == summary.by_pair(other).tolist()
+    assert summary.pair_verdicts(one).tolist() == summary.pair_verdicts(other).tolist()
 
 
 @pytest.mark.parametrize("margin", [0.2, 0.8, "50%"])

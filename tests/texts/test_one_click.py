@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cranfield import evaluate_answers
 from cranfield.base.errors import MeasureError
 from cranfield.measures import SFlat, SMeasure, SSharp, TFlat, TMeasure
-from cranfield.measures.texts.answers import minimal_output
+from cranfield.measures.texts.answers import minimal_output_ends
 from cranfield.texts.answers import judge_answers
 from cranfield.texts.gold import read_nuggets
 from tests.conftest import ROOT
@@ -90,7 +90,7 @@ def test_no_patience_left_anywhere_is_zero() -> None:
 
 def test_minimal_output_breaks_ties_by_length() -> None:
     rows = [("p", "z", 1, 4), ("q", "a", 2, 7), ("q", "b", 2, 3), ("q", "c", 5, 9)]
-    assert minimal_output(read_nuggets(rows)).tolist() == [4, 19, 12, 9]
+    assert minimal_output_ends(read_nuggets(rows)).tolist() == [4, 19, 12, 9]
 
 
 def test_what_is_lacking_is_said() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
-from cranfield.measures.texts.rouge import lcs_length, pairs, skip_overlap
+from cranfield.measures.texts.rouge import count_pairs, lcs_length, skip_overlap
 from cranfield.texts import judge_summaries
 from tests.conftest import ROOT
 
@@ -105,7 +105,7 @@ def test_skip_bigrams_by_brute_force(
     one, other = skip_bigrams(text, gap), skip_bigrams(reference, gap)
     wanted = (sum((one & other).values()), sum(one.values()), sum(other.values()))
     assert skip_overlap(text, reference, gap) == wanted
-    assert pairs(len(text), gap) == wanted[1]
+    assert count_pairs(len(text), gap) == wanted[1]
     common = wanted[0] + sum((Counter(text) & Counter(reference)).values())
     whole = wanted[1] + len(text) + wanted[2] + len(reference)
     shown = [" ".join(f"w{word}" for word in words) for words in (text, reference)]

@@ -258,8 +258,8 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
 
 
 def _check_size(name: str, value: Any) -> None:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not ((is_whole and value >= 1) or (isinstance(value, float) and 0 < value <= 1)):
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not ((is_integer and value >= 1) or (isinstance(value, float) and 0 < value <= 1)):
         raise PolicyError(
             f"{name} must be a positive integer, or a proportion above 0.0 and at most 1.0, got"
             f" {value!r}"

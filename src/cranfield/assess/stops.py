@@ -16,7 +16,7 @@ from cranfield.assess.pools.pool import Pool, read_judgments
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
 from cranfield.base.spec import (
-    TRUE_SHARE,
+    OPEN_PROBABILITY,
     Registry,
     Spec,
     fraction_of,
@@ -142,8 +142,8 @@ class RecallTest(Rule):
     aliases = ("CMH",)
     source = "Callaghan and Müller-Hansen (2020)"
     words = "smallest p {value:.4g} over all urns (not a p-value), stops below {bound:.4g}"
-    recall: float = parameter(0.95, TRUE_SHARE, "target recall of the pool")
-    confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound for the smallest p")
+    recall: float = parameter(0.95, OPEN_PROBABILITY, "target recall of the pool")
+    confidence: float = parameter(0.95, OPEN_PROBABILITY, "1 minus the bound for the smallest p")
 
     def looks(self, state: JudgingState, after: Ints) -> Looks:
         value = np.ones(after.size)
@@ -197,8 +197,7 @@ def _probability_at_most(inside: Ints, outside: Ints, urn: Ints, n_outside: Ints
 
 
 def _log_choose(n: Ints, k: Ints) -> Floats:
-    out: Floats = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    return out
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
 class Knee(Rule):

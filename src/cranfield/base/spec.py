@@ -78,8 +78,9 @@ def number(
     return check
 
 
-POSITIVE_SHARE = number(0, 1, open_low=True)
-TRUE_SHARE = number(0, 1, open_low=True, open_high=True)
+PROBABILITY = number(0, 1)
+POSITIVE_PROBABILITY = number(0, 1, open_low=True)
+OPEN_PROBABILITY = number(0, 1, open_low=True, open_high=True)
 
 
 def choice(*options: str) -> Check:
@@ -180,8 +181,8 @@ def names(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Shares:
-    """Numbers by name that add up to 1, given in any unit."""
+class NamedWeights:
+    """Weights by name, which need not sum to 1."""
 
     pairs: tuple[tuple[str, float], ...]
 
@@ -201,9 +202,9 @@ class Shares:
         )
 
 
-def shares(value: Any) -> Shares:
+def named_weights(value: Any) -> NamedWeights:
     description = "a mapping of names to numbers >= 0, such as {'a': 2, 'b': 1}"
-    if isinstance(value, Shares):
+    if isinstance(value, NamedWeights):
         return value
     if not isinstance(value, Mapping) or not value:
         raise ValueError(description)
@@ -219,7 +220,9 @@ def shares(value: Any) -> Shares:
         raise ValueError("a mapping in which a number is above 0")
     if len({key.strip() for key in value}) < len(value):
         raise ValueError("a mapping of different names")
-    return Shares(tuple(sorted((key.strip(), float(number)) for key, number in value.items())))
+    return NamedWeights(
+        tuple(sorted((key.strip(), float(number)) for key, number in value.items()))
+    )
 
 
 class Spec:

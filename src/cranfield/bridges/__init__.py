@@ -1,1 +1,1 @@
-"""Interfaces of other programs: their names, arguments and results, with the values from here."""
+"""Interfaces of other programs, with values computed by cranfield."""

@@ -1,7 +1,7 @@
 """Measures of cranfield for ir_measures, and so for PyTerrier's experiments.
 
-:func:`measure` creates a measure for ir_measures. :func:`put_first` makes cranfield the first
-provider of all measures that it has, with one rule for ties.
+:func:`measure` creates a measure for ir_measures. :func:`register` makes cranfield the first
+provider of all measures that it supports, so that they break ties by the same rule.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import ir_measures as theirs
+import ir_measures
 import numpy as np
 from ir_measures.measures.base import Agg
 from ir_measures.providers import Evaluator, Provider
@@ -25,11 +25,11 @@ from cranfield.scores.averages import Averages
 if TYPE_CHECKING:
     from cranfield.measures.base import Measure
 
-__all__ = ["measure", "provider", "put_first", "take_away"]
+__all__ = ["measure", "provider", "register", "unregister"]
 
 
-class _Overall(Agg):
-    """Averages the scores of topics by the aggregate of the measure."""
+class _Aggregator(Agg):
+    """Averages the scores of topics as the measure defines it."""
 
     def __init__(self, aggregate: str) -> None:
         self._aggregate = aggregate
@@ -44,40 +44,40 @@ class _Overall(Agg):
         return float(names.get(self._aggregate, averages.mean)()[0]) if self._values else np.nan
 
 
-class _Named(theirs.Measure):
-    """A measure of cranfield under its own text."""
+class _CranfieldMeasure(ir_measures.Measure):
+    """A measure of cranfield, with the text form of cranfield."""
 
     NAME = "cranfield"
 
-    def __init__(self, ours: Measure) -> None:
+    def __init__(self, definition: Measure) -> None:
         super().__init__()
-        self.ours = ours
+        self.definition = definition
 
-    def __call__(self, **parameters: Any) -> _Named:
-        return _Named(self.ours(**parameters))
+    def __call__(self, **parameters: Any) -> _CranfieldMeasure:
+        return _CranfieldMeasure(self.definition(**parameters))
 
-    def __matmul__(self, cutoff: Any) -> _Named:
-        return _Named(self.ours @ cutoff)
+    def __matmul__(self, cutoff: Any) -> _CranfieldMeasure:
+        return _CranfieldMeasure(self.definition @ cutoff)
 
     def __repr__(self) -> str:
-        return str(self.ours)
+        return str(self.definition)
 
-    def aggregator(self) -> _Overall:
-        return _Overall(self.ours.info.aggregate)
+    def aggregator(self) -> _Aggregator:
+        return _Aggregator(self.definition.info.aggregate)
 
-    def runtime_impl(self, qrels: Any, run: Any) -> Iterator[theirs.Metric]:
-        """Yield the scores of topics; called by ir_measures for measures without a provider."""
+    def runtime_impl(self, qrels: Any, run: Any) -> Iterator[ir_measures.Metric]:
+        """Yield the scores of topics; used by ir_measures if no provider supports the measure."""
         return _metrics([self], qrels, run)
 
 
 class _Evaluator(Evaluator):
-    """Judgments and measures, to score runs."""
+    """Scores runs by measures with fixed judgments."""
 
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
         self._frame = QrelsConverter(qrels).as_pd_dataframe()
         super().__init__(list(measures), set(self._frame["query_id"].unique()))
 
-    def _iter_calc(self, run: Any) -> Iterator[theirs.Metric]:
+    def _iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
         return _metrics(self.measures, self._frame, RunConverter(run).as_pd_dataframe())
 
 
@@ -87,7 +87,7 @@ class _Provider(Provider):
     NAME = "cranfield"
 
     def supports(self, measure: Any) -> bool:
-        return _ours(measure) is not None
+        return _definition(measure) is not None
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> _Evaluator:
         return _Evaluator(measures, qrels)
@@ -98,17 +98,17 @@ provider = _Provider()
 
 
 def measure(text: str) -> Any:
-    """Create a measure of ir_measures from a text form of cranfield.
+    """Create a measure for ir_measures from a text form of cranfield.
 
     Parameters
     ----------
     text
-        Such as `Q@10` or `nERR@20`; read by :func:`cranfield.parse_measure`.
+        Text form, such as `Q@10` or `nERR@20`; see :func:`cranfield.parse_measure`.
 
     Returns
     -------
     ir_measures.Measure
-        For `ir_measures.calc` and the like, and for `pt.Experiment`. Scores are those of
+        For functions such as `ir_measures.calc` and for `pt.Experiment`. Scores are those of
         :func:`cranfield.evaluate`, over all judged topics.
 
     Raises
@@ -123,39 +123,39 @@ def measure(text: str) -> Any:
     >>> ir_measures.calc_aggregate([measure("Q@10")], qrels, run)
     {Q@10: 0.8333333333333333}
     """
-    return _Named(parse_measure(text))
+    return _CranfieldMeasure(parse_measure(text))
 
 
-def put_first() -> None:
+def register() -> None:
     """Make cranfield the first provider of ir_measures.
 
-    Ties, missing topics and text forms then are those of :func:`cranfield.evaluate`. Other
-    providers compute the measures that cranfield does not have.
+    Ties and missing topics are then treated as by :func:`cranfield.evaluate`. Other providers
+    compute the measures that cranfield does not have.
 
     Examples
     --------
     >>> import ir_measures
-    >>> put_first()
+    >>> register()
     >>> ir_measures.calc_aggregate([ir_measures.nDCG @ 2], {"1": {"d1": 1}}, {"1": {"d2": 1}})
     {nDCG@2: 0.0}
-    >>> take_away()
+    >>> unregister()
     """
-    take_away()
-    theirs.DefaultPipeline.providers.insert(0, provider)
+    unregister()
+    ir_measures.DefaultPipeline.providers.insert(0, provider)
 
 
-def take_away() -> None:
-    """Undo :func:`put_first`."""
-    providers = theirs.DefaultPipeline.providers
+def unregister() -> None:
+    """Undo :func:`register`."""
+    providers = ir_measures.DefaultPipeline.providers
     providers[:] = [item for item in providers if item is not provider]
 
 
-def _ours(measure: Any) -> Measure | None:
-    return measure.ours if isinstance(measure, _Named) else _read(measure)
+def _definition(measure: Any) -> Measure | None:
+    return measure.definition if isinstance(measure, _CranfieldMeasure) else _parse(measure)
 
 
 @cache
-def _read(measure: Any) -> Measure | None:
+def _parse(measure: Any) -> Measure | None:
     try:
         [parsed] = parse_measures([measure])
         return parsed
@@ -163,20 +163,22 @@ def _read(measure: Any) -> Measure | None:
         return None
 
 
-def _metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[theirs.Metric]:
-    requested = {
-        peer_measure: ours for peer_measure in measures if (ours := _ours(peer_measure)) is not None
+def _metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[ir_measures.Metric]:
+    definitions = {
+        measure: definition
+        for measure in measures
+        if (definition := _definition(measure)) is not None
     }
     if not len(run):
-        # The caller gives all topics the score of a missing ranking.
+        # ir_measures gives all topics the score of a missing ranking.
         return
-    # The iteration of ir_measures is the subtopic of diversity measures.
+    # Diversity measures of ir_measures read subtopics from the column `iteration`.
     has_subtopics = "iteration" in qrels and qrels["iteration"].nunique() > 1
     columns = ["query_id", *(["iteration"] if has_subtopics else []), "doc_id", "grade"]
     frame = qrels.rename(columns={"relevance": "grade"})[columns]
     judged = read_qrels(frame, subtopics=True if has_subtopics else None)
-    evaluation = evaluate(run, judged, [*requested.values()], topics="qrels")
-    for peer_measure, ours in requested.items():
-        values = evaluation[ours].values[:, 0]
+    evaluation = evaluate(run, judged, [*definitions.values()], topics="qrels")
+    for measure, definition in definitions.items():
+        values = evaluation[definition].values[:, 0]
         for topic, value in zip(evaluation.topics, values.tolist(), strict=True):
-            yield theirs.Metric(query_id=topic, measure=peer_measure, value=value)
+            yield ir_measures.Metric(query_id=topic, measure=measure, value=value)

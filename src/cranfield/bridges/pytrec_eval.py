@@ -1,10 +1,10 @@
-"""Interface of pytrec_eval: code written for it has to change only one import.
+"""Interface of pytrec_eval: code written for it only has to change one import.
 
     import cranfield.bridges.pytrec_eval as pytrec_eval
 
-Values are those of pytrec_eval to 1e-12, for each topic of run and judgments. A ranking without
+Values equal those of pytrec_eval to 1e-12, for each topic of run and judgments. A ranking without
 documents scores like a missing one with trec_eval's option -c; in pytrec_eval its values vary.
-Infinite scores and unknown parameters of measures raise errors of this library; for some unknown
+Infinite scores and unknown parameters of measures raise errors of cranfield; for some unknown
 parameters pytrec_eval ends the process.
 """
 
@@ -36,13 +36,14 @@ __all__ = [
     "supported_nicknames",
 ]
 
-_NOT_TEXT = {"runid", "relstring"}
-"""Texts in trec_eval, and 0 in pytrec_eval, whose values are numbers."""
+_TEXT_MEASURES = {"runid", "relstring"}
+"""Measures whose values are texts in trec_eval; in pytrec_eval they are 0."""
 
 _NEW_IN_10 = {"rbp", "rbp_resid", "unj", "dcg"}
+"""Measures of trec_eval 10 that pytrec_eval does not have."""
 
-supported_measures: set[str] = ({*SINGLE, *FAMILIES} - _NEW_IN_10) | _NOT_TEXT
-"""The names of measures, without their parameters."""
+supported_measures: set[str] = ({*SINGLE, *FAMILIES} - _NEW_IN_10) | _TEXT_MEASURES
+"""Names of the measures, without parameters."""
 
 supported_nicknames: dict[str, set[str]] = {
     nickname: {*names, "runid", *(["relstring"] if nickname == "all_trec" else [])}
@@ -52,15 +53,15 @@ supported_nicknames: dict[str, set[str]] = {
 
 _ORDER = ["runid", *NICKNAMES["all_trec"]]
 _ORDER.insert(_ORDER.index("P") + 1, "relstring")
-"""The order of results, whatever the order of the request."""
+"""Order of the results, regardless of the order of the requested names."""
 
 _PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
 _MIN_SCORE = 1e-5
-"""Lowest score of which trec_eval takes the logarithm."""
+"""Lower bound of scores in geometric means, as in trec_eval."""
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
-    """Read the lines of a run in the form of TREC: topic, Q0, document, rank, score, tag.
+    """Read the lines of a run in TREC format: topic, Q0, document, rank, score, tag.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Read the lines of judgments in the form of TREC: topic, iteration, document, grade.
+    """Read the lines of judgments in TREC format: topic, iteration, document, grade.
 
     Parameters
     ----------
@@ -140,10 +141,10 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
     Parameters
     ----------
     measure
-        Its name: values of `num_...` are summed, of `gm_...` the exponential of the mean is taken,
-        of others the mean.
+        Name of the measure: the result is the sum for `num_...`, the exponential of the mean for
+        `gm_...`, and the mean otherwise.
     values
-        A value for each topic.
+        One value per topic.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
 
 
 class RelevanceEvaluator:
-    """Judgments and measures, to score runs.
+    """Scores runs by measures with fixed judgments.
 
     Ties, grades below 0, roundings and levels are those of trec_eval 9, which pytrec_eval uses:
     `compat="trec_eval-9"` of :func:`cranfield.evaluate`.
@@ -171,7 +172,7 @@ class RelevanceEvaluator:
     query_relevance
         Grades by topic and document. A topic without documents is excluded.
     measures
-        Names of trec_eval, with parameters (`ndcg_cut.5,10` or `ndcg_cut_10`) or without, and
+        Names of trec_eval, with or without parameters (`ndcg_cut.5,10` or `ndcg_cut_10`), and
         nicknames (`official`).
     relevance_level
         The lowest relevant grade.
@@ -201,7 +202,9 @@ class RelevanceEvaluator:
     ) -> None:
         from cranfield.collection.files.reading import read_qrels
 
-        self._constant, self._measures, self._order = _requested(tuple(measures), relevance_level)
+        self._constants, self._measures, self._order = _parse_names(
+            tuple(measures), relevance_level
+        )
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
         judged = {topic: grades for topic, grades in query_relevance.items() if grades}
         self._topics = frozenset(judged)
@@ -242,7 +245,7 @@ class RelevanceEvaluator:
             return {}
         by_name: dict[str, list[float]] = {}
         if self._measures:
-            # A topic without documents scores as one that the run lacks.
+            # A topic without documents scores like a topic that is missing in the run.
             run = {topic: scores[topic] for topic in topics if scores[topic]}
             run[self._filler] = {"-": 0.0}
             evaluation = evaluate(
@@ -253,45 +256,47 @@ class RelevanceEvaluator:
                 topics="qrels",
                 unjudged=self._unjudged,
             )
-            row = {topic: place for place, topic in enumerate(evaluation.topics)}
-            rows = [row[topic] for topic in topics]
-            scored = {scores.definition: scores.values[rows, 0] for scores in evaluation.values()}
+            row_of = {topic: k for k, topic in enumerate(evaluation.topics)}
+            rows = [row_of[topic] for topic in topics]
+            values_of = {item.definition: item.values[rows, 0] for item in evaluation.values()}
             for name, measure in self._measures.items():
-                values = scored[measure]
+                values = values_of[measure]
                 if name.startswith("gm_"):
                     values = np.log(np.maximum(values, _MIN_SCORE))
                 by_name[name] = values.tolist()
-        by_name |= {name: [value] * len(topics) for name, value in self._constant.items()}
+        by_name |= {name: [value] * len(topics) for name, value in self._constants.items()}
         columns = [by_name[name] for name in self._order]
-        rows_of = zip(*columns, strict=True) if columns else repeat((), len(topics))
+        value_rows = zip(*columns, strict=True) if columns else repeat((), len(topics))
         return {
             topic: dict(zip(self._order, row, strict=True))
-            for topic, row in zip(topics, rows_of, strict=True)
+            for topic, row in zip(topics, value_rows, strict=True)
         }
 
 
 @lru_cache(maxsize=64)
-def _requested(
+def _parse_names(
     measures: tuple[str, ...], rel: int
 ) -> tuple[dict[str, float], dict[str, Measure], list[str]]:
-    """Return the constant values, the measures by name, and the names in order."""
+    """Return constant values by name, measures by name, and all names in the order of results."""
     families: dict[str, set[str]] = {}
     for name in measures:
         for member in supported_nicknames.get(name, [name]):
-            family, parameters = _split(member)
+            family, parameters = _split_name(member)
             families.setdefault(family, set()).update(parameters)
-    constant = {name: float(name == "num_q") for name in families if name in {*_NOT_TEXT, "num_q"}}
+    constants = {name: 0.0 for name in families if name in _TEXT_MEASURES}
+    if "num_q" in families:
+        constants["num_q"] = 1.0
     texts = [
         f"{name}.{','.join(sorted(parameters, key=float))}" if parameters else name
         for name, parameters in families.items()
-        if name not in constant
+        if name not in constants
     ]
     definitions = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
     by_name = {_key(trec_name(measure, rel)): measure for measure in definitions}
     return (
-        constant,
+        constants,
         by_name,
-        sorted([*by_name, *constant], key=lambda name: _ORDER.index(_split(name)[0])),
+        sorted([*by_name, *constants], key=lambda name: _ORDER.index(_split_name(name)[0])),
     )
 
 
@@ -300,7 +305,7 @@ def _key(name: str) -> str:
     return "set_F" if name.startswith("set_F_") else name
 
 
-def _split(name: str) -> tuple[str, list[str]]:
+def _split_name(name: str) -> tuple[str, list[str]]:
     if name in supported_measures:
         return name, []
     for family in supported_measures:

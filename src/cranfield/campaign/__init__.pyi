@@ -1,4 +1,4 @@
-"""The public names, each declared once: loaded when first used, known to type checkers."""
+"""The public names, imported on first use."""
 
 # isort: skip_file
 from .campaign_folder import Campaign as Campaign, create as create, open as open

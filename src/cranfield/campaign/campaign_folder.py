@@ -53,7 +53,7 @@ class _Method:
 class Campaign(OpenedCampaign):
     """A campaign's folder; created by :func:`create`, opened by :func:`open`.
 
-    Opening reads nothing but the rules, and loads neither NumPy nor polars.
+    Opening a campaign loads neither NumPy nor polars.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ class Campaign(OpenedCampaign):
         return self.registry.teams()
 
     def submit(self, run: PathName, task: str | None = None, **declared: Any) -> SubmissionOutcome:
-        """Submit a run: checked, stored unchanged, and accepted, or refused with all faults.
+        """Submit a run: check it, store its bytes unchanged, and accept it or refuse it.
 
         Parameters
         ----------
         run, task
-            As for :func:`cranfield.campaign.submitting.submit.submit`.
+            Parameters of :func:`cranfield.campaign.submitting.submit.submit`.
         declared
             Attributes of :class:`cranfield.campaign.submitting.entering.Declaration`, such as
             `team`.
@@ -126,7 +126,7 @@ class Campaign(OpenedCampaign):
         columns: Mapping[str, str] | None = None,
         **options: Any,
     ) -> tuple[RowOutcome, ...]:
-        """Submit the runs of a table, in its order; a refused run does not stop the others."""
+        """Submit the runs of a table, in its order; the next run is submitted if one is refused."""
         check_several("runs", runs)
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
         from cranfield.campaign.submitting.entering import Declaration
@@ -139,21 +139,21 @@ class Campaign(OpenedCampaign):
     def submissions(
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
-        """Return submissions in order of arrival, of one task or of all."""
+        """Return submissions in order of arrival, of one task or of all tasks."""
         check_several("states", states)
         return self.registry.submissions(task, states)
 
     def run_records(self, tag: str, *, contacts: bool = False) -> list[dict[str, Any]]:
-        """Return the records of the runs with a tag: declaration, faults, events.
+        """Return the records of the runs with a tag: declarations, faults and events.
 
         For organisers only: private faults name other teams.
 
         Parameters
         ----------
         tag
-            The tag, whatever its case.
+            The tag, regardless of case.
         contacts
-            Add the contact of the team.
+            Whether records include the contact of the team.
 
         Raises
         ------
@@ -176,7 +176,7 @@ class Campaign(OpenedCampaign):
             record["events"] = [
                 {"at": event.at, "actor": event.actor, "action": action}
                 for event in events
-                if (action := _action(event, run))
+                if (action := _action_on(event, run))
             ]
             records.append(record)
         return records
@@ -192,8 +192,8 @@ def create(
     folder
         The folder to create; it may exist if it is empty.
     rules
-        Rules of the campaign (campaign.toml); this file, and the files that it names, are copied.
-        By default an example with comments.
+        Rules of the campaign (campaign.toml), which are copied with the files that they name; by
+        default commented example rules.
     actor
         Name of the person who acts, for the log of events; the name of the user by default.
     """
@@ -211,8 +211,8 @@ def open(folder: PathName, *, actor: str | None = None) -> Campaign:
     return Campaign(folder, actor=actor)
 
 
-def _action(event: Event, run: Submission) -> str:
-    """Return the action of an event on a run; empty if there is none."""
+def _action_on(event: Event, run: Submission) -> str:
+    """Return the action of an event on a run; empty if the event does not concern it."""
     details = json.loads(event.details)
     if event.subject == run.task and run.tag in details["about"].get("without", ()):
         return f"{event.action} without it"
@@ -220,16 +220,15 @@ def _action(event: Event, run: Submission) -> str:
     return event.action if changed else ""
 
 
-RULES = "rules.toml"
-README = "README.md"
+PACK_RULES, PACK_README = "rules.toml", "README.md"
 
 
 def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     """Write a folder with the rules, and the lists of topics and documents that they name.
 
-    With it, participants can check a run by the rules of the organisers, except for taken tags, the
-    number of runs of a team, and deadlines. Judgments, contacts, runs and private keys of the rules
-    are not included. The folder is written completely or not at all.
+    Participants can use it to check runs by the rules, except for taken tags, the number of runs of
+    a team, and deadlines. Judgments, contacts, runs and private keys of the rules are not included.
+    The folder is written completely or not at all.
 
     Parameters
     ----------
@@ -247,26 +246,23 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     """
     rules = campaign.rules
     check_rules(rules)
-    with whole_folder(folder) as building:
+    with whole_folder(folder) as new_folder:
         for name in sorted({*rules.files} - {rules.source}):
-            if name.casefold() in (RULES, README.casefold()):
-                raise InputError(
-                    (
-                        f"file {quoted(name)} must be renamed: the campaign's folder has its"
-                        " own file of that name"
-                    ),
-                    source=rules.source,
+            if name.casefold() in (PACK_RULES, PACK_README.casefold()):
+                reason = (
+                    f"file {quoted(name)} must be renamed: a pack has its own file of this name"
                 )
-            (building / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(campaign.folder / name, building / name)
-        (building / RULES).write_bytes(rules_text(rules, campaign.folder).encode())
-        readme = _readme(rules, read_rules(building / RULES))
-        (building / README).write_bytes(readme.encode())
+                raise InputError(reason, source=rules.source)
+            (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(campaign.folder / name, new_folder / name)
+        (new_folder / PACK_RULES).write_bytes(rules_text(rules, campaign.folder).encode())
+        readme = _readme(rules, read_rules(new_folder / PACK_RULES))
+        (new_folder / PACK_README).write_bytes(readme.encode())
     return Path(fspath(folder))
 
 
-def _readme(rules: Rules, packed_rules: Rules) -> str:
-    from cranfield.campaign.pages import filled_text
+def _readme(rules: Rules, pack_rules: Rules) -> str:
+    from cranfield.campaign.pages import render_text
 
     dates = []
     for task in rules.tasks.values():
@@ -274,6 +270,6 @@ def _readme(rules: Rules, packed_rules: Rules) -> str:
         texts = [f"{verb} at {time_text(time)}" for verb, time in times if time is not None]
         if texts:
             dates.append((task.name, texts))
-    files = sorted(packed_rules.files.items())
-    digest = rules_sha256(packed_rules)
-    return filled_text("pack.md", rules=rules, dates=dates, files=files, all_files=digest)
+    files = sorted(pack_rules.files.items())
+    digest = rules_sha256(pack_rules)
+    return render_text("pack.md", rules=rules, dates=dates, files=files, all_files=digest)

@@ -1,4 +1,4 @@
-"""Files of the example campaign, with real runs of the bundled collection."""
+"""Files of the example campaign, with runs of the bundled TREC-COVID collection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cranfield.collection.files.writing import write_qrels, write_run
 RULES = """\
 [campaign]
 id = "covid-demo"
-title = "TREC-COVID in small"
+title = "A small TREC-COVID"
 consent = "Runs are published; addresses are not."
 
 [tasks.round5]
@@ -30,41 +30,43 @@ measures = ["nDCG@20", "P@20", "AP@100"]
 categories = ["type"]
 """
 
-TEAMS = 5
+N_TEAMS = 5
 """Number of teams of the example, each with two runs."""
 
 IN_TIME, LATE = "2020-07-31T12:00:00Z", "2020-08-05T09:30:00Z"
-FAULTS = {
+"""Times of submission before and after the deadline."""
+
+INVALID_LINES = {
     7: "99 Q0 02f0opkr 7 9.5 {tag}",
     12: "1 Q0 02f0opkr 12 nan {tag}",
     20: "1 Q0 not-a-document 20 8.1 {tag}",
     31: "1 Q0 8.0",
     40: "1 Q0 zz24hrva 40 7.5 another",
 }
-"""Invalid lines of a run, by their number."""
+"""Invalid lines for a run, by number of line."""
 
 
 def write_example(folder: Path) -> dict[str, str]:
-    """Write rules, topics, judgments, runs of five teams and a table of them.
+    """Write rules, topics, judgments, the runs of five teams and a table of these runs.
 
     Parameters
     ----------
     folder
-        A folder, where `rules`, `runs`, `runs.csv`, `qrels.txt` and `broken.run` are written.
+        Folder in which `rules`, `runs`, `runs.csv`, `qrels.txt` and `broken.run` are written.
 
     Returns
     -------
     dict
-        By these names: the `team` whose run is broken, and the tags of runs to be `replaced`, by
-        a file `TAG-2.run`, and `withdrawn`.
+        Values for a demonstration: `team`, whose run is broken; `replaced`, the tag of the run that
+        the written file `TAG-2.run` replaces; and `withdrawn`, the tag of a run to withdraw.
     """
     covid = trec_covid()
-    by_team: dict[str, list[str]] = {}
+    team_tags: dict[str, list[str]] = {}
     for tag, team in covid.teams.items():
-        by_team.setdefault(team, []).append(tag)
-    selected = [(team, tag) for team, tags in by_team.items() if len(tags) > 1 for tag in tags[:2]][
-        : 2 * TEAMS
-    ]
+        team_tags.setdefault(team, []).append(tag)
+    team_runs = [
+        (team, tag) for team, tags in team_tags.items() if len(tags) > 1 for tag in tags[:2]
+    ][: 2 * N_TEAMS]
     for name in ("rules", "runs"):
         (folder / name).mkdir()
     (folder / "rules/campaign.toml").write_text(RULES, "utf-8")
@@ -72,19 +74,19 @@ def write_example(folder: Path) -> dict[str, str]:
     (folder / "rules/topics.txt").write_text(topics, "utf-8")
     write_qrels(covid.qrels, folder / "qrels.txt")
     runs = {run.name: run for run in covid.runs}
-    for _, tag in selected:
+    for _, tag in team_runs:
         write_run(runs[tag], folder / "runs" / f"{tag}.run")
     with (folder / "runs.csv").open("w", encoding="utf-8", newline="") as out:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["tag", "team", "type", "received"])
-        for k, (team, tag) in enumerate(selected, 1):
-            is_late = k == len(selected)
+        for k, (team, tag) in enumerate(team_runs, 1):
+            is_late = k == len(team_runs)
             table.writerow([tag, team, covid.types[tag], LATE if is_late else IN_TIME])
-    team, broken_tag = selected[0]
+    team, broken_tag = team_runs[0]
     lines = (folder / "runs" / f"{broken_tag}.run").read_text("utf-8").splitlines()
-    for number, line in FAULTS.items():
+    for number, line in INVALID_LINES.items():
         lines[number - 1] = line.format(tag=broken_tag)
     (folder / "broken.run").write_text("\n".join(lines) + "\n", "utf-8")
-    replacement = selected[3][1]
+    replacement = team_runs[3][1]
     write_run(runs[replacement], folder / f"{replacement}-2.run", limit=50)
-    return {"team": team, "replaced": replacement, "withdrawn": selected[5][1]}
+    return {"team": team, "replaced": replacement, "withdrawn": team_runs[5][1]}

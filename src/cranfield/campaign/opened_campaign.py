@@ -1,4 +1,4 @@
-"""An opened campaign folder: its rules and its registry, each loaded lazily."""
+"""An opened campaign folder, whose rules and registry are read when they are needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
 from cranfield.campaign.rules.task_rules import utc_text
-from cranfield.campaign.store.events import contradictions
+from cranfield.campaign.store.events import find_problems
 from cranfield.campaign.store.records import REGISTRY
 from cranfield.campaign.store.registry import RegistryReader, Transaction
 from cranfield.campaign.store.schema import open_registry
@@ -42,7 +42,7 @@ class OpenedCampaign:
         self.registry = Registry(self)
         """Teams, submissions, judgments, releases and events."""
         self.unreadable: dict[int, str] = {}
-        """Accepted runs that could not be read: the reason by submission id."""
+        """Reasons why accepted runs could not be read, by submission id."""
 
     @cached_property
     def rules(self) -> Rules:
@@ -53,15 +53,15 @@ class OpenedCampaign:
 
     @property
     def used_rules(self) -> Mapping[str, str] | None:
-        """The SHA-256 of the files of the rules, by path; None if they were not read yet."""
+        """The SHA-256 of the files of the rules, by path; None if the rules were not read yet."""
         return self.rules.files if "rules" in self.__dict__ else None
 
     def check_outside(self, path: PathName) -> Path:
-        """Return a path outside the campaign; refuse paths in its folder."""
+        """Check that a path is outside the campaign's folder, and return it."""
         target = Path(fspath(path))
         if target.resolve().is_relative_to(self.folder.resolve()):
             raise PolicyError(
-                f"{quoted(str(path))} lies in the campaign's folder, which is private"
+                f"path must be outside the campaign's private folder, got {quoted(str(path))}"
             )
         return target
 
@@ -69,14 +69,14 @@ class OpenedCampaign:
 class Registry(RegistryReader):
     """The registry of an opened campaign.
 
-    Changes are logged with the campaign's actor and clock. If the rules were changed, this is
-    recorded with the next change of the registry.
+    Changes are logged with the campaign's actor and clock. A change of the rules is logged with the
+    next change of the registry.
     """
 
     def __init__(self, campaign: OpenedCampaign) -> None:
         super().__init__(lambda: open_registry(campaign.folder))
         self._campaign = campaign
-        self._checked: tuple[int, ...] | None = None
+        self._verified_stamp: tuple[int, ...] | None = None
 
     @contextmanager
     def change(
@@ -84,47 +84,49 @@ class Registry(RegistryReader):
     ) -> Iterator[Transaction]:
         """Change the registry in one transaction, which is logged as one event.
 
-        Other processes wait until it ends. The registry is first compared with its events, unless
-        this process made the last change, so that a damaged registry is never changed.
+        Other processes wait until it ends. A damaged registry is not changed: it is first compared
+        with its events, unless this process made the last change.
 
         Raises
         ------
         InputError
-                If the registry is damaged, or locked by another process for too long.
+            If the registry is damaged, or locked by another process for too long.
         """
         with self._connect() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                problems = [] if self._checked == self._stamp() else contradictions(connection)
+                problems = (
+                    [] if self._verified_stamp == self._file_stamp() else find_problems(connection)
+                )
                 if problems:
                     raise InputError(problems[0], source=REGISTRY)
-                # From here on the lock is kept until the connection closes, past the commit.
+                # The lock is now kept until the connection closes, which is after the commit.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 change = Transaction(connection, self._campaign.folder)
                 now, actor = utc_text(self._campaign.clock()), self._campaign.actor or _user()
                 self._record_rules(change, now, actor)
                 yield change
-                change._finish(now, actor, action, subject, dict(details or {}))
+                change.append_event(now, actor, action, subject, dict(details or {}))
                 connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
-            change._remove_unneeded()
-            self._checked = self._stamp()
+            change.remove_unneeded_objects()
+            self._verified_stamp = self._file_stamp()
 
-    def _stamp(self) -> tuple[int, ...]:
+    def _file_stamp(self) -> tuple[int, ...]:
         file = (self._campaign.folder / REGISTRY).stat()
         return (file.st_ino, file.st_size, file.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        current, recorded = self._campaign.used_rules, change.rules_files()
-        if current is None or dict(current) == recorded:
+        current, previous = self._campaign.used_rules, change.rules_files()
+        if current is None or dict(current) == previous:
             return
-        change._finish(now, actor, "rules", "", dict(current))
-        if recorded:
+        change.append_event(now, actor, "rules", "", dict(current))
+        if previous:
             files = [
-                name for name in {**current, **recorded} if current.get(name) != recorded.get(name)
+                name for name in {**current, **previous} if current.get(name) != previous.get(name)
             ]
             warnings.warn(
                 f"{', '.join(sorted(files))}: changed since last used; the change is recorded in"

@@ -1,4 +1,4 @@
-"""Templates of pages, filled with escaped values."""
+"""Templates of pages, rendered with escaped values."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.measures import parse_measure
 from cranfield.reporting.page.html import Html, sections_page, templates
 from cranfield.significance.comparison.compared_pairs import shorten_letters
-from cranfield.tabular import number
+from cranfield.tabular import format_number
 
 STYLES = ("page.css", "drawn.css", "sheet.css")
-"""Style sheets of a page with a participant's sheet, in order."""
+"""Style sheets of a page with sheets of participants, in order."""
 
 
-def filled(template: str, **values: object) -> Html:
-    """Fill a template."""
+def render(template: str, **values: object) -> Html:
+    """Render a template as HTML."""
     return Html(environment().get_template(template).render(values))
 
 
-def filled_page(template: str, title: str, **values: object) -> str:
-    """Fill the template of a self-contained page of sections without scripts."""
+def render_page(template: str, title: str, **values: object) -> str:
+    """Render a self-contained page of sections, without scripts, from a template."""
     return sections_page(environment().get_template(template), title, styles=STYLES, **values)
 
 
-def filled_text(template: str, **values: object) -> str:
-    """Fill a template of plain text or Markdown, which escapes values by filters."""
+def render_text(template: str, **values: object) -> str:
+    """Render a template of plain text or Markdown, which escapes values by filters."""
     environment = Environment(
         loader=PackageLoader("cranfield.campaign"),
         trim_blocks=True,
@@ -44,24 +44,24 @@ def filled_text(template: str, **values: object) -> str:
 @cache
 def environment() -> Environment:
     """Return the environment of the templates, which escapes values."""
-    templates_env = templates("cranfield.campaign", "templates")
-    templates_env.globals |= {
+    environment = templates("cranfield.campaign", "templates")
+    environment.globals |= {
         "link": link,
         "lower_is_better": lower_is_better,
         "newline": Markup("\n"),
     }
-    templates_env.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
-    templates_env.filters |= {"at": at, "decimal": decimal, "number": number}
-    return templates_env
+    environment.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
+    environment.filters |= {"position": position, "decimal": decimal, "number": format_number}
+    return environment
 
 
 def link(*parts: str, start: str = "") -> str:
-    """Return a relative link, percent-encoded; `start` is a prefix such as `../`."""
+    """Return a percent-encoded relative link; `start` is a prefix such as `../`."""
     return start + "/".join(quote(part, safe="") for part in parts)
 
 
 def decimal(text: str | None) -> float | None:
-    """Return the finite number in a cell of a table, else None."""
+    """Return the finite number in a cell of a table, or None."""
     try:
         value = float(text or "nan")
     except ValueError:
@@ -69,24 +69,24 @@ def decimal(text: str | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def at(
-    value: float, ends: tuple[float, float], start: float | None = None, shift: float = 0
+def position(
+    value: float, bounds: tuple[float, float], start: float | None = None, shift: float = 0
 ) -> str:
-    """Return the position of a value between both ends, in percent.
+    """Return the position of a value between two bounds, in percent, plus a shift.
 
-    With a `start`, return the distance from it.
+    With a `start`, the result is the distance from the position of `start`.
     """
-    low, high = ends
+    low, high = bounds
 
-    def percent(number_: float) -> float:
-        fraction = (number_ - low) / (high - low) if high > low else 0.5
+    def percent(x: float) -> float:
+        fraction = (x - low) / (high - low) if high > low else 0.5
         return 100 * min(1.0, max(0.0, fraction))
 
     return f"{percent(value) + shift - (0 if start is None else percent(start)):.2f}"
 
 
 def lower_is_better(name: str) -> bool:
-    """Return True if lower is better for a measure; False for an unknown one."""
+    """Return True if lower values of a measure are better; False for an unknown measure."""
     try:
         return parse_measure(name).info.lower_is_better
     except ValueError:

@@ -36,8 +36,8 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.output import format_option, gather_options, output_option, write_results
 from cranfield.cli.options.signatures import options_from
 from cranfield.cli.pool import LISTS, Dealing, dealing_options
-from cranfield.result import ALL, WRITERS, Result, ResultSet, together
-from cranfield.tabular import Table, from_frame
+from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
+from cranfield.tabular import Table, table_from_frame
 
 if TYPE_CHECKING:
     from cranfield.campaign import Campaign
@@ -103,7 +103,7 @@ def pool(
     cranfield campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"
     cranfield campaign pool news --depth 10 --unjudged -o more.tsv
     """
-    from cranfield.campaign.results.stored_inputs import qrels_of, version_of
+    from cranfield.campaign.results.stored_inputs import find_judgments, read_stored_qrels
 
     rules = campaign.rules.task(task)
     documents_pool = campaign.pool(rules.name, **options)
@@ -115,8 +115,8 @@ def pool(
         lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
     documents: object = documents_pool
     if unjudged:
-        record = version_of(campaign, rules.name, version)
-        documents = missing = documents_pool.unjudged(qrels_of(campaign, rules, record))
+        record = find_judgments(campaign, rules.name, version)
+        documents = missing = documents_pool.unjudged(read_stored_qrels(campaign, rules, record))
         lines.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
     path = "-" if output is None and unjudged else output
     if path is not None:
@@ -156,7 +156,7 @@ def judgments(
         columns = {name: [getattr(record, name) for record in records] for name in kinds}
         frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
         title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
-        text = f"{from_frame(frame, title).to_text() if records else title}\n"
+        text = f"{table_from_frame(frame, title).to_text() if records else title}\n"
         write_listing(frame, text, format, output)
         return
     if format != "text" or output is not None:
@@ -176,7 +176,7 @@ result_options = with_options((format_option(WRITERS), output_option))
 
 def _one_table(result: Result, name: str, table: Table) -> ResultSet:
     """Select one table of a result, with `table` as its text."""
-    results = together(result)
+    results = combine_results(result)
     frames = {name: results.frames[name]}
     return replace(results, tables=[table], frames=frames, first=())
 
@@ -265,7 +265,7 @@ def standing(campaign: Campaign, run: str, format: str, output: str | None, **op
     cranfield campaign standing news new.run -m nDCG@10 --baseline bm25
     cranfield campaign standing news new.run --baseline old.run --format json
     """
-    write_results(together(campaign.standing(run, **options)), format, ALL, output)
+    write_results(combine_results(campaign.standing(run, **options)), format, ALL, output)
 
 
 @command()

@@ -195,11 +195,11 @@ def submit(
         print(f"by submitting, a team agrees: {plain(consent)}", file=sys.stderr)
     outcomes, n_runs = [], len(archive.rows)
     for outcome in submit_archive(campaign, archive, **options):
-        if outcome.submitted is not None:
-            outcomes.append(outcome.submitted)
-            print(outcome.submitted)
+        if outcome.run_outcome is not None:
+            outcomes.append(outcome.run_outcome)
+            print(outcome.run_outcome)
         else:
-            prefix = "" if table is None else f"run {quoted(outcome.row.declared.tag)}: "
+            prefix = "" if table is None else f"run {quoted(outcome.row.declaration.tag)}: "
             print(f"cranfield: error: {plain(prefix + outcome.reason)}", file=sys.stderr)
     n_accepted = sum(run.accepted for run in outcomes)
     if n_runs > 1:
@@ -256,10 +256,10 @@ def purge(campaign: Campaign, tag: str, reason: str) -> None:
 
     Its record with the hash stays, and so do earlier releases.
     """
-    from cranfield.campaign.store.records import path
+    from cranfield.campaign.store.records import object_path
 
     run = campaign.purge(tag, reason)
-    is_shared = path(campaign.folder, run.object).exists()
+    is_shared = object_path(campaign.folder, run.object).exists()
     outcome = "file kept, as another record has the same content" if is_shared else "file deleted"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {outcome}")
 

@@ -101,10 +101,10 @@ def check(
     elif format == "errlog":
         _write_errlogs(reports, output, files)
     else:
-        from cranfield.campaign.checks.report import as_json
+        from cranfield.campaign.checks.report import reports_json
 
         text = "".join(f"{report}\n" for report in reports)
-        write(f"{as_json(reports)}\n" if format == "json" else text, output)
+        write(f"{reports_json(reports)}\n" if format == "json" else text, output)
     for error in errors:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
     return 2 if errors else int(not all(report.accepted for report in reports))
@@ -123,7 +123,7 @@ def _check_files(
     reading["format"] = reading.pop("input_format")
     result = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
     command = click.get_current_context().command
-    return result.reworded(lambda text: as_options(text, command)).files
+    return result.map_messages(lambda text: as_options(text, command)).files
 
 
 def _check_by_rules(
@@ -153,11 +153,11 @@ def _write_errlogs(
     reports: Sequence[CheckReport], folder: str | None, files: Sequence[str]
 ) -> None:
     """Write the logs; refuse two logs with the same file, or a log that overwrites a run."""
-    from cranfield.campaign.checks.report import errlog_of, write_errlog
+    from cranfield.campaign.checks.report import errlog_path, write_errlog
 
     if folder is not None and not Path(folder).is_dir():
         raise PolicyError(f"--output must be a folder for --format errlog, got {quoted(folder)}")
-    paths = [errlog_of(report) for report in reports]
+    paths = [errlog_path(report) for report in reports]
     paths = paths if folder is None else [Path(folder) / path.name for path in paths]
     by_path: dict[str, CheckReport] = {}
     for path, report in zip(paths, reports, strict=True):

@@ -41,7 +41,7 @@ from cranfield.cli.options.scores import (
 )
 from cranfield.cli.options.signatures import options_from
 from cranfield.reporting.marks import MARKS, check_marks
-from cranfield.result import together
+from cranfield.result import combine_results
 
 if TYPE_CHECKING:
     from cranfield.result import Result
@@ -294,7 +294,7 @@ def _write_whole(result: Result, format: str, output: str | None) -> None:
     if format == "text":
         write(f"{result}\n", output)
     else:
-        write_results(together(result), format, None, output)
+        write_results(combine_results(result), format, None, output)
 
 
 def _format(
@@ -345,7 +345,7 @@ def _describe_failures(
     """Describe systems worse than the baseline or, with a margin, not shown to be non-inferior."""
     import numpy as np
 
-    from cranfield.tabular import shown_p
+    from cranfield.tabular import format_pvalue
 
     lines = []
     for name, pairs in comparisons.items():
@@ -354,7 +354,7 @@ def _describe_failures(
         low, high = pairs.interval if equivalence is None else equivalence.interval
         for k in np.flatnonzero(is_failure):
             verdict = (
-                f"worse (p {shown_p(pairs.adjusted_pvalues[k])}):"
+                f"worse (p {format_pvalue(pairs.adjusted_pvalues[k])}):"
                 if equivalence is None
                 else f"not shown to be non-inferior within {equivalence.margin[k]:.4g}:"
             )
@@ -371,13 +371,13 @@ def _with_replicates(
     scores: Mapping[str, Scores], test: str | None, replicates: str | None
 ) -> Mapping[str, Scores]:
     """Return scores by replicate if a test, or a table of replicates, requires them."""
-    from cranfield.scores.replicates import unmarked_replicates
+    from cranfield.scores.replicates import replicate_warning
     from cranfield.significance.registry import REPLICATE_TESTS
     from cranfield.significance.replicates import by_replicate
 
     if replicates is not None or test in REPLICATE_TESTS:
         return {name: by_replicate(table, replicates) for name, table in scores.items()}
-    if warning := unmarked_replicates(next(iter(scores.values())).systems):
+    if warning := replicate_warning(next(iter(scores.values())).systems):
         warn(warning)
     return scores
 
@@ -452,7 +452,7 @@ def demo() -> None:
     from cranfield.evaluation.evaluate_runs import evaluate
     from cranfield.reporting.comparison_formats import add_bars
     from cranfield.reporting.page.report_page import report
-    from cranfield.reporting.summary import lead, describe_test
+    from cranfield.reporting.summary import describe_test, lead
     from cranfield.reporting.terminal import rich_table, systems_table
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare

@@ -592,9 +592,9 @@ def fuse(
     import cranfield as cf
 
     if listed:
-        from cranfield.tabular import from_frame, grid
+        from cranfield.tabular import grid, table_from_frame
 
-        write(f"{grid(from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output)
+        write(f"{grid(table_from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output)
         return
     if not runs:
         raise PolicyError("expected two runs or more, or --list")

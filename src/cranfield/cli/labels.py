@@ -37,8 +37,8 @@ from cranfield.cli.options.judging import (
 from cranfield.cli.options.output import ResultOutput, result_options
 from cranfield.cli.options.signatures import collect_pairs, options_from, parse_pairs
 from cranfield.collection.policies import FORMATS
-from cranfield.result import ResultSet, together
-from cranfield.tabular import from_frame
+from cranfield.result import ResultSet, combine_results
+from cranfield.tabular import table_from_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -193,8 +193,8 @@ def labels(
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
     n_hidden = workers.height - top_workers.height
     hidden = f"; {counted(n_hidden, 'other')} not shown" if n_hidden else ""
-    tables = [from_frame(frames["grades"], "Grades", left=["grade"])]
-    tables.append(from_frame(top_workers, f"Workers, by {method}{hidden}"))
+    tables = [table_from_frame(frames["grades"], "Grades", left=["grade"])]
+    tables.append(table_from_frame(top_workers, f"Workers, by {method}{hidden}"))
     if len(annotations.workers) > 1:
         agreement = assess.agreement_of(annotations, measures or None, **agreeing)
         frames["agreement"] = agreement.to_polars()
@@ -202,14 +202,14 @@ def labels(
         n_workers = len(annotations.workers)
         if agreement.paired and n_workers <= MAX_WORKERS and agreeing["against"] is None:
             title = f"Pairs of assessors, {agreement.measures[0]}"
-            tables.append(from_frame(agreement.matrix(), title))
+            tables.append(table_from_frame(agreement.matrix(), title))
     else:
         refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
         notes.append("agreement was not measured: there is only one worker")
     if gold_qrels is not None:
         frames["gold"], lines = _compare_gold(consensus, gold_qrels)
         title = f"Gold grades, and grades by {method}"
-        tables.append(from_frame(frames["gold"], title, left=["gold"]))
+        tables.append(table_from_frame(frames["gold"], title, left=["gold"]))
         notes += lines
     if written.table == "probabilities":
         frames["probabilities"] = consensus.probabilities.to_polars()
@@ -436,7 +436,7 @@ def judges(
     ]
     facts = {"scale": [*comparison.scale], "level": level, "confidence": confidence, "notes": notes}
     verdict = every[-1].verdict if limits else ()
-    findings = replace(together(*every), heading=heading, facts=facts, first=())
+    findings = replace(combine_results(*every), heading=heading, facts=facts, first=())
     if ppi:
         findings = replace(findings, frames={**findings.frames, "ppi": _ppi_frame(results)})
     written.write(replace(findings, verdict=verdict, verdict_last=True))

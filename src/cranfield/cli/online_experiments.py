@@ -21,7 +21,7 @@ from cranfield.cli.options.declaring import (
 )
 from cranfield.cli.options.output import ResultOutput, format_option, output_option, result_options
 from cranfield.cli.options.signatures import collect_pairs, options_from
-from cranfield.result import together
+from cranfield.result import combine_results
 
 if TYPE_CHECKING:
     from cranfield.online import ExperimentReport, Metric
@@ -208,7 +208,7 @@ def experiment(
             files = [path for path in paths if Path(path).is_file()]
             write_report(result, page, inputs=files, command=line)
 
-    written.write(together(result), report)
+    written.write(combine_results(result), report)
 
 
 def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport:

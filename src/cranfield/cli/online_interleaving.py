@@ -29,8 +29,8 @@ from cranfield.cli.options.output import (
     write,
 )
 from cranfield.cli.options.signatures import NumberList, options_from
-from cranfield.result import Result, together
-from cranfield.tabular import from_frame
+from cranfield.result import Result, combine_results
+from cranfield.tabular import table_from_frame
 
 RUNS = (".run", ".txt", ".trec")
 """Suffixes of output files that are written as runs."""
@@ -101,7 +101,7 @@ def interleave(
     if listed:
         methods = online.interleaving_methods()
         if format in {"auto", "trec"}:
-            write(f"{from_frame(methods, 'Interleaving methods')}\n", output)
+            write(f"{table_from_frame(methods, 'Interleaving methods')}\n", output)
         else:
             write_table(methods, output or "-", format)
         return
@@ -218,4 +218,4 @@ def preference(
             refuse_given(("expected",), f"requires two rankers, got {len(teams)}")
             result = online.preference_matrix(log, names=teams, correction=correction, **options)
         facts = {"log": log.source, "clicks": options["clicks"], "anomalies": log.anomalies}
-    written.write(together(result, **facts))
+    written.write(combine_results(result, **facts))

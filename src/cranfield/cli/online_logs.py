@@ -21,8 +21,8 @@ from cranfield.cli.options.declaring import (
 )
 from cranfield.cli.options.output import ResultOutput, gather_options, result_options
 from cranfield.cli.options.signatures import options_from, options_of
-from cranfield.result import ResultSet, together
-from cranfield.tabular import from_frame
+from cranfield.result import ResultSet, combine_results
+from cranfield.tabular import table_from_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -172,7 +172,7 @@ def measure(
     if listed:
         catalogue = online.catalogue()
         columns = ("measure", "of", "parameters", "what it tells", "needs")
-        tables = [from_frame(catalogue.select(columns), "Online measures")]
+        tables = [table_from_frame(catalogue.select(columns), "Online measures")]
         written.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
         return
     if not logs:
@@ -186,7 +186,7 @@ def measure(
     values = online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
     wide = values.wide() if by else units.drop("total", "number")
-    tables = [from_frame(wide, f"Measures by {' and '.join(by)}" if by else "Measures")]
+    tables = [table_from_frame(wide, f"Measures by {' and '.join(by)}" if by else "Measures")]
     frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
     notes = values.notes
     if survival:
@@ -195,7 +195,7 @@ def measure(
             raise PolicyError("--survival requires a measure of time, such as TimeToClick")
         for name, frame in survival_tables(log, times).items():
             title, keys = SURVIVAL[name]
-            tables.append(from_frame(frame, title))
+            tables.append(table_from_frame(frame, title))
             frames[name] = frame, frame.columns[:keys]
         notes += [INDEPENDENT] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
@@ -210,7 +210,7 @@ def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
     refuse_others(applicable, "cannot be combined with --totals")
     if len(logs) > 1:
         raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
-    written.write(together(online.coec_of_totals(logs[0])))
+    written.write(combine_results(online.coec_of_totals(logs[0])))
 
 
 KEYS = {
@@ -322,13 +322,13 @@ def train(
     tables = [*evaluation.tables()[:1], _parameter_table(parameters)]
     if base is not None:
         frames["gain"] = perplexity_gains(fits, base, test_log, **draws)
-        tables.append(from_frame(frames["gain"], f"Perplexity gain over {base}, 95% CI"))
+        tables.append(table_from_frame(frames["gain"], f"Perplexity gain over {base}, 95% CI"))
     if has_relevance:
         document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
             raise PolicyError("--qrels requires a model that estimates the relevance of documents")
         frames["relevance"] = online.predict_relevance(document_fits, qrels, measures)
-        tables.append(from_frame(frames["relevance"], "Estimated relevance and judgments"))
+        tables.append(table_from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(train_log)]
     notes += [f"evaluated on {test_log!r}" if test else "evaluated on the training pages"]
     notes += [] if path is None else [f"{fits[0].model} written to {path}"]
@@ -363,4 +363,4 @@ def _parameter_table(parameters: pl.DataFrame) -> Table:
     short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
     n_hidden = parameters.height - short_lists.height
     hidden = f"; {counted(n_hidden, 'value')} omitted" if n_hidden else ""
-    return from_frame(short_lists, f"Parameters{hidden}", places={"hits": 1, "trials": 1})
+    return table_from_frame(short_lists, f"Parameters{hidden}", places={"hits": 1, "trials": 1})

@@ -31,7 +31,7 @@ from cranfield.cli.options.output import gather_options, output_option, progress
 from cranfield.cli.options.signatures import options_from, options_of
 from cranfield.collection.policies import OF_SAMPLES
 from cranfield.result import WRITERS, ResultSet, check_table
-from cranfield.tabular import from_frame
+from cranfield.tabular import table_from_frame
 
 if TYPE_CHECKING:
     from cranfield.assess import Method, Pool, Rule, Sample
@@ -369,7 +369,7 @@ def _report(
         about["judged"] = n_judged
         own = {"topics": unjudged.by_topic(), "systems": unjudged.by_system()}
     frames = frames or own
-    tables = [from_frame(frame, name.capitalize()) for name, frame in frames.items()]
+    tables = [table_from_frame(frame, name.capitalize()) for name, frame in frames.items()]
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     return ResultSet([*heading, *lines], tables, keyed, {**about, **facts})
 

@@ -273,8 +273,8 @@ def prediction(
     """
     from cranfield import meta
     from cranfield.evaluation.scorefiles import read_scores
-    from cranfield.result import together
+    from cranfield.result import combine_results
 
     written.check(meta.Prediction.declared())
     tables = read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
-    written.write(together(meta.prediction(tables, predictions, **rules)))
+    written.write(combine_results(meta.prediction(tables, predictions, **rules)))

@@ -22,7 +22,7 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.output import ResultOutput, progress_bar, result_options
 from cranfield.cli.options.signatures import options_of
-from cranfield.result import ALL, Result, together
+from cranfield.result import ALL, Result, combine_results
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs
@@ -132,7 +132,7 @@ class StudyOptions:
         self.written.check(name for name in names if name not in without)
 
     def show(self, *studies: Result, **options: Any) -> None:
-        """Write the studies in the requested form; see :func:`cranfield.result.together`."""
+        """Write the studies in the requested form; see :func:`cranfield.result.combine_results`."""
         draw = None
         if self.chart is not None:
             from cranfield.reporting.charts.registry import draw_study
@@ -141,7 +141,7 @@ class StudyOptions:
         # Studies without the requested table are omitted.
         table = self.written.table
         results = [study for study in studies if table in (None, ALL, *study.frames())]
-        self.written.write(together(*results, **options), draw)
+        self.written.write(combine_results(*results, **options), draw)
 
 
 STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"

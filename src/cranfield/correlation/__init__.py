@@ -1,4 +1,4 @@
-"""Rank correlation of two orders of the same items, and rank-biased overlap of two rankings."""
+"""Rank correlations of items, and rank-biased overlap of rankings with different items."""
 
 from cranfield.correlation.overlap import RBO, rbo, rbo_of_runs, rbo_of_scores
 from cranfield.correlation.tau import kendall_tau, tau_ap

@@ -15,111 +15,114 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_share, quoted
 from cranfield.correlation.tau import paired_values
 
-TERMS = 100_000
-"""Maximum number of terms of the infinite sum to add up; above it the logarithm is as exact."""
+MAX_TERMS = 100_000
+"""Maximum number of terms of an infinite sum; beyond it the closed form is as exact."""
 
 
 @dataclass(frozen=True, eq=False)
-class TieRanks:
-    """First and last rank, from 1, of the group of ties of each item; 0 for an unranked item."""
+class TieGroups:
+    """First and last rank of the tie group of each item, from 1; 0 for unranked items."""
 
     top: Ints
     bottom: Ints
 
     @property
     def length(self) -> int:
+        """Number of ranked items."""
         return int(self.bottom.max(initial=0))
 
 
-def overlap(first: TieRanks, second: TieRanks, p: float, ties: str) -> tuple[float, float, float]:
-    """Return extrapolated RBO, its lowest possible value, and the residual; see :func:`rbo`."""
-    # At any depth at most one group of ties is cut in each ranking, so overlaps are counts of items
-    # above the cut in both, cut in one, or cut in both.
+def overlap(first: TieGroups, second: TieGroups, p: float, ties: str) -> tuple[float, float, float]:
+    """Compute extrapolated RBO, its lowest possible value and its residual; see :func:`rbo`."""
+    # A depth cuts at most one tie group of each ranking, so overlaps are counts of items that are
+    # above the cut in both rankings, in the cut group of one, or in the cut groups of both.
     shorter, longer = (first, second) if first.length <= second.length else (second, first)
-    s, length = shorter.length, longer.length
+    short_length, length = shorter.length, longer.length
     depth = np.arange(1, length + 1)
-    in_both = (shorter.top > 0) & (longer.top > 0)
-    short_depths, long_depths = _Depths(shorter, length, ties), _Depths(longer, length, ties)
-    overlaps = _overlaps(shorter, longer, in_both, short_depths.proportion, long_depths.proportion)
-    sizes = short_depths.size(ties), long_depths.size(ties)
+    is_common = (shorter.top > 0) & (longer.top > 0)
+    short_groups = _GroupsByDepth(shorter, length, ties)
+    long_groups = _GroupsByDepth(longer, length, ties)
+    short_cut, long_cut = short_groups.proportion, long_groups.proportion
+    overlaps = _overlap_by_depth(shorter, longer, is_common, short_cut, long_cut)
+    sizes = short_groups.size(ties), long_groups.size(ties)
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
-    # Below its end, the shorter ranking has unseen items, which may be in the longer one.
-    only_long = (longer.top > 0) & ~in_both
+    # Beyond its end, the shorter ranking has unseen items, which may be in the longer one.
+    is_unshared = (longer.top > 0) & ~is_common
     n_complete, n_begun = (
-        _count_reached(ranks[only_long], length) for ranks in (longer.bottom, longer.top)
+        _count_reached(ranks[is_unshared], length) for ranks in (longer.bottom, longer.top)
     )
-    unseen = np.maximum(depth - s, 0)
-    n_full = np.minimum(unseen, n_complete)
-    max_unseen = n_full + long_depths.proportion * np.minimum(unseen - n_full, n_begun - n_complete)
-    mean = (n_complete + long_depths.proportion * (n_begun - n_complete)) / np.maximum(n_begun, 1)
-    agreement = float(overlaps[s - 1] / norm[s - 1])
+    n_unseen = np.maximum(depth - short_length, 0)
+    n_full = np.minimum(n_unseen, n_complete)
+    max_overlap = n_full + long_cut * np.minimum(n_unseen - n_full, n_begun - n_complete)
+    mean = (n_complete + long_cut * (n_begun - n_complete)) / np.maximum(n_begun, 1)
+    agreement = float(overlaps[short_length - 1] / norm[short_length - 1])
     weight = (1 - p) * p ** (depth - 1.0)
-    n_common = int(in_both.sum())
-    low = float(weight @ (overlaps / norm)) + n_common * (1 - p) * _tail(p, length)
-    ext = float(weight @ ((overlaps + agreement * unseen * mean) / norm))
-    # At the end of rankings of equal length all items count fully, whatever their ties.
-    ext += p**length * (n_common + (length - s) * agreement) / length
-    high = float(weight @ ((overlaps + max_unseen) / norm))
+    n_common = int(is_common.sum())
+    lowest = float(weight @ (overlaps / norm)) + n_common * (1 - p) * _tail(p, length)
+    ext = float(weight @ ((overlaps + agreement * n_unseen * mean) / norm))
+    # At the end of rankings of equal length all items count fully, with or without ties.
+    ext += p**length * (n_common + (length - short_length) * agreement) / length
+    highest = float(weight @ ((overlaps + max_overlap) / norm))
     # Beyond both ends, each new item is in the other ranking, until all are in both.
-    end = length + s - n_common
+    end = length + short_length - n_common
     depths = np.arange(length + 1, end + 1)
-    high += float(((1 - p) * p ** (depths - 1.0)) @ (2 - end / depths)) + p**end
-    # Rounding must not leave the range.
-    low, high = min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
-    return min(max(ext, low), max(high, low)), low, max(high - low, 0.0)
+    highest += float(((1 - p) * p ** (depths - 1.0)) @ (2 - end / depths)) + p**end
+    # Rounding errors must not exceed the range.
+    lowest, highest = min(max(lowest, 0.0), 1.0), min(max(highest, 0.0), 1.0)
+    ext = min(max(ext, lowest), max(highest, lowest))
+    return ext, lowest, max(highest - lowest, 0.0)
 
 
-class _Depths:
-    """The group of ties at each depth of a ranking, and the proportion of it down to that depth."""
+class _GroupsByDepth:
+    """Tie group at each depth of a ranking, and its proportion down to that depth."""
 
-    def __init__(self, places: TieRanks, depths: int, ties: str) -> None:
-        is_ranked = places.top > 0
-        depth = np.arange(1, depths + 1)
+    def __init__(self, groups: TieGroups, max_depth: int, ties: str) -> None:
+        is_ranked = groups.top > 0
+        depth = np.arange(1, max_depth + 1)
         # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
         # ranking is continued without ties.
-        extra_depths = depth[places.length :]
-        self.top = np.append(np.sort(places.top[is_ranked]), extra_depths)
-        self.bottom = np.append(np.sort(places.bottom[is_ranked]), extra_depths)
+        extra_depths = depth[groups.length :]
+        self.top = np.append(np.sort(groups.top[is_ranked]), extra_depths)
+        self.bottom = np.append(np.sort(groups.bottom[is_ranked]), extra_depths)
         proportion = (depth - self.top + 1) / (self.bottom - self.top + 1)
-        self.proportion: Floats = np.ones(depths) if ties == "w" else proportion
+        self.proportion: Floats = np.ones(max_depth) if ties == "w" else proportion
 
     def size(self, ties: str) -> Floats:
-        """Sum the items' proportions, or for `b` their squares, down to each depth."""
+        """Sum the proportions of items, or for `b` their squares, down to each depth."""
         power = 2 if ties == "b" else 1
         n_items = self.bottom - self.top + 1
         return np.asarray(self.top - 1 + n_items * self.proportion**power)
 
 
-def _overlaps(
-    shorter: TieRanks, longer: TieRanks, in_both: Any, short_cut: Floats, long_cut: Floats
+def _overlap_by_depth(
+    shorter: TieGroups, longer: TieGroups, is_common: Any, short_cut: Floats, long_cut: Floats
 ) -> Floats:
-    """Return the overlap down to each depth; groups of ties cut there count in proportion."""
-    depths = short_cut.size
-    tops, bottoms = (
-        (shorter.top[in_both], longer.top[in_both]),
-        (shorter.bottom[in_both], longer.bottom[in_both]),
-    )
-    above = _count_reached(np.maximum(*bottoms), depths)
-    cut_long = _count_reached(np.maximum(bottoms[0], tops[1]), depths) - above
-    cut_short = _count_reached(np.maximum(tops[0], bottoms[1]), depths) - above
-    cut_both = _count_reached(np.maximum(*tops), depths) - above - cut_long - cut_short
+    """Return the overlap down to each depth; tie groups that are cut count by their proportion."""
+    max_depth = short_cut.size
+    short_top, long_top = shorter.top[is_common], longer.top[is_common]
+    short_bottom, long_bottom = shorter.bottom[is_common], longer.bottom[is_common]
+    n_above = _count_reached(np.maximum(short_bottom, long_bottom), max_depth)
+    n_long = _count_reached(np.maximum(short_bottom, long_top), max_depth) - n_above
+    n_short = _count_reached(np.maximum(short_top, long_bottom), max_depth) - n_above
+    n_both = _count_reached(np.maximum(short_top, long_top), max_depth) - n_above - n_long - n_short
     return np.asarray(
-        above + cut_long * long_cut + cut_short * short_cut + cut_both * short_cut * long_cut
+        n_above + n_long * long_cut + n_short * short_cut + n_both * short_cut * long_cut
     )
 
 
-def _count_reached(ranks: Ints, depths: int) -> Ints:
-    return np.cumsum(np.bincount(ranks, minlength=depths + 1)[1 : depths + 1])
+def _count_reached(ranks: Ints, max_depth: int) -> Ints:
+    """Count the ranks down to each depth."""
+    return np.cumsum(np.bincount(ranks, minlength=max_depth + 1)[1 : max_depth + 1])
 
 
 @lru_cache
 def _tail(p: float, depth: int) -> float:
     """Return the infinite sum of p^(d-1) / d over all d beyond a depth."""
-    terms = int(np.ceil(-40 / np.log(p)))
-    if terms > TERMS:
+    n_terms = int(np.ceil(-40 / np.log(p)))
+    if n_terms > MAX_TERMS:
         d = np.arange(1, depth + 1)
         return float(-np.log1p(-p) / p - (p ** (d - 1.0) / d).sum())
-    d = np.arange(depth + 1, depth + terms + 1)
+    d = np.arange(depth + 1, depth + n_terms + 1)
     return float((p ** (d - 1.0) / d).sum())
 
 
@@ -133,11 +136,11 @@ class RBO:
     Attributes
     ----------
     ext
-        Extrapolated: the value if the agreement at the end of the rankings continued.
+        Extrapolated value, as if the agreement at the end of the rankings continued.
     min
-        The lowest value that longer versions of the rankings can have.
+        Lowest value that continuations of the rankings can have.
     res
-        The residual: the highest possible value minus `min`.
+        Residual: the highest possible value minus `min`.
     p
         The persistence.
     ties
@@ -152,7 +155,7 @@ class RBO:
 
     @property
     def max(self) -> float:
-        """The highest value that longer versions of the rankings can have: min + res."""
+        """Highest value that continuations of the rankings can have: min + res."""
         return self.min + self.res
 
     def __repr__(self) -> str:
@@ -160,20 +163,21 @@ class RBO:
 
 
 def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
-    r"""Compute the rank-biased overlap of two rankings, of any lengths.
+    r"""Compute the rank-biased overlap of two rankings, which may differ in length and items.
 
     Parameters
     ----------
     first, second
-        The ids of the items, best first. A list, set or tuple in place of an id holds ids that are
-        tied. A mapping of ids to scores is ranked by score, higher first, equal scores tied.
+        The ids of the items, best first. A list, set or tuple in place of an id contains tied ids.
+        A mapping of ids to scores is ranked by score in descending order; equal scores are tied.
     p
         Persistence, between 0 and 1: the probability of going on to the next depth. The first 10
         ranks have 86% of the weight at 0.9, and all but 0.01% at 0.5.
     ties
-        Meaning of ties. `a`: the order is not known; the mean over all ways to break the ties.
-        `b`: the same, corrected for ties, so that a ranking agrees fully with itself. `w`: the
-        items are at the same rank, their group's first. Without ties all are the same.
+        Treatment of ties. `a`: the order is unknown, and RBO is the mean over all ways to break the
+        ties. `b`: the same, corrected for ties, so that a ranking agrees fully with itself. `w`:
+        tied items are at the same rank, the first of their group. Without ties the results are
+        equal.
 
     Returns
     -------
@@ -183,7 +187,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Raises
     ------
     CranfieldError
-        For a ranking that is empty, has an item twice, or is not a ranking.
+        For a ranking that is empty, has duplicate items, or is not a sequence or mapping.
     PolicyError
         For an unknown treatment of ties, or a p that is not between 0 and 1.
 
@@ -192,24 +196,24 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     .. math::
         \mathrm{RBO} = (1-p) \sum_{d=1}^{\infty} p^{d-1} A_d
 
-    where the agreement :math:`A_d` is the overlap of the first d items over d (Webber, Moffat and
-    Zobel 2010). Rankings of s and l items, :math:`s \le l`, leave open what comes below: `min` has
-    no overlap there (their equation 11, over both rankings' items), `res` is by equation 30, and
-    `ext` by equation 32. Beyond s, the unseen items of the shorter
-    ranking are assumed to agree with the longer one in a proportion :math:`A_s`.
+    where the agreement :math:`A_d` is the overlap of the first d items divided by d (Webber, Moffat
+    and Zobel 2010). For rankings of s and l items, :math:`s \le l`, the items below are unknown:
+    `min` assumes no overlap there (their equation 11, over the items of both rankings), `res` is
+    equation 30, and `ext` equation 32. For `ext`, the unseen items of the shorter ranking are
+    assumed to agree with the longer ranking in a proportion :math:`A_s`.
 
-    With ties (Corsi and Urbano 2024), an item with ranks t to b in ranking S is in its first d
-    items by
+    With ties (Corsi and Urbano 2024), an item whose tie group has ranks t to b in ranking S belongs
+    to the first d items in the proportion
 
     .. math::
         c_{S,d} = 0 \; (d < t), \qquad \frac{d-t+1}{b-t+1} \; (t \le d < b), \qquad 1 \; (d \ge b)
 
-    for `a` and `b`; for `w` by 1 from t on. The overlap is :math:`X_d = \sum c_{S,d} \, c_{L,d}`,
-    and the agreement is :math:`X_d / d` for `a`,
+    for `a` and `b`; for `w` it is 1 for :math:`d \ge t`. The overlap is
+    :math:`X_d = \sum c_{S,d} \, c_{L,d}`, and the agreement is :math:`X_d / d` for `a`,
     :math:`X_d / \sqrt{\sum c_{S,d}^2 \sum c_{L,d}^2}` for `b`, and
-    :math:`2 X_d / (\sum c_{S,d} + \sum c_{L,d})` for `w`. An unseen item of the shorter ranking
-    has no ties. For `ext` it meets, on average, the mean c of the longer ranking's items at that
-    depth that are not in the shorter one, and for `max` the highest.
+    :math:`2 X_d / (\sum c_{S,d} + \sum c_{L,d})` for `w`. Unseen items of the shorter ranking have
+    no ties. Each matches, of the items of the longer ranking that are not in the shorter one, the
+    mean c at that depth for `ext`, and the highest c for `max`.
 
     Examples
     --------
@@ -225,24 +229,26 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
         for item in group:
             codes.setdefault(item, len(codes))
     return RBO(
-        *overlap(_places(first_groups, codes), _places(second_groups, codes), p, ties), p, ties
+        *overlap(_index_groups(first_groups, codes), _index_groups(second_groups, codes), p, ties),
+        p,
+        ties,
     )
 
 
 def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
-    """Compute the rank-biased overlap of two orders of the same items, from scores.
+    """Compute the rank-biased overlap of two rankings of the same items, given as scores.
 
     Parameters
     ----------
     x, y
-        Scores of the items, higher is better, shape (items,); equal scores are tied.
+        Scores of the items, where higher is better, shape (items,); equal scores are tied.
     p, ties
         As for :func:`rbo`.
 
     Raises
     ------
     CranfieldError
-        For scores that are not numbers, or not of the same items.
+        For scores that are not numbers, or not equally many.
     PolicyError
         For an unknown treatment of ties, or a p that is not between 0 and 1.
 
@@ -254,30 +260,30 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     p = check(p, ties)
     a, b = paired_values(x, y)
     if len(a) > 1:
-        raise CranfieldError("scores must have shape (items,)")
+        raise CranfieldError(f"scores must have shape (items,), got {a.shape}")
     if not a.size:
-        raise CranfieldError("no item to rank")
+        raise CranfieldError("expected at least one item, got none")
     if np.isnan(a).any() or np.isnan(b).any():
         raise CranfieldError("scores must not be NaN")
-    return RBO(*overlap(places_of_scores(a[0]), places_of_scores(b[0]), p, ties), p, ties)
+    return RBO(*overlap(groups_of_scores(a[0]), groups_of_scores(b[0]), p, ties), p, ties)
 
 
 def check(p: Any, ties: Any) -> float:
-    """Check the options, and return p as a float."""
+    """Check the options and return p as a float."""
     check_choice("ties", ties, TIES)
     check_share("p", p)
     return float(p)
 
 
-def places_of_scores(scores: Floats) -> TieRanks:
-    """Rank by score, higher first; equal scores are a group of ties."""
+def groups_of_scores(scores: Floats) -> TieGroups:
+    """Return the tie groups of items by score, in descending order."""
     _, group, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
     bottoms = np.cumsum(sizes)
-    return TieRanks((bottoms - sizes + 1)[group], bottoms[group])
+    return TieGroups((bottoms - sizes + 1)[group], bottoms[group])
 
 
 def _groups(ranking: Any) -> list[list[Any]]:
-    """Return the groups of ties of a ranking; untied items are groups of one."""
+    """Return the tie groups of a ranking; untied items are groups of one."""
     if isinstance(ranking, (str, bytes)):
         raise CranfieldError(f"a ranking must be a sequence of ids, got {quoted(ranking)}")
     if isinstance(ranking, (set, frozenset)) or not isinstance(ranking, Iterable):
@@ -289,7 +295,7 @@ def _groups(ranking: Any) -> list[list[Any]]:
         group_types = (list, set, frozenset, tuple)
         groups = [list(item) if isinstance(item, group_types) else [item] for item in ranking]
     if not groups or not all(groups):
-        raise CranfieldError("a ranking and its groups of ties must not be empty")
+        raise CranfieldError("a ranking and its tie groups must not be empty")
     items = set()
     for group in groups:
         for item in group:
@@ -298,12 +304,13 @@ def _groups(ranking: Any) -> list[list[Any]]:
             except TypeError:
                 raise CranfieldError(f"an id must be hashable, got {quoted(item)}") from None
             if is_duplicate:
-                raise CranfieldError(f"a ranking has {quoted(item)} twice")
+                raise CranfieldError(f"items of a ranking must be unique, got {quoted(item)} twice")
             items.add(item)
     return groups
 
 
 def _by_score(scores: Mapping[Any, Any]) -> list[list[Any]]:
+    """Group items by score, in descending order."""
     groups: dict[float, list[Any]] = {}
     for item, score in scores.items():
         if not isinstance(score, Real) or np.isnan(float(score)):
@@ -312,7 +319,7 @@ def _by_score(scores: Mapping[Any, Any]) -> list[list[Any]]:
     return [groups[score] for score in sorted(groups, reverse=True)]
 
 
-def _places(groups: list[list[Any]], codes: Mapping[Any, int]) -> TieRanks:
+def _index_groups(groups: list[list[Any]], codes: Mapping[Any, int]) -> TieGroups:
     indices = np.array([codes[item] for group in groups for item in group], dtype=np.int64)
     sizes = np.array([len(group) for group in groups])
     bottoms = np.cumsum(sizes)
@@ -320,14 +327,14 @@ def _places(groups: list[list[Any]], codes: Mapping[Any, int]) -> TieRanks:
     bottom = top.copy()
     top[indices] = np.repeat(bottoms - sizes + 1, sizes)
     bottom[indices] = np.repeat(bottoms, sizes)
-    return TieRanks(top, bottom)
+    return TieGroups(top, bottom)
 
 
 class RunTable(Protocol):
-    """A run, with a table of columns topic, doc and score."""
+    """A run that can be converted to a table."""
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the table."""
+        """Return a table with the columns topic, doc and score."""
 
 
 def rbo_of_runs(
@@ -338,8 +345,8 @@ def rbo_of_runs(
     Parameters
     ----------
     first, second
-        Runs, as :func:`cranfield.read_run` returns them. Documents are ranked by score, higher
-        first, whatever ranks a file had; equal scores are tied.
+        Runs, as returned by :func:`cranfield.read_run`. Documents are ranked by score in descending
+        order, ignoring the ranks in files; equal scores are tied.
     p, ties
         As for :func:`cranfield.correlation.rbo`.
 
@@ -347,8 +354,8 @@ def rbo_of_runs(
     -------
     polars.DataFrame
         A row for each topic, in order of the first run, then of the second: `topic`; `ext`, `min`
-        and `res`, null for a topic of one run only; and the number of documents that the `first`
-        and the `second` retrieved.
+        and `res`, null for a topic of only one run; and the number of documents of the `first` and
+        the `second` run.
 
     Raises
     ------
@@ -364,12 +371,12 @@ def rbo_of_runs(
     [('q1', 0.685, 3, 3), ('q2', None, 1, 0)]
     """
     p = check(p, ties)
-    first_ranks, second_ranks = _ranks(first), _ranks(second)
+    first_ranks, second_ranks = _tie_ranks(first), _tie_ranks(second)
     joined = first_ranks.join(
         second_ranks, on=["topic", "doc"], how="full", coalesce=True, suffix=" of second"
     )
     topics = pl.concat([first_ranks["topic"], second_ranks["topic"]]).unique(maintain_order=True)
-    # Sorted by topic, so that each is a slice.
+    # Sorted by topic, so that each topic is a slice.
     joined = joined.with_columns(
         code=pl.col("topic").replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
     ).sort("code")
@@ -381,20 +388,20 @@ def rbo_of_runs(
     rows = []
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
         span = slice(int(start), int(end))
-        a, b = TieRanks(top[span], bottom[span]), TieRanks(top_2[span], bottom_2[span])
-        in_both = a.length and b.length
-        rows.append((*(overlap(a, b, p, ties) if in_both else (None,) * 3), a.length, b.length))
-    schema = dict.fromkeys(("ext", "min", "res"), pl.Float64)
+        a, b = TieGroups(top[span], bottom[span]), TieGroups(top_2[span], bottom_2[span])
+        has_both = a.length and b.length
+        rows.append((*(overlap(a, b, p, ties) if has_both else (None,) * 3), a.length, b.length))
+    values = dict.fromkeys(("ext", "min", "res"), pl.Float64)
     counts = dict.fromkeys(("first", "second"), pl.Int64)
-    table = pl.DataFrame(rows, {**schema, **counts}, orient="row")
+    table = pl.DataFrame(rows, {**values, **counts}, orient="row")
     return pl.DataFrame({"topic": topics}).hstack(table)
 
 
-def _ranks(run: RunTable) -> pl.DataFrame:
-    """Return the first and the last rank of each document's group of ties."""
+def _tie_ranks(run: RunTable) -> pl.DataFrame:
+    """Return the first and the last rank of the tie group of each document."""
     if not hasattr(run, "to_polars"):
-        raise PolicyError(f"expected a run of cranfield.read_run, got {type(run).__name__}")
-    # Adding 0 makes -0 and 0 the same.
+        raise PolicyError(f"expected a run from cranfield.read_run, got {type(run).__name__}")
+    # Adding 0 turns -0 into 0, so that the two are tied.
     score = pl.col("score") + 0.0
     return run.to_polars().select(
         "topic",

@@ -1,4 +1,4 @@
-"""Rank correlations: Kendall's tau, and tau AP, which weights top ranks more."""
+"""Rank correlations: Kendall's tau, and tau AP, which gives more weight to top ranks."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from cranfield.base.errors import CranfieldError, check_choice, check_number
 
 Signs = NDArray[np.int8]
 
-BLOCK = 2**20
-"""Signs in a block: enough to be fast, few enough to stay in the cache."""
+BLOCK_SIGNS = 2**20
+"""Number of signs in a block: enough to be fast, few enough for processor caches."""
 
 
 def paired_values(x: Any, y: Any) -> tuple[Floats, Floats]:
-    """Return both arrays with shape (sets, items); one set is broadcast against several."""
-    a, b = _numbers(x), _numbers(y)
+    """Return the arrays of x and y with shape (sets, items); a single set is broadcast."""
+    a, b = _as_sets(x), _as_sets(y)
     if a.shape[1] != b.shape[1]:
         raise CranfieldError(
-            f"expected values of equally many items, got {a.shape[1]} and {b.shape[1]}"
+            f"expected values of the same number of items, got {a.shape[1]} and {b.shape[1]}"
         )
     if len(a) != len(b) and 1 not in {len(a), len(b)}:
-        raise CranfieldError(f"expected 1 or equally many sets, got {len(a)} and {len(b)}")
+        raise CranfieldError(
+            f"expected one set or the same number of sets, got {len(a)} and {len(b)}"
+        )
     a, b = np.broadcast_arrays(a, b)
     return a, b
 
 
-def _numbers(values: Any) -> Floats:
+def _as_sets(values: Any) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -40,10 +42,10 @@ def _numbers(values: Any) -> Floats:
     return np.atleast_2d(array)
 
 
-def blocks(sets: int, items: int) -> Iterator[tuple[slice, slice]]:
-    """Yield slices of sets, and of their items compared with all others, that fit into memory."""
-    n_sets = max(1, BLOCK // max(1, items * items))
-    n_rows = max(1, BLOCK // max(1, items * min(n_sets, sets)))
+def iterate_blocks(sets: int, items: int) -> Iterator[tuple[slice, slice]]:
+    """Yield slices of sets and of items, such that comparisons with all items fit into caches."""
+    n_sets = max(1, BLOCK_SIGNS // max(1, items * items))
+    n_rows = max(1, BLOCK_SIGNS // max(1, items * min(n_sets, sets)))
     for start in range(0, sets, n_sets):
         for row in range(0, items, n_rows):
             yield slice(start, start + n_sets), slice(row, row + n_rows)
@@ -57,33 +59,34 @@ def signs(values: Floats, rows: slice) -> Signs:
 
 VARIANTS = ("b", "a")
 
-MAX_COMPARED = 1_000
-"""Number of items above which sorting is faster than comparing all pairs."""
+MAX_PAIRWISE_ITEMS = 1_000
+"""Maximum number of items for which all pairs are compared; above it sorting is faster."""
 
 
 def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") -> Floats:
-    r"""Kendall's tau-b, with its correction for ties, or tau-a, without.
+    r"""Compute Kendall's tau-b, corrected for ties, or tau-a.
 
     Parameters
     ----------
     x, y
-        Values of the same items, shape (items,), or (sets, items) for several at once; one set is
-        broadcast against several.
+        Values of the same items, shape (items,), or (sets, items) for several sets; a single set is
+        broadcast.
     rounding
-        Pairs whose x differ by more than 0, but at most by this, are excluded, as they may be tied.
+        Pairs whose values of x differ by at most this number, but not by 0, are excluded, as they
+        may be tied except for rounding errors.
     variant
         `b` or `a`.
 
     Returns
     -------
     array
-        Shape () or (sets,), from -1 to 1. NaN if a value is NaN, for fewer than two items, and,
-        for tau-b, if all values of x or of y are the same.
+        Correlations from -1 to 1, shape () or (sets,). NaN if a value is NaN, for fewer than two
+        items, and, for tau-b, if all values of x or of y are equal.
 
     Raises
     ------
     CranfieldError
-        For values that are not numbers, or not of the same items.
+        For values that are not numbers, or arrays of different shape.
     PolicyError
         For an unknown variant, or a negative rounding.
 
@@ -93,12 +96,11 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
         \tau_b = \frac{P - Q}{\sqrt{(P + Q + T)(P + Q + U)}} \qquad
         \tau_a = \frac{P - Q}{m(m-1)/2}
 
-    with P concordant and Q discordant pairs of m items, T pairs tied in x only and U in y only
+    with P concordant and Q discordant pairs of m items, T pairs tied only in x and U only in y
     (Kendall 1945; Ferrante, Ferro and Fuhr 2021, section 3.3; Sakai 2013, equation 51). A tied pair
-    is neither concordant nor discordant, so that tau-a stays below 1 where there are ties.
+    is neither concordant nor discordant, so that tau-a is below 1 if there are ties.
 
-    Up to a thousand items, or with `rounding`, all pairs are compared, a block at a time; more are
-    sorted.
+    Up to 1,000 items, or with `rounding`, all pairs are compared; otherwise items are sorted.
 
     Examples
     --------
@@ -114,31 +116,34 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     out = np.full(sets, np.nan)
     indices = np.flatnonzero(~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)))
     if items > 1 and indices.size:
-        if items > MAX_COMPARED and not rounding:
+        if items > MAX_PAIRWISE_ITEMS and not rounding:
             agreement, pairs = _compare_by_sorting(a[indices], b[indices])
         else:
             agreement, pairs = _compare_pairs(a[indices], b[indices], rounding)
-        untied = pairs[0] if variant == "a" else np.sqrt(pairs[1] * pairs[2])
+        n_pairs = pairs[0] if variant == "a" else np.sqrt(pairs[1] * pairs[2])
         with np.errstate(invalid="ignore"):
-            out[indices] = np.where(untied > 0, agreement / untied, np.nan)
+            out[indices] = np.where(n_pairs > 0, agreement / n_pairs, np.nan)
     return out[0] if np.ndim(x) == 1 and np.ndim(y) == 1 else out
 
 
 def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
-    """Return P - Q, and the numbers of all pairs, pairs untied in x, and untied in y; all twice."""
-    # Each pair is compared from both sides, which saves a list of pairs.
+    """Return P - Q, and the numbers of pairs: all, untied in x, and untied in y.
+
+    All numbers are doubled.
+    """
+    # Each pair is compared in both directions, so that no list of pairs is needed.
     sets, items = a.shape
     agreement, pairs = np.zeros(sets), np.zeros((3, sets))
-    for block, rows in blocks(sets, items):
+    for block, rows in iterate_blocks(sets, items):
         x, y = signs(a[block], rows), signs(b[block], rows)
-        is_clear = np.ones_like(x)
+        is_counted = np.ones_like(x)
         if rounding:
             with np.errstate(invalid="ignore"):
                 distance = np.abs(a[block, rows, None] - a[block, None, :])
-            is_clear = ((distance > rounding) | (x == 0)).astype(np.int8)
-        x, y = x * is_clear, y * is_clear
+            is_counted = ((distance > rounding) | (x == 0)).astype(np.int8)
+        x, y = x * is_counted, y * is_counted
         agreement[block] += (x * y).sum(axis=(1, 2), dtype=np.int64)
-        pairs[0, block] += is_clear.sum(axis=(1, 2), dtype=np.int64)
+        pairs[0, block] += is_counted.sum(axis=(1, 2), dtype=np.int64)
         pairs[1, block] += np.count_nonzero(x, axis=(1, 2))
         pairs[2, block] += np.count_nonzero(y, axis=(1, 2))
     # Items are not paired with themselves.
@@ -147,7 +152,7 @@ def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Float
 
 
 def _compare_by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the same numbers, each pair counted once."""
+    """Return the numbers of `_compare_pairs`, not doubled."""
     from scipy.stats import kendalltau
 
     items = a.shape[1]
@@ -156,9 +161,9 @@ def _compare_by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     for k, (x, y) in enumerate(zip(a, b, strict=True)):
         pairs[1, k] -= _count_tied_pairs(x)
         pairs[2, k] -= _count_tied_pairs(y)
-        untied = np.sqrt(pairs[1, k] * pairs[2, k])
-        if untied:
-            agreement[k] = np.round(kendalltau(x, y).statistic * untied)
+        n_untied = np.sqrt(pairs[1, k] * pairs[2, k])
+        if n_untied:
+            agreement[k] = np.round(kendalltau(x, y).statistic * n_untied)
     return agreement, pairs
 
 
@@ -171,31 +176,31 @@ TIES = ("b", "a")
 
 
 def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> Floats:
-    r"""Rank correlation by average precision: a swap near the top of x costs more.
+    r"""Compute tau AP, a rank correlation in which swaps near the top of x have more weight.
 
     Parameters
     ----------
     x
-        Scores of the items, higher is better, shape (items,), or (sets, items) for several at once:
-        the order that is evaluated.
+        Scores of the items in the order to evaluate, where higher is better; shape (items,), or
+        (sets, items) for several sets.
     truth
-        Scores of the same items in the reference order; one set is broadcast against several.
+        Scores of the same items in the reference order; a single set is broadcast.
     symmetric
-        Whether to average over both directions, with each order as the reference once.
+        Whether to average over both directions, with each order as reference once.
     ties
-        Meaning of equal scores. `b`: the items are equal. `a`: their order is not known, and the
-        result is the mean over all ways to break the ties. Without ties both are the same.
+        Treatment of equal scores. `b`: the items are equal. `a`: their order is unknown, and the
+        result is the mean over all ways to break the ties. Without ties the two are the same.
 
     Returns
     -------
     array
-        Shape () or (sets,), from -1 to 1. NaN if a score is NaN, for fewer than two items, and,
-        for `b`, if all scores of x or of the truth are the same.
+        Correlations from -1 to 1, shape () or (sets,). NaN if a score is NaN, for fewer than two
+        items, and, for `b`, if all scores of x or of the truth are equal.
 
     Raises
     ------
     CranfieldError
-        For scores that are not numbers, or not of the same items.
+        For scores that are not numbers, or arrays of different shape.
     PolicyError
         For an unknown treatment of ties.
 
@@ -204,14 +209,14 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     .. math::
         \tau_{ap} = \frac{2}{m-1} \sum_{r=2}^{m} \frac{\mathit{correct}(r)}{r-1} - 1
 
-    with correct(r) the number of items above rank r in x that the truth has above the item at r
-    (Yilmaz, Aslam and Robertson 2008; Sakai 2013, equation 52).
+    where correct(r) is the number of items above rank r in x that are above the item at rank r in
+    the truth (Yilmaz, Aslam and Robertson 2008; Sakai 2013, equation 52).
 
-    With `b`, an item is compared with those of higher scores, so that rank r - 1 becomes their
-    number; the items at the top of x, which have none, do not count; and a pair that x orders, but
-    the truth does not, is not correct. The symmetric version is the
-    :math:`\tau_{ap,b}` of Urbano and Marrero (2017). Their :math:`\tau_{ap,a}` is `a` with a truth
-    without ties; ties in the truth are here broken in all ways too.
+    With `b`, an item is compared with the items of higher scores, whose number replaces r - 1;
+    items without higher scores do not count, and a pair that is ordered in x but tied in the truth
+    is not correct. The symmetric version is :math:`\tau_{ap,b}` of Urbano and Marrero (2017). For
+    a truth without ties, `a` is their :math:`\tau_{ap,a}`; here ties in the truth are broken in all
+    ways as well.
 
     Examples
     --------
@@ -227,21 +232,22 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
 
 
 def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
-    """Return tau AP by set, from the proportion of correct items above each item."""
+    """Return tau AP of each set, the mean over items of the proportion of correct items above."""
     sets, items = a.shape
     total, n_counted = np.zeros(sets), np.zeros(sets)
     is_constant = np.ones(sets, dtype=bool)
-    for block, rows in blocks(sets, items):
+    for block, rows in iterate_blocks(sets, items):
         order, reference = signs(a[block], rows), signs(truth[block], rows)
-        above = (order > 0).sum(axis=2)
-        correct = ((order > 0) & (reference > 0)).sum(axis=2)
+        n_above = (order > 0).sum(axis=2)
+        n_correct = ((order > 0) & (reference > 0)).sum(axis=2)
         if ties == "b":
-            total[block] += ((2 * correct - above) / np.maximum(above, 1)).sum(axis=1)
-            n_counted[block] += (above > 0).sum(axis=1)
+            total[block] += ((2 * n_correct - n_above) / np.maximum(n_above, 1)).sum(axis=1)
+            n_counted[block] += (n_above > 0).sum(axis=1)
             is_constant[block] &= ~reference.any(axis=(1, 2))
         else:
-            difference = correct - ((order > 0) & (reference < 0)).sum(axis=2)
-            total[block] += (difference * _mean_weight(above, (order == 0).sum(axis=2))).sum(axis=1)
+            difference = n_correct - ((order > 0) & (reference < 0)).sum(axis=2)
+            weight = _mean_weight(n_above, (order == 0).sum(axis=2))
+            total[block] += (difference * weight).sum(axis=1)
     if ties == "a":
         n_counted[:], is_constant[:] = items - 1, items < 2
     has_nan = np.isnan(a).any(axis=1) | np.isnan(truth).any(axis=1)
@@ -249,9 +255,10 @@ def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
     return np.where(is_undefined, np.nan, total / np.maximum(n_counted, 1))
 
 
-def _mean_weight(above: Any, tied: Any) -> Floats:
+def _mean_weight(n_above: Any, n_tied: Any) -> Floats:
     """Return the mean of 1/(r - 1) over the possible ranks r of tied items; 0 for r = 1."""
-    # Pairs within a group of ties are equally often in either order, and add nothing.
-    harmonic = np.append(0.0, np.cumsum(1 / np.arange(1, above.max(initial=0) + tied.max() + 1)))
-    low, high = np.maximum(above - 1, 0), np.maximum(above + tied - 1, 0)
-    return np.asarray((harmonic[high] - harmonic[low]) / np.maximum(tied, 1))
+    # Pairs within a tie group are equally often in either order, so they add nothing.
+    max_rank = n_above.max(initial=0) + n_tied.max()
+    harmonic = np.append(0.0, np.cumsum(1 / np.arange(1, max_rank + 1)))
+    first, last = np.maximum(n_above - 1, 0), np.maximum(n_above + n_tied - 1, 0)
+    return np.asarray((harmonic[last] - harmonic[first]) / np.maximum(n_tied, 1))

@@ -29,7 +29,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import by_system, long_table, place_of
+from cranfield.scores.one_measure import label_index, long_table, overall_table
 from cranfield.tabular import Framed, frame_html
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def depends_on_grades(measure: Measure) -> bool:
     """Return True if grades by rank are enough to score a run."""
     info = measure.info
     needs_more = info.inputs or info.depends_on_others or info.beyond_grades == BY_DOCUMENT
-    return measure.reads is JudgedRuns and not needs_more
+    return measure.data_class is JudgedRuns and not needs_more
 
 
 def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
@@ -361,7 +361,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
 
     def by_system(self) -> pl.DataFrame:
         """Return the overall values with a row for each system and a column for each measure."""
-        return by_system(self)
+        return overall_table(self)
 
     @overload
     def to_dict(self) -> dict[str, dict[str, float]]: ...
@@ -395,7 +395,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
             overall[name] = dict(zip(scores.systems, scores.overall().tolist(), strict=True))
         if system is None:
             return overall
-        label = self.systems[place_of(system, self.systems)]
+        label = self.systems[label_index(system, self.systems)]
         return {name: values[label] for name, values in overall.items()}
 
     def summary(self) -> pl.DataFrame:
@@ -510,12 +510,12 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     """
     parsed = parse_measures(measures)
     for measure in parsed:
-        if not isinstance(judged, measure.reads):
+        if not isinstance(judged, measure.data_class):
             kinds = REGISTRY.where(kind=KINDS[2]).items()
-            names = [name for name, kind in kinds if isinstance(judged, kind.reads)]
+            names = [name for name, kind in kinds if isinstance(judged, kind.data_class)]
             hint = f"; expected one of: {', '.join(names)}" if names else ""
             reason = (
-                f"{measure} is computed from {measure.reads.what}, got"
+                f"{measure} is computed from {measure.data_class.what}, got"
                 f" {describe_input(judged)}{hint}"
             )
             if measure.kind != KINDS[2]:

@@ -279,7 +279,7 @@ def equity_of_attention(
     n_topics, n_groups = view.shape[0], len(view.groups(str(parsed)).names)
     rows, exposed = parsed.by_group(view)
     attention = ratio(exposed, rows.at(rows.total(exposed)))
-    keys, relevance = _sum_by_group(parsed, view, parsed.worth(view))
+    keys, relevance = _sum_by_group(parsed, view, parsed.judgment_gains(view))
     topic, group = keys // n_groups, keys % n_groups
     topic_relevance = np.bincount(topic, relevance, n_topics)
     is_counted = (rows.total(exposed) > 0) & (topic_relevance > 0)[:, None] & view.scored

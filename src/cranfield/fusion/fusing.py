@@ -30,16 +30,16 @@ from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.policies import TIES, TieOrder
 from cranfield.collection.run import Run
-from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, finite
-from cranfield.fusion.rankings import Rankings, Top, all_topics, number_jointly, top_of
+from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, refuse_infinite
+from cranfield.fusion.rankings import NumberedTop, Rankings, all_topics, number_jointly, top_rows
 from cranfield.sources.chunks import Origin
 
-DEFAULT = "RRF"
-NORM = "min-max"
-DEPTH = 1000
+DEFAULT_METHOD = "RRF"
+DEFAULT_NORM = "min-max"
+DEFAULT_LIMIT = 1000
 
 _BLOCK_ROWS = 1 << 17
-"""Number of rows fused at a time, so that they stay in the processor's cache."""
+"""Number of rows to fuse at a time, so that they fit into processor caches."""
 
 _FusedRows = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
 """Rows of a run: topics, documents, scores, ranks."""
@@ -47,12 +47,12 @@ _FusedRows = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
 
 def fuse(
     runs: Any,
-    method: str | Fusion = DEFAULT,
+    method: str | Fusion = DEFAULT_METHOD,
     *,
     norm: Annotated[str | None, OneOf(tuple(NORMS))] = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     depth: Annotated[int | None, Whole(1)] = None,
-    limit: Annotated[int | None, Whole(1)] = DEPTH,
+    limit: Annotated[int | None, Whole(1)] = DEFAULT_LIMIT,
     ties: TieOrder = "trec",
     name: str | None = None,
     jobs: int | None = None,
@@ -63,22 +63,22 @@ def fuse(
     Parameters
     ----------
     runs
-        Anything that :func:`cranfield.read_runs` takes, two runs or more.
+        At least two runs, in any form that :func:`cranfield.read_runs` accepts.
     method
-        Fusion method, such as `RRF`, `RRF(k=10)`, `CombSUM`, `Borda` or `RBC(p=0.9)`. All are
-        listed by :func:`fusion_methods`.
+        Fusion method, such as `RRF`, `RRF(k=10)`, `CombSUM`, `Borda` or `RBC(p=0.9)`. All methods
+        are listed by :func:`fusion_methods`.
     norm
         Normalisation of the scores of each run and topic, for methods that use scores. By default
         `min-max`.
     weights
-        Weights of the runs above 0, in their order or by name; by default all are 1.
+        Weights of the runs above 0, in the order of the runs or by name; by default 1.
     depth
         Number of top documents to use from each ranking. By default all.
     limit
         Maximum number of documents per topic in the fused run. None means no limit.
     ties
-        Order of documents with equal scores in the runs. The names are those of
-        :func:`cranfield.judge`. Ranks are computed from scores; rank columns are ignored.
+        Order of documents with equal scores in the runs, as for :func:`cranfield.judge`. Ranks are
+        computed from scores; rank columns are ignored.
     name
         Name of the fused run; by default the method, such as `RRF(k=10)`.
     jobs, progress
@@ -87,22 +87,22 @@ def fuse(
     Returns
     -------
     Run
-        Documents of each topic in order, with their fused scores and ranks. Its topics are those
-        of all runs. Its metadata name the method and the runs.
+        The documents of each topic in order, with fused scores and ranks. The topics are those of
+        all runs; the metadata describe the method and the runs.
 
     Raises
     ------
     InputError
-        If a run cannot be read, for fewer than two runs, and for two runs of the same name.
+        For fewer than two runs, runs of the same name, and runs that cannot be read.
     PolicyError
         For an unknown method, norm or option, and for invalid weights.
 
     Notes
     -----
-    A run that does not rank a document adds nothing to its score, except with `Borda` and norm
-    `borda`, where it gets an equal part of the remaining points, and with `CombMIN` and `CombMED`,
-    where it gets 0. Fused scores are rounded to 12 significant digits, so that equal sums are tied;
-    ties are broken by document id, descending, as in TREC's evaluations.
+    A run that does not rank a document adds nothing to its score, with two exceptions: with method
+    `Borda` or norm `borda` it gives the document the mean of the remaining points, and with
+    `CombMIN` and `CombMED` a score of 0. Fused scores are rounded to 12 significant digits, so that
+    equal sums are tied; ties are broken by document id in descending order, as by trec_eval.
 
     Cormack, Clarke and Büttcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and Montague
     (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourão, Martins and
@@ -141,14 +141,14 @@ def fuse(
     if len(collection) < 2:
         raise InputError(f"fusion requires at least 2 runs, got {len(collection)}")
     _check_weights(weights, fusion)
-    top = partial(top_of, depth=depth, ties=ties, scored=fusion.by_score)
+    top = partial(top_rows, depth=depth, ties=ties, scored=fusion.by_score)
     tops = list(map_runs(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     run_weights = _run_weights(weights, names)
     topics = all_topics(tops)
     numbered_tops, ids = number_jointly(tops, topics)
     name = name or str(fusion).replace(" ", "")
-    options: dict[str, Any] = {"method": fusion, "norm": norm or NORM, "limit": limit}
+    options: dict[str, Any] = {"method": fusion, "norm": norm or DEFAULT_NORM, "limit": limit}
     fuse_block = partial(_fuse_block, ids=ids, weights=run_weights, **options)
     blocks = (
         (first, [run.slice_topics(first, stop) for run in numbered_tops], names, topics[first:stop])
@@ -170,7 +170,7 @@ def fuse(
 
 
 def fusion_methods() -> pl.DataFrame:
-    """List the fusion methods: name, whether it uses scores or ranks, parameters, summary, source.
+    """List the fusion methods, with the input that they use, parameters, summary and source.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def fusion_methods() -> pl.DataFrame:
 
 
 def _check_weights(weights: object, method: Fusion) -> None:
-    if weights is not None and not method.weighs:
+    if weights is not None and not method.accepts_weights:
         raise PolicyError(f"weights cannot be combined with method {method.name}")
     if isinstance(weights, str) or not isinstance(weights, (Sequence, Mapping, type(None))):
         raise PolicyError(f"weights must be a list, or a dict by run, got {quoted(weights)}")
@@ -199,7 +199,7 @@ def _check_weights(weights: object, method: Fusion) -> None:
 def _run_weights(
     weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
 ) -> Floats:
-    """Return the weight of each run, in their order."""
+    """Return the weight of each run, in the order of names."""
     if weights is None:
         return np.ones(len(names))
     if isinstance(weights, Mapping):
@@ -208,7 +208,8 @@ def _run_weights(
         if unknown_runs or missing_runs:
             reason = "weight of an unknown run" if unknown_runs else "no weight of run"
             raise PolicyError(
-                f"{reason} {quoted((unknown_runs or missing_runs)[0])}; runs: {', '.join(names)}"
+                f"{reason} {quoted((unknown_runs or missing_runs)[0])}; expected a weight of each"
+                f" of: {', '.join(names)}"
             )
         weights = [weights[name] for name in names]
     if len(weights) != len(names):
@@ -222,8 +223,8 @@ def _run_weights(
     return values
 
 
-def _topic_blocks(tops: Sequence[Top], n_topics: int) -> Iterator[tuple[int, int]]:
-    """Cut the topics into blocks; yield the first topic of each, and the end of its range."""
+def _topic_blocks(tops: Sequence[NumberedTop], n_topics: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of blocks of topics with about `_BLOCK_ROWS` rows each."""
     ends = np.sum([top.starts[1:] for top in tops], axis=0)
     first = 0
     while first < n_topics:
@@ -234,7 +235,7 @@ def _topic_blocks(tops: Sequence[Top], n_topics: int) -> Iterator[tuple[int, int
 
 
 def _fuse_block(
-    block: tuple[int, list[Top], Sequence[str], Sequence[str]],
+    block: tuple[int, list[NumberedTop], Sequence[str], Sequence[str]],
     *,
     ids: pl.Series,
     method: Fusion,
@@ -242,12 +243,12 @@ def _fuse_block(
     norm: str,
     limit: int | None,
 ) -> _FusedRows:
-    """Rank the documents of some topics by their fused scores."""
+    """Rank the documents of a block of topics by their fused scores."""
     first, tops, systems, topics = block
     rankings = Rankings.from_tops(tops, systems, topics, 0, ids)
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = without_noise(finite(method.values(rankings, weights, norm)))
-    # Documents of a topic are sorted by id, and tied documents are ranked by id, descending.
+        scores = without_noise(refuse_infinite(method.values(rankings, weights, norm)))
+    # Documents of a topic are sorted by id; the reversal ranks ties by id in descending order.
     rows = scores.size - 1 - np.lexsort((-scores[::-1], rankings.topic[::-1]))
     rank = np.arange(scores.size) - rankings.starts[rankings.topic] + 1
     if limit is not None:
@@ -264,17 +265,17 @@ def _describe_fusion(
     has_weights: bool,
     weights: Floats,
 ) -> MetadataPlace:
-    """Describe method and runs in the metadata of the fused run."""
+    """Return metadata of the fused run that describe the method and the runs."""
     from cranfield.collection.metadata.metadata import Metadata
 
     runs = [
         f"{run} ({weight:g})" if has_weights else run
         for run, weight in zip(names, weights, strict=True)
     ]
-    norm_text = f", scores by {norm or NORM}" if method.by_score else ""
+    norm_text = f", scores by {norm or DEFAULT_NORM}" if method.by_score else ""
     description = f"{method}{norm_text}, of {', '.join(runs)}"
-    entry = {"name": f"fusion by {method}", "description": description}
-    text = Metadata({"tag": name, "method": entry}).to_yaml().rstrip("\n")
+    method_entry = {"name": f"fusion by {method}", "description": description}
+    text = Metadata({"tag": name, "method": method_entry}).to_yaml().rstrip("\n")
     lines = ("ir_metadata.start", *text.split("\n"), "ir_metadata.end")
     header = "".join(f"# {line}\n" for line in lines)
     return MetadataPlace(header_of(header.encode(), name), tag=name)

@@ -1,4 +1,4 @@
-"""Methods of fusion: a score of each document from the rankings of several runs."""
+"""Fusion methods, which score each document by the rankings of several runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.spec import (
-    TRUE_SHARE,
+    OPEN_PROBABILITY,
     Registry,
     Spec,
     choice,
@@ -27,8 +27,8 @@ from cranfield.collection.judged.rows import ratio
 from cranfield.fusion.rankings import Rankings
 
 
-def finite(scores: Floats) -> Floats:
-    """Return scores; refuse infinite ones."""
+def refuse_infinite(scores: Floats) -> Floats:
+    """Return the scores; refuse infinite ones."""
     if not np.isfinite(scores).all():
         raise PolicyError(
             "fused scores are too large; use smaller weights, or a norm such as min-max"
@@ -37,40 +37,35 @@ def finite(scores: Floats) -> Floats:
 
 
 class Fusion(Spec):
-    """A method that fuses several rankings into one; its text form is its identity.
+    """Base class of methods that fuse several rankings into one.
 
-    Case, blanks, hyphens and underscores of names do not matter.
+    The text form is the identity of a method. Case, blanks, hyphens and underscores in names are
+    ignored.
     """
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     """Publication that defines the method."""
     by_score: ClassVar[bool] = False
-    """Whether the method uses normalised scores, or ranks alone."""
-    weighs: ClassVar[bool] = True
-    """Whether runs may have weights."""
+    """Whether the method uses normalised scores; otherwise it uses ranks."""
+    accepts_weights: ClassVar[bool] = True
+    """Whether runs can have weights."""
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
-        """Score the documents, higher is better; shape (documents,).
+        """Score the documents, where higher is better; shape (documents,).
 
-        Parameters
-        ----------
-        rankings
-            The rankings.
-        weights
-            Weights of the systems; shape (systems,).
-        norm
-            Normalisation of the scores, for methods that use them.
+        `weights` are those of the systems, shape (systems,), and `norm` is the normalisation of
+        scores, for methods that use scores.
         """
         raise NotImplementedError
 
 
 _BLOCK_PAIRS = 1 << 22
-"""Number of document pairs compared at a time."""
+"""Maximum number of document pairs to compare at a time."""
 
 
 class RankSum(Fusion):
-    """The sum of a weight of the document's rank over the runs that have it."""
+    """Base class of sums of a weight of the document's rank over the runs that have it."""
 
     def rank_weights(self, n_ranks: int) -> list[Fraction]:
         """Return the exact weight of each rank from 1 to `n_ranks`."""
@@ -82,9 +77,9 @@ class RankSum(Fusion):
         total = np.bincount(rankings.ranked, weights=row_weights, minlength=rankings.size)
         return total * self.factor(rankings.holders)
 
-    def factor(self, holders: Ints) -> Floats:
+    def factor(self, n_runs: Ints) -> Floats:
         """Return the factor of the sum, from the number of runs that have the document."""
-        return np.ones(holders.size)
+        return np.ones(n_runs.size)
 
 
 @lru_cache(8)
@@ -110,7 +105,7 @@ class RankBiasedCentroid(RankSum):
     name = "RBC"
     aliases = ("rank-biased-centroid",)
     source = "Bailey, Moffat, Scholer and Thomas 2017"
-    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
+    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next rank")
 
     def rank_weights(self, n_ranks: int) -> list[Fraction]:
         p = fraction_of(self.p)
@@ -127,8 +122,8 @@ class InverseSquareRank(RankSum):
     def rank_weights(self, n_ranks: int) -> list[Fraction]:
         return [Fraction(1, rank**2) for rank in range(1, n_ranks + 1)]
 
-    def factor(self, holders: Ints) -> Floats:
-        return holders.astype(np.float64)
+    def factor(self, n_runs: Ints) -> Floats:
+        return n_runs.astype(np.float64)
 
 
 class LogInverseSquareRank(InverseSquareRank):
@@ -138,12 +133,12 @@ class LogInverseSquareRank(InverseSquareRank):
     aliases = ("logn-ISR",)
     sigma: float = parameter(0.01, number(0), "preserves the order of documents of a single run")
 
-    def factor(self, holders: Ints) -> Floats:
-        return np.asarray(np.log(holders + self.sigma))
+    def factor(self, n_runs: Ints) -> Floats:
+        return np.asarray(np.log(n_runs + self.sigma))
 
 
 class Borda(Fusion):
-    """Points: of n documents rank r gets n - r + 1, unranked ones share the remainder."""
+    """Borda count: of n documents rank r gets n - r + 1 points; unranked ones share the rest."""
 
     name = "Borda"
     aliases = ("bordafuse", "Borda-count")
@@ -152,15 +147,15 @@ class Borda(Fusion):
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         points = borda_points(rankings) * weights[rankings.system]
         total = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
-        # Points of each run for the documents that it does not rank, doubled.
+        # Points by each run for the documents that it does not rank, doubled.
         lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
-        shares = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0)
-        remainder = shares @ weights
-        return np.asarray((total + remainder[rankings.topic]) / 2)
+        unranked = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0)
+        unranked_points = unranked @ weights
+        return np.asarray((total + unranked_points[rankings.topic]) / 2)
 
 
 def borda_points(rankings: Rankings) -> Ints:
-    """Return twice the points of each row, less those of an unranked document of its run."""
+    """Return the doubled points of each row, minus those of unranked documents of its run."""
     size = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
     return np.asarray(size - 2 * rankings.rank + np.diff(rankings.lists)[rankings.cell] + 1)
 
@@ -168,75 +163,76 @@ def borda_points(rankings: Rankings) -> Ints:
 class Condorcet(Fusion):
     """The number of documents that the document beats by a majority of votes.
 
-    Ranked documents are above unranked ones; a run without either does not vote.
+    Ranked documents are above unranked ones; a run that ranks neither document does not vote.
     """
 
     name = "Condorcet"
     aliases = ("Condorcet-fuse", "Copeland")
     source = "Montague and Aslam 2002"
-    weighs = False
+    accepts_weights = False
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
-        wins = [wins_of(rankings, topic) for topic in range(len(rankings.topics))]
+        wins = [count_wins(rankings, topic) for topic in range(len(rankings.topics))]
         return np.concatenate(wins).astype(np.float64) if wins else np.zeros(0)
 
 
-def wins_of(rankings: Rankings, topic: int) -> Ints:
-    """Count the documents of the topic that each of them beats."""
+def count_wins(rankings: Rankings, topic: int) -> Ints:
+    """Count the documents of a topic that each of its documents beats."""
     start, stop = rankings.starts[topic : topic + 2].tolist()
     systems, size = len(rankings.systems), stop - start
     bounds = rankings.lists[topic * systems : (topic + 1) * systems + 1].tolist()
     lists = [rankings.ranked[a:b] - start for a, b in pairwise(bounds)]
-    holders = rankings.holders[start:stop]
+    n_runs = rankings.holders[start:stop]
     wins = np.zeros(size, dtype=np.int64)
-    rows = max(1, _BLOCK_PAIRS // max(1, size))
-    for first in range(0, size, rows):
-        block = slice(first, first + rows)
-        # A run that ranks only one of two documents votes for it; others vote by rank.
-        margin = holders[block, None] - holders
+    block_size = max(1, _BLOCK_PAIRS // max(1, size))
+    for first in range(0, size, block_size):
+        block = slice(first, first + block_size)
+        # A run that ranks only one of two documents votes for it; a run that ranks both cancels out
+        # here, and votes by rank below.
+        margin = n_runs[block, None] - n_runs
         for ranking in lists:
-            heads = np.flatnonzero((ranking >= first) & (ranking < first + rows))
+            in_block = np.flatnonzero((ranking >= first) & (ranking < first + block_size))
             ranks = np.arange(ranking.size)
-            # A run that ranks both documents is in both rows of holders, which cancel out.
-            margin[np.ix_(ranking[heads] - first, ranking)] += np.sign(ranks - heads[:, None])
+            votes = np.sign(ranks - in_block[:, None])
+            margin[np.ix_(ranking[in_block] - first, ranking)] += votes
         wins[block] = (margin > 0).sum(axis=1)
     return wins
 
 
-def min_max(rankings: Rankings) -> Floats:
+def min_max_norm(rankings: Rankings) -> Floats:
     r"""Scale scores to 0 to 1: :math:`(s - \min s) / (\max s - \min s)`; 1 if all are equal."""
-    # Halves, so that the difference of two scores cannot overflow.
+    # Halved, so that the difference of two scores cannot overflow.
     halves = rankings.scores / 2
-    low, high = (_reduce_rankings(rankings, halves, reduce) for reduce in (np.minimum, np.maximum))
-    excess, width = (halves - low[rankings.cell]), (high - low)[rankings.cell]
-    return np.where(width > 0, ratio(excess, width), 1.0)
+    minimum = _reduce_rankings(rankings, halves, np.minimum)
+    maximum = _reduce_rankings(rankings, halves, np.maximum)
+    excess, span = halves - minimum[rankings.cell], (maximum - minimum)[rankings.cell]
+    return np.where(span > 0, ratio(excess, span), 1.0)
 
 
-def by_max(rankings: Rankings) -> Floats:
+def max_norm(rankings: Rankings) -> Floats:
     r"""Divide by the highest score, which must be above 0: :math:`s / \max s`."""
-    high = _reduce_rankings(rankings, rankings.scores, np.maximum)[rankings.cell]
-    if (high <= 0).any():
-        row = int(np.argmax(high <= 0))
+    maximum = _reduce_rankings(rankings, rankings.scores, np.maximum)[rankings.cell]
+    if (maximum <= 0).any():
+        row = int(np.argmax(maximum <= 0))
         raise InputError(
-            "norm 'max' needs a highest score above 0",
+            f"norm 'max' requires a highest score above 0, got {maximum[row]:g}",
             source=rankings.systems[rankings.system[row]],
             topic=rankings.topics[rankings.topic[rankings.ranked[row]]],
         )
-    return np.asarray(rankings.scores / high)
+    return np.asarray(rankings.scores / maximum)
 
 
-def by_sum(rankings: Rankings) -> Floats:
-    r"""Scale to the sum 1: :math:`(s - \min s) / \sum (s - \min s)`; 1/n if all are equal."""
+def sum_norm(rankings: Rankings) -> Floats:
+    r"""Scale scores to sum 1: :math:`(s - \min s) / \sum (s - \min s)`; 1/n if all are equal."""
     scores = _scaled_scores(rankings)
     excess = scores - _reduce_rankings(rankings, scores, np.minimum)[rankings.cell]
-    total = np.bincount(rankings.cell, weights=excess, minlength=rankings.lists.size - 1)[
-        rankings.cell
-    ]
-    return np.where(total > 0, ratio(excess, total), 1 / _row_lengths(rankings))
+    totals = np.bincount(rankings.cell, weights=excess, minlength=rankings.lists.size - 1)
+    row_totals = totals[rankings.cell]
+    return np.where(row_totals > 0, ratio(excess, row_totals), 1 / _list_lengths(rankings))
 
 
-def z_score(rankings: Rankings) -> Floats:
-    """Return standard deviations above the run's mean for the topic; 0 if all are equal."""
+def z_score_norm(rankings: Rankings) -> Floats:
+    """Standardise scores by the mean and standard deviation of the ranking; 0 if all are equal."""
     cells, lengths = rankings.lists.size - 1, np.maximum(np.diff(rankings.lists), 1)
     scores = _scaled_scores(rankings)
     mean = np.bincount(rankings.cell, weights=scores, minlength=cells) / lengths
@@ -245,33 +241,33 @@ def z_score(rankings: Rankings) -> Floats:
     return ratio(deviations, np.sqrt(variance)[rankings.cell])
 
 
-def by_rank(rankings: Rankings) -> Floats:
-    """Return 1 - (r - 1)/n for rank r of n documents, whatever the score."""
-    return np.asarray(1 - (rankings.rank - 1) / _row_lengths(rankings))
+def rank_norm(rankings: Rankings) -> Floats:
+    """Return 1 - (r - 1)/n for rank r of n documents, ignoring scores."""
+    return np.asarray(1 - (rankings.rank - 1) / _list_lengths(rankings))
 
 
-def borda(rankings: Rankings) -> Floats:
-    """Return 1 - (r - 1)/n for rank r, with n documents of all runs together."""
+def borda_norm(rankings: Rankings) -> Floats:
+    """Return 1 - (r - 1)/n for rank r, where n counts the documents of all runs."""
     size = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
     return np.asarray(1 - (rankings.rank - 1) / size)
 
 
 NORMS: dict[str, Callable[[Rankings], Floats]] = {
-    "min-max": min_max,
-    "max": by_max,
-    "sum": by_sum,
-    "z-score": z_score,
-    "rank": by_rank,
-    "borda": borda,
+    "min-max": min_max_norm,
+    "max": max_norm,
+    "sum": sum_norm,
+    "z-score": z_score_norm,
+    "rank": rank_norm,
+    "borda": borda_norm,
     "none": lambda rankings: rankings.scores,
 }
-"""Normalisations of the scores of a run for a topic, by name."""
+"""Normalisations of the scores of a ranking, by name."""
 
 
 def absent_scores(rankings: Rankings, norm: str) -> Floats | None:
     """Return the value of documents that a run does not rank, by ranking; None for 0."""
-    # By `borda` the mean of the remaining places, 1/2 - (m - 1)/(2 n) of a run with m of the n
-    # documents (Renda and Straccia 2003); infinite for runs without any document of a topic.
+    # For `borda` the mean of the remaining ranks, 1/2 - (m - 1)/(2 n) for a run with m of the n
+    # documents (Renda and Straccia 2003); infinite for runs without any document for a topic.
     if norm != "borda":
         return None
     lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
@@ -279,7 +275,8 @@ def absent_scores(rankings: Rankings, norm: str) -> Floats | None:
     return np.where(lengths > 0, mean_points, np.inf)
 
 
-def _row_lengths(rankings: Rankings) -> Ints:
+def _list_lengths(rankings: Rankings) -> Ints:
+    """Return the length of the ranking of each row."""
     return np.asarray(np.diff(rankings.lists)[rankings.cell])
 
 
@@ -290,7 +287,7 @@ def _scaled_scores(rankings: Rankings) -> Floats:
 
 
 def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Floats:
-    """Reduce the values of each ranking; 0 for rankings without documents."""
+    """Reduce the values of each ranking; 0 for empty rankings."""
     reduced = np.zeros(rankings.lists.size - 1)
     nonempty = np.flatnonzero(np.diff(rankings.lists))
     if nonempty.size:
@@ -302,26 +299,28 @@ _ABSENT = parameter("zero", choice("zero", "out"), "value of a run without the d
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreLists:
+class DocumentScores:
     """Scores of all documents, sorted by document, then ascending.
 
-    values: all scores; starts, sizes: first score of each document, and number of its scores.
-    counted: number of scores that count in means and factors, by document.
-    runs: number of runs of its topic, by document.
+    values: all scores.
+    starts, sizes: first score of each document, and number of its scores.
+    n_counted: number of scores that count in means and factors, by document.
+    n_runs: number of runs with documents for the topic of each document.
     """
 
     values: Floats
     starts: Ints
     sizes: Ints
-    counted: Ints
-    runs: Ints
+    n_counted: Ints
+    n_runs: Ints
 
     def sums(self) -> Floats:
+        """Sum the scores of each document."""
         return np.add.reduceat(self.values, self.starts)
 
 
 class Combination(Fusion):
-    """A combination of the scores of each document.
+    """Base class of combinations of the scores of each document.
 
     Runs without any document for the topic do not count.
     """
@@ -332,31 +331,31 @@ class Combination(Fusion):
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         if not rankings.size:
             return np.zeros(0)
-        row_scores = finite(NORMS[norm](rankings) * weights[rankings.system])
-        if (unranked_scores := absent_scores(rankings, norm)) is None:
+        row_scores = refuse_infinite(NORMS[norm](rankings) * weights[rankings.system])
+        if (absent := absent_scores(rankings, norm)) is None:
             sizes, values = rankings.holders, rankings.ascending(row_scores)
         else:
-            table = (unranked_scores * weights)[rankings.topic]
+            table = (absent * weights)[rankings.topic]
             table[rankings.ranked, rankings.system] = row_scores
             table.sort(axis=1)
             is_score = np.isfinite(table)
             sizes, values = is_score.sum(axis=1), table[is_score]
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
-        runs = rankings.runs_of_topic[rankings.topic]
-        return self.combine(ScoreLists(values, starts, sizes, sizes, runs))
+        n_runs = rankings.runs_of_topic[rankings.topic]
+        return self.combine(DocumentScores(values, starts, sizes, sizes, n_runs))
 
-    def combine(self, scores: ScoreLists) -> Floats:
+    def combine(self, scores: DocumentScores) -> Floats:
         """Return the combined score of each document."""
         raise NotImplementedError
 
 
 class CombSum(Combination):
-    """The sum of the scores; with weights of runs, a linear interpolation."""
+    """The sum of the scores; with weights of runs, linear interpolation."""
 
     name = "CombSUM"
     aliases = ("linear", "interpolation", "sum", "wsum")
 
-    def combine(self, scores: ScoreLists) -> Floats:
+    def combine(self, scores: DocumentScores) -> Floats:
         return scores.sums()
 
 
@@ -366,20 +365,20 @@ class CombMnz(Combination):
     name = "CombMNZ"
     aliases = ("mnz",)
 
-    def combine(self, scores: ScoreLists) -> Floats:
-        return scores.sums() * scores.counted
+    def combine(self, scores: DocumentScores) -> Floats:
+        return scores.sums() * scores.n_counted
 
 
 class CombGmnz(Combination):
-    """The sum of the scores, times the number of runs that have the document to a power."""
+    """The sum of the scores, times a power of the number of runs that have the document."""
 
     name = "CombGMNZ"
     aliases = ("gmnz",)
     source = "Lee 1997"
-    gamma: float = parameter(1.0, number(0), "the power; 0 is CombSUM, 1 is CombMNZ")
+    gamma: float = parameter(1.0, number(0), "exponent; 0 is CombSUM, 1 is CombMNZ")
 
-    def combine(self, scores: ScoreLists) -> Floats:
-        return np.asarray(scores.sums() * scores.counted**self.gamma)
+    def combine(self, scores: DocumentScores) -> Floats:
+        return np.asarray(scores.sums() * scores.n_counted**self.gamma)
 
 
 class CombMax(Combination):
@@ -388,7 +387,7 @@ class CombMax(Combination):
     name = "CombMAX"
     aliases = ("max",)
 
-    def combine(self, scores: ScoreLists) -> Floats:
+    def combine(self, scores: DocumentScores) -> Floats:
         return np.asarray(scores.values[scores.starts + scores.sizes - 1])
 
 
@@ -399,18 +398,18 @@ class CombMed(Combination):
     aliases = ("med", "median")
     absent: str = _ABSENT
 
-    def combine(self, scores: ScoreLists) -> Floats:
+    def combine(self, scores: DocumentScores) -> Floats:
         values, starts, sizes = scores.values, scores.starts, scores.sizes
-        zeros = scores.runs - sizes if self.absent == "zero" else np.zeros_like(sizes)
-        # Zeros of runs without the document stand between the negative scores and the others.
+        n_zeros = scores.n_runs - sizes if self.absent == "zero" else np.zeros_like(sizes)
+        # In ascending order, zeros of runs without the document follow the negative scores.
         n_negative = np.add.reduceat(values < 0, starts, dtype=np.int64)
 
         def value_at(index: Ints) -> Floats:
-            score_index = np.where(index < n_negative, index, index - zeros)
-            is_scored = (index >= n_negative) & (score_index < n_negative)
-            return np.where(is_scored, 0.0, values[starts + np.clip(score_index, 0, sizes - 1)])
+            score_index = np.where(index < n_negative, index, index - n_zeros)
+            is_zero = (index >= n_negative) & (score_index < n_negative)
+            return np.where(is_zero, 0.0, values[starts + np.clip(score_index, 0, sizes - 1)])
 
-        n_values = sizes + zeros
+        n_values = sizes + n_zeros
         return np.asarray(value_at((n_values - 1) // 2) / 2 + value_at(n_values // 2) / 2)
 
 
@@ -420,8 +419,8 @@ class CombAnz(Combination):
     name = "CombANZ"
     aliases = ("anz", "mean")
 
-    def combine(self, scores: ScoreLists) -> Floats:
-        return ratio(scores.sums(), scores.counted)
+    def combine(self, scores: DocumentScores) -> Floats:
+        return ratio(scores.sums(), scores.n_counted)
 
 
 class CombMin(Combination):
@@ -431,11 +430,11 @@ class CombMin(Combination):
     aliases = ("min",)
     absent: str = _ABSENT
 
-    def combine(self, scores: ScoreLists) -> Floats:
+    def combine(self, scores: DocumentScores) -> Floats:
         lowest = scores.values[scores.starts]
         if self.absent == "out":
             return np.asarray(lowest)
-        return np.where(scores.sizes < scores.runs, np.minimum(lowest, 0.0), lowest)
+        return np.where(scores.sizes < scores.n_runs, np.minimum(lowest, 0.0), lowest)
 
 
 FUSIONS: Registry[type[Fusion]] = Registry(

@@ -1,4 +1,4 @@
-"""Rankings of several runs side by side: the document at each rank, by topic and run."""
+"""Aligned rankings of several runs: the document at each rank, by topic and run."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from cranfield.collection.run import Run
 
 @dataclass(frozen=True, eq=False)
 class RunTop:
-    """The top documents of a run in order of topic and rank, topics as in the run.
+    """The top documents of a run, in order of topic and rank; topics are those of the run.
 
-    sizes: documents of each topic; shape (topics,).
-    scores: of each row; empty unless requested.
+    sizes: number of documents of each topic; shape (topics,).
+    scores: score of each row; empty unless requested.
     """
 
     name: str
@@ -37,78 +37,80 @@ class RunTop:
 
 
 @dataclass(frozen=True, eq=False)
-class Top:
+class NumberedTop:
     """The top documents of a run, in order of topic and rank; topics are those of all runs.
 
     starts: start of the rows of each topic; shape (topics + 1,).
-    docs: the documents as numbers, in the order of the bytes of their ids.
-    scores: of each row; empty unless requested.
+    docs: documents as numbers, in the order of the bytes of their ids.
+    scores: score of each row; empty unless requested.
     """
 
     starts: Ints
     docs: Ints
     scores: Floats
 
-    def slice_topics(self, first: int, stop: int) -> Top:
+    def slice_topics(self, first: int, stop: int) -> NumberedTop:
         """Return the rows of a range of topics."""
         starts = self.starts[first : stop + 1]
         rows = slice(int(starts[0]), int(starts[-1]))
-        return Top(starts - starts[0], self.docs[rows], self.scores[rows])
+        return NumberedTop(starts - starts[0], self.docs[rows], self.scores[rows])
 
 
-def top_of(
+def top_rows(
     run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
 ) -> RunTop:
-    """Return the top documents of each topic, or all; with their scores if requested."""
+    """Return the top documents of each topic, by default all, with scores if `scored`."""
     order = order_of(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
-        rows = rows[_span_rows(np.zeros_like(sizes), sizes) < depth]
+        rows = rows[_concatenate_ranges(np.zeros_like(sizes), sizes) < depth]
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
     return RunTop(run.name, stem, run.topics, sizes, run.docs[rows], scores)
 
 
 def all_topics(tops: Iterable[RunTop]) -> list[str]:
-    """List the topics of all runs, in order."""
-    return topic_order(list({name for top in tops for name in top.topics}))
+    """Return the topics of all runs, in order."""
+    return topic_order(list({topic for top in tops for topic in top.topics}))
 
 
-def number_jointly(tops: Sequence[RunTop], topics: Sequence[str]) -> tuple[list[Top], pl.Series]:
+def number_jointly(
+    tops: Sequence[RunTop], topics: Sequence[str]
+) -> tuple[list[NumberedTop], pl.Series]:
     """Number topics and documents jointly over all runs; also return document ids by number."""
     docs = pl.concat([top.docs for top in tops])
     ids = docs.unique().sort()
-    numbered = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
-    numbered_docs = pl.DataFrame({"doc": docs}).join(numbered, on="doc", maintain_order="left")
+    numbers = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
+    numbered_docs = pl.DataFrame({"doc": docs}).join(numbers, on="doc", maintain_order="left")
     ends = np.cumsum([len(top.docs) for top in tops])
-    numbers = np.split(numbered_docs["number"].to_numpy(), ends[:-1])
-    positions = {name: i for i, name in enumerate(topics)}
-    pairs = zip(tops, numbers, strict=True)
-    return [_align_topics(top, doc_numbers, positions) for top, doc_numbers in pairs], ids
+    docs_of_runs = np.split(numbered_docs["number"].to_numpy(), ends[:-1])
+    topic_numbers = {topic: i for i, topic in enumerate(topics)}
+    pairs = zip(tops, docs_of_runs, strict=True)
+    return [_align_topics(top, run_docs, topic_numbers) for top, run_docs in pairs], ids
 
 
-def _align_topics(top: RunTop, numbers: Ints, positions: Mapping[str, int]) -> Top:
+def _align_topics(top: RunTop, docs: Ints, topic_numbers: Mapping[str, int]) -> NumberedTop:
     """Sort the rows of a run by the topics of all runs."""
-    topic_rows = np.array([positions[name] for name in top.topics], dtype=np.intp)
-    sizes = np.zeros(len(positions), dtype=np.int64)
-    sizes[topic_rows] = top.sizes
+    topics = np.array([topic_numbers[topic] for topic in top.topics], dtype=np.intp)
+    sizes = np.zeros(len(topic_numbers), dtype=np.int64)
+    sizes[topics] = top.sizes
     starts = np.r_[0, np.cumsum(sizes)]
-    if (topic_rows[1:] > topic_rows[:-1]).all():
-        return Top(starts, numbers, top.scores)
-    first = np.zeros(len(positions), dtype=np.int64)
-    first[topic_rows] = np.cumsum(top.sizes) - top.sizes
-    rows = _span_rows(first, sizes)
-    return Top(starts, numbers[rows], top.scores[rows] if top.scores.size else top.scores)
+    if (topics[1:] > topics[:-1]).all():
+        return NumberedTop(starts, docs, top.scores)
+    first = np.zeros(len(topic_numbers), dtype=np.int64)
+    first[topics] = np.cumsum(top.sizes) - top.sizes
+    rows = _concatenate_ranges(first, sizes)
+    return NumberedTop(starts, docs[rows], top.scores[rows] if top.scores.size else top.scores)
 
 
-def _span_rows(first: Ints, sizes: Ints) -> Ints:
-    """Concatenate the rows of spans."""
+def _concatenate_ranges(first: Ints, sizes: Ints) -> Ints:
+    """Concatenate the ranges of `sizes` integers from `first`."""
     ends = np.cumsum(sizes)
     return np.asarray(np.repeat(first - (ends - sizes), sizes) + np.arange(int(sizes.sum())))
 
 
 _MAX_SPARSITY = 4
-"""Maximum cells per value of a table of documents by systems in which values are sorted."""
+"""Maximum ratio of cells to values for sorting values in a table of documents by systems."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,23 +120,23 @@ class Rankings(Pairs):
     Attributes
     ----------
     topics
-        Ids of the topics, in order: by number if all are numbers, else by bytes.
+        Ids of the topics, in numerical order if all are numbers, else by bytes.
     systems
         Names of the systems.
     depth
         Number of ranks used of each ranking.
     docs
-        Document ids, a polars string column, by topic. Other arrays hold indices into it.
+        Document ids, a polars string column, by topic. Other arrays contain indices into it.
     starts
         Start of the documents of each topic: those of topic t are `starts[t]:starts[t + 1]`;
         shape (topics + 1,).
     ranked
-        All rankings, one after the other: the document, an index into `docs`, at each rank.
-        In order of topic, system and rank; shape (rows,).
+        The concatenated rankings: the document, an index into `docs`, at each rank, in order of
+        topic, system and rank; shape (rows,).
     lists
         Start of each ranking: `ranked[lists[i]:lists[i + 1]]` with
-        `i = topic * len(systems) + system` is that of a system for a topic, the best document
-        first; shape (topics * systems + 1,).
+        `i = topic * len(systems) + system` is the ranking of a system for a topic, the best
+        document first; shape (topics * systems + 1,).
     scores
         The score of each row of `ranked`; shape (rows,).
     """
@@ -160,7 +162,7 @@ class Rankings(Pairs):
 
     @property
     def codes(self) -> Codes:  # type: ignore[override]
-        """Topic of each document, by the name that `Pairs` requires."""
+        """Topic of each document, under the name that `Pairs` requires."""
         return self.topic
 
     @cached_property
@@ -203,13 +205,13 @@ class Rankings(Pairs):
 
     @cached_property
     def cell(self) -> Ints:
-        """Ranking that each row of `ranked` belongs to, as in `lists`; shape (rows,)."""
+        """Index in `lists` of the ranking of each row of `ranked`; shape (rows,)."""
         return np.repeat(np.arange(self.lists.size - 1), np.diff(self.lists))
 
     @classmethod
     def from_tops(
         cls,
-        tops: Sequence[Top],
+        tops: Sequence[NumberedTop],
         systems: Sequence[str],
         topics: Sequence[str],
         depth: int,
@@ -222,7 +224,7 @@ class Rankings(Pairs):
         sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
         offsets = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
         first = np.stack([top.starts[:-1] for top in tops], axis=1) + offsets
-        rows = _span_rows(first.ravel(), sizes.ravel())
+        rows = _concatenate_ranges(first.ravel(), sizes.ravel())
         topic = np.repeat(np.arange(len(topics)), sizes.sum(axis=1))
         pairs = topic * len(ids) + np.concatenate([top.docs for top in tops])[rows]
         pairs, ranked = np.unique(pairs, return_inverse=True)
@@ -239,9 +241,9 @@ class Rankings(Pairs):
         )
 
     def ascending(self, values: Floats) -> Floats:
-        """Sort values of rows by document, then by value, ascending.
+        """Sort values of rows by document, then in ascending order.
 
-        Sums of equal values are then equal, whatever the order of the runs.
+        Sums then do not depend on the order of the runs.
         """
         cells = self.size * len(self.systems)
         if cells > _MAX_SPARSITY * values.size:

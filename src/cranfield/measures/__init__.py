@@ -1,7 +1,6 @@
 """Measures: from judged runs to scores.
 
-Every measure is an object here under its name in text; `@` sets its cutoff and a call its
-parameters.
+Every measure is an attribute of this module; `@` sets its cutoff, and a call sets parameters.
 
 >>> from cranfield.measures import RBP, nDCG
 >>> nDCG @ 10, RBP(p=0.5)
@@ -32,7 +31,7 @@ _TOOLS = {
     "parse_measures": "grammar",
     "user_model": "users.standard_models",
 }
-"""The module of each name other than a measure."""
+"""Names other than measures, and their modules."""
 
 __all__ = [  # noqa: PLE0604
     "ALIASES",
@@ -50,7 +49,7 @@ __all__ = [  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    """Create the object of a measure at its first use, which loads its module."""
+    """Load the module of a measure at its first use."""
     if name in _TOOLS:
         return getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name)
     if name not in __all__:

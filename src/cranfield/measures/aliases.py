@@ -1,4 +1,4 @@
-"""Names of measures in papers or other programs, read as text forms."""
+"""Names of measures in papers and other programs, translated to text forms."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from cranfield.base.spec import short
 from cranfield.measures.base import Measure
 
 Forms = tuple[tuple[str, str], ...]
-"""Patterns of names, each with the text form of its matches."""
+"""Pairs of a pattern of names and the text form for its matches."""
 
 _SHARP = "#♯"
-_TAIL = r"(?P<tail>(?:\(.*\))?(?:@[\d.]+)?)"
-"""Parameters and a cutoff."""
+_SUFFIX = r"(?P<tail>(?:\(.*\))?(?:@[\d.]+)?)"
+"""Pattern of parameters and a cutoff after a name."""
 
 _SIMILARITY = r"(?:cosine|cos_sim|dot|dot_score|euclidean|manhattan|maxsim)[-_]"
-"""Prefixes of names of sentence-transformers, whose MAP is divided by min(k, RB)."""
+"""Prefixes of names in sentence-transformers, whose MAP is divided by min(k, RB)."""
 
-_PAPERS: Forms = (
+_PAPER_FORMS: Forms = (
     (rf"(D|DIN)[{_SHARP}]-(?P<inner>.+)", r"Sharp(\1(\g<inner>))"),
     (r"(D|DIN)-(?P<inner>.+)", r"\1(\g<inner>)"),
     (r"EC-(?P<inner>.+)", r"Classes(\g<inner>)"),
-    (rf"P\+Q[{_SHARP}]{_TAIL}", r"Sharp(PQ\g<tail>)"),
-    (rf"P\+Q{_TAIL}", r"PQ\g<tail>"),
-    (rf"(?:alpha|α)-(n?DCG){_TAIL}", r"alpha_\1\g<tail>"),
-    (rf"(?P<n>n?)ERR-IA{_TAIL}", r"\g<n>ERR_IA\g<tail>"),
+    (rf"P\+Q[{_SHARP}]{_SUFFIX}", r"Sharp(PQ\g<tail>)"),
+    (rf"P\+Q{_SUFFIX}", r"PQ\g<tail>"),
+    (rf"(?:alpha|α)-(n?DCG){_SUFFIX}", r"alpha_\1\g<tail>"),
+    (rf"(?P<n>n?)ERR-IA{_SUFFIX}", r"\g<n>ERR_IA\g<tail>"),
     (r"(?:M?AP)-IA", r"AP_IA"),
     (r"(?P<inner>\w+)-IA(?P<at>@\d+)?", r"IA(\g<inner>\g<at>)"),
     (r"IA-(?P<inner>.+)", r"IA(\g<inner>)"),
-    (rf"(?:I-rec|strec){_TAIL}", r"StRecall\g<tail>"),
-    (rf"Q-measure{_TAIL}", r"Q\g<tail>"),
-    (rf"U-measure{_TAIL}", r"U\g<tail>"),
-    (rf"([ROP])-measure{_TAIL}", r"\1Measure\g<tail>"),
-    (rf"(?:P\+|P-plus){_TAIL}", r"PPlus\g<tail>"),
+    (rf"(?:I-rec|strec){_SUFFIX}", r"StRecall\g<tail>"),
+    (rf"Q-measure{_SUFFIX}", r"Q\g<tail>"),
+    (rf"U-measure{_SUFFIX}", r"U\g<tail>"),
+    (rf"([ROP])-measure{_SUFFIX}", r"\1Measure\g<tail>"),
+    (rf"(?:P\+|P-plus){_SUFFIX}", r"PPlus\g<tail>"),
     (r"NCUgu,(?P<u>P|BR)", r"NCU(stopping='graded', utility='\g<u>')"),
     (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
     (r"SetP\(relative=True\)(?P<at>@\d+)?", r"SetRelP\g<at>"),
     (r"SetP\(rel=(?P<rel>\d+),\s*relative=True\)", r"SetRelP(rel=\g<rel>)"),
     (r"NumRet\((?P<rel>rel=\d+)\)", r"NumRelRet(\g<rel>)"),
     (r"(?:b|B)pref_(?P<form>[RN])", r"Bpref(form='\g<form>')"),
-    (rf"R-prec(?:ision)?{_TAIL}", r"Rprec\g<tail>"),
-    (rf"hit-rate{_TAIL}", r"Success\g<tail>"),
+    (rf"R-prec(?:ision)?{_SUFFIX}", r"Rprec\g<tail>"),
+    (rf"hit-rate{_SUFFIX}", r"Success\g<tail>"),
     (r"(?P<name>[a-z_]+?)_at_0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
     (r"(?P<name>[a-z_]{3,}?)_(?:cut_)?0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
     (r"(?P<name>[a-z_]+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)"),
@@ -54,7 +54,7 @@ _PAPERS: Forms = (
     (rf"{_SIMILARITY}(?P<name>ndcg|mrr|precision|recall)@(?P<k>\d+)", r"\g<name>@\g<k>"),
 )
 
-_SYNONYMS = {
+_SYNONYM_NAMES = {
     "RR": "recip_rank reciprocal_rank mean_reciprocal_rank",
     "AP": "average_precision mean_average_precision",
     "Rprec": "r_precision",
@@ -63,21 +63,21 @@ _SYNONYMS = {
     "AP11": "11pt_avg",
 }
 
-TOOLS: dict[str, tuple[str, dict[str, str]]] = {
-    **{name: (measure, {}) for measure, names in _SYNONYMS.items() for name in names.split()},
+SYNONYMS: dict[str, tuple[str, dict[str, str]]] = {
+    **{name: (measure, {}) for measure, names in _SYNONYM_NAMES.items() for name in names.split()},
     "ndcg_burges": ("nDCG", {"gains": "exponential"}),
     "dcg_burges": ("DCG", {"gains": "exponential"}),
 }
-"""Names of other programs in lower case that stand for one measure, whatever the cutoff."""
+"""Measures and parameters by names of other programs, in lower case and without a cutoff."""
 
 _AT_CUTOFF = r"@0*(?P<k>[1-9]\d*)"
-_K = (5, 10, 20)
-_P = r"(?:\((?P<p>.*)\))?"
+_CUTOFFS = (5, 10, 20)
+_PARAMETERS = r"(?:\((?P<p>.*)\))?"
 _LINEAR = "gains='linear'"
 
-_X = r"(?P<x>\d+(?:\.\d+)?)"
+_NUMBER = r"(?P<x>\d+(?:\.\d+)?)"
 
-_PROGRAMS: dict[str, Forms] = {
+_PROGRAM_FORMS: dict[str, Forms] = {
     "ndeval": (
         (rf"(?P<n>n?)ERR-IA{_AT_CUTOFF}", r"\g<n>ERR_IA@\g<k>"),
         (rf"alpha-(?P<n>n?)DCG{_AT_CUTOFF}", r"alpha_\g<n>DCG@\g<k>"),
@@ -111,35 +111,39 @@ _PROGRAMS: dict[str, Forms] = {
     "cwl": (
         (rf"(?P<name>P){_AT_CUTOFF}", r"EU(P@\g<k>)"),
         (r"(?P<name>RR|AP)", r"EU(\g<name>)"),
-        (rf"RBP@{_X}", r"EU(RBP(p=\g<x>), depth=1000)"),
+        (rf"RBP@{_NUMBER}", r"EU(RBP(p=\g<x>), depth=1000)"),
         (rf"NDCG-k{_AT_CUTOFF}", r"EU(SDCG@\g<k>)"),
-        (rf"(?P<name>INST|INSQ)-T={_X}", r"EU(\g<name>(T=\g<x>, depth=1000))"),
+        (rf"(?P<name>INST|INSQ)-T={_NUMBER}", r"EU(\g<name>(T=\g<x>, depth=1000))"),
         (r"NERR-EQ(?P<name>[89])@k=(?P<k>\d+)", r"EU(NERR\g<name>@\g<k>)"),
-        (rf"NERR-EQ10@phi={_X}", r"EU(NERR10(p=\g<x>))"),
-        (rf"NERR-EQ11@T={_X}", r"EU(NERR11(T=\g<x>))"),
-        (rf"BPM-Static-T={_X}-K=(?P<k>[\d.]+)", r"EU(BPM(T=\g<x>, K=\g<k>))"),
+        (rf"NERR-EQ10@phi={_NUMBER}", r"EU(NERR10(p=\g<x>))"),
+        (rf"NERR-EQ11@T={_NUMBER}", r"EU(NERR11(T=\g<x>))"),
+        (rf"BPM-Static-T={_NUMBER}-K=(?P<k>[\d.]+)", r"EU(BPM(T=\g<x>, K=\g<k>))"),
         (
-            rf"BPM-Dynamic-T={_X}-K=(?P<k>[\d.]+)-hb=(?P<hb>[\d.]+)-hc=[\d.]+",
+            rf"BPM-Dynamic-T={_NUMBER}-K=(?P<k>[\d.]+)-hb=(?P<hb>[\d.]+)-hc=[\d.]+",
             r"EU(BPMDynamic(T=\g<x>, K=\g<k>, hb=\g<hb>, hc=0))",
         ),
-        (rf"TBG-H@{_X}", r"EU(TBG(h=\g<x>))"),
-        (rf"U-L@{_X}", r"EU(U(L=\g<x>))"),
+        (rf"TBG-H@{_NUMBER}", r"EU(TBG(h=\g<x>))"),
+        (rf"U-L@{_NUMBER}", r"EU(U(L=\g<x>))"),
     ),
 }
 
-_IR_MEASURES: Forms = (
-    (rf"ERR{_P}@(?P<k>\d+)", r"ERR(max_grade=4,\g<p>)@\g<k>"),
-    (rf"(INST|INSQ){_P}", r"EU(\1(\g<p>),depth=1000)"),
-    (rf"(RBP){_P}", r"EU(\1(\g<p>),depth=1000)"),
-    (rf"(SDCG|NERR8|NERR9|NERR10|NERR11){_P}(?P<at>@\d+)?", r"EU(\1(\g<p>)\g<at>)"),
-    (rf"BPM{_P}@(?P<k>\d+)", r"EU(BPM(\g<p>, K=\g<k>))"),
+_IR_MEASURES_FORMS: Forms = (
+    (rf"ERR{_PARAMETERS}@(?P<k>\d+)", r"ERR(max_grade=4,\g<p>)@\g<k>"),
+    (rf"(INST|INSQ){_PARAMETERS}", r"EU(\1(\g<p>),depth=1000)"),
+    (rf"(RBP){_PARAMETERS}", r"EU(\1(\g<p>),depth=1000)"),
+    (rf"(SDCG|NERR8|NERR9|NERR10|NERR11){_PARAMETERS}(?P<at>@\d+)?", r"EU(\1(\g<p>)\g<at>)"),
+    (rf"BPM{_PARAMETERS}@(?P<k>\d+)", r"EU(BPM(\g<p>, K=\g<k>))"),
 )
 
-_ALL = {
+_ALL_NAMES = {
     "ndeval": (
-        *(f"{name}@{k}" for name in ("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG") for k in _K),
+        *(
+            f"{name}@{k}"
+            for name in ("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG")
+            for k in _CUTOFFS
+        ),
         *("NRBP", "nNRBP", "MAP-IA"),
-        *(f"{name}@{k}" for name in ("P-IA", "strec") for k in _K),
+        *(f"{name}@{k}" for name in ("P-IA", "strec") for k in _CUTOFFS),
     ),
     "gdeval": ("ndcg@20", "err@20"),
     "ntcireval": (
@@ -156,70 +160,74 @@ _ALL = {
 }
 
 
-_NO_EFFORT = "the {} model does not model satisfaction; {} is its utility"
+_NO_EFFORT = "the {} model does not include satisfaction; {} is its utility"
 
-_SET_F = "F@k combines P@k and R@k; SetF is the F-measure of all retrieved documents"
+_F_MEASURES = "F@k combines P@k and R@k; SetF is the F-measure of all retrieved documents"
 
 _F_NAMES = ("f_measure", "f_score", "f1_score", "fscore", "fmeasure")
-_ACCURACY = "Success@k is whether a relevant document is among the first k"
+_ACCURACY = "Success@k is 1 if a relevant document is in the top k"
 _RANK = (
     "FirstRank@k is the rank of the first relevant document; its mean is the mean rank, and"
     " `compare --as summary` (summarise) shows its median"
 )
-_TWO_RUNS = (
-    "it compares the ranks of documents whose relevance changed under two instructions (FollowIR),"
-    " so it is not a score of one run; evaluate the runs of both and `compare` them"
+_P_MRR = (
+    "it compares the ranks of documents whose relevance changes between two instructions"
+    " (FollowIR), so it is not a score of one run; evaluate the runs for both instructions and"
+    " `compare` them"
 )
 
-NO_MEASURES = {
+UNSUPPORTED_NAMES = {
     "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
     "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
-    "hits": "Success@k is whether one of the top k is relevant (hit rate), NumRelRet@k how many",
-    **dict.fromkeys(("p_mrr", "pmrr"), _TWO_RUNS),
+    "hits": (
+        "Success@k is 1 if a relevant document is in the top k (hit rate), and NumRelRet@k is the"
+        " number of relevant documents in the top k"
+    ),
+    **dict.fromkeys(("p_mrr", "pmrr"), _P_MRR),
     **dict.fromkeys(("accuracy", "acc"), _ACCURACY),
     **dict.fromkeys(("mean_rank", "mr", "medr", "median_rank", "medianrank"), _RANK),
     "c": "Complete@k is 1 if all relevant documents are in the top k",
-    "cg": "gP@k is the gain of the top k over the maximal gain, DCG@k discounts it",
+    "cg": "gP@k is the gain of the top k divided by the highest possible gain; DCG@k is discounted",
     "rouge": (
         "RougeN, RougeL, RougeLsum, RougeS and RougeSU score summaries against reference texts"
         " (`cranfield answers --references`, evaluate_answers)"
     ),
     "hole": "Unjudged@k is the proportion of documents without a judgment for their topic",
-    **dict.fromkeys(_F_NAMES, _SET_F),
+    **dict.fromkeys(_F_NAMES, _F_MEASURES),
     **{
-        program: f"with compat={program!r} it stands for all measures that {program} prints"
-        for program in _ALL
+        program: f"with compat={program!r} it stands for all measures that {program} reports"
+        for program in _ALL_NAMES
     },
 }
-"""Plausible names that are not measures, with the reason; names of programs in lower case."""
+"""Explanations by name for plausible names that are not measures; programs are in lower case."""
 
 
-def from_paper(text: str) -> str:
-    """Rewrite a name of a paper; any other text is returned unchanged."""
-    return _rewrite(_PAPERS, text, re.IGNORECASE)
+def rewrite_paper_name(text: str) -> str:
+    """Rewrite the name of a measure in papers as text form; return any other text unchanged."""
+    return _rewrite(_PAPER_FORMS, text, re.IGNORECASE)
 
 
-def from_ir_measures(text: str) -> str:
-    """Rewrite the text of a measure of ir_measures where the same text is another measure here."""
+def rewrite_ir_measures(text: str) -> str:
+    """Rewrite the text of a measure of ir_measures if it denotes a different measure here."""
     match = re.fullmatch(r"SetF\((?P<before>.*)beta=(?P<beta>[\d.]+)(?P<after>.*)\)", text)
     if match:
-        # Its beta is the weight of recall, as in trec_eval: the square of the beta of SetF.
+        # In ir_measures, as in trec_eval, beta is the weight of recall, the square of beta here.
         return f"SetF({match['before']}beta={sqrt(float(match['beta']))}{match['after']})"
     text = re.sub(r"\bmax_rel=(\d+)", r"gains='graded',max_grade=\1", text)
-    return _rewrite(_IR_MEASURES, text)
+    return _rewrite(_IR_MEASURES_FORMS, text)
 
 
 def program_names(program: str | None, text: str) -> list[str]:
-    """Return the text forms of a program's measure; the name of the program means all of them.
+    """Return the text form of a program's measure, or of all its measures for the program's name.
 
-    `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`. With any other program, and for a text
-    that is not a name of the program, nothing changes.
+    `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`. For any other program, and for a text
+    that is not a name of the program, the text is returned unchanged.
     """
-    if program not in _PROGRAMS:
+    if program not in _PROGRAM_FORMS:
         return [text]
     text = text.strip()
-    names = _ALL[program] if text == program else (text,)
-    return [_rewrite(_PROGRAMS[program], name) for name in names]
+    names = _ALL_NAMES[program] if text == program else (text,)
+    return [_rewrite(_PROGRAM_FORMS[program], name) for name in names]
 
 
 _USE_MAX_GAIN = {"RBP", "ERR", "nERR", "EBR"}
@@ -230,7 +238,7 @@ _USE_GAINS = {"Q", "OMeasure", "PMeasure", "PPlus", "NCU", "nDCG", *_USE_MAX_GAI
 
 
 def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]:
-    """Split `NAME -g 1:2:3`, as `ntcir_eval compute` takes it, into the name and the gains.
+    """Split `NAME -g 1:2:3`, as in options of `ntcir_eval compute`, into name and gains.
 
     Examples
     --------
@@ -246,28 +254,28 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
         gains = ()
     if not (gains and all(0 < gain <= 1e15 for gain in gains)):
         raise MeasureError(
-            "-g must be the gains of grades 1, 2, ..., numbers above 0 with colons between them,"
-            f" got {quoted(match['gains'])}"
+            "-g must be the gains of grades 1, 2, ..., numbers above 0 separated by colons, got"
+            f" {quoted(match['gains'])}"
         )
     return match["name"], gains
 
 
-def with_gains(measure: Measure, gains: tuple[float, ...]) -> Measure:
+def set_gains(measure: Measure, gains: tuple[float, ...]) -> Measure:
     """Set the gains of grades 1, 2, ... and the highest grade of a measure of NTCIREVAL."""
     if measure.name not in _USE_GAINS:
         return measure
-    linear = gains == tuple(range(1, len(gains) + 1))
-    if not linear:
+    is_linear = gains == tuple(range(1, len(gains) + 1))
+    if not is_linear:
         divisor = max(gains) if measure.name == "RBP" else 1.0
         measure = measure(gains={grade: gain / divisor for grade, gain in enumerate(gains, 1)})
-    if measure.name in _USE_MAX_GAIN and (linear or measure.name != "RBP"):
+    if measure.name in _USE_MAX_GAIN and (is_linear or measure.name != "RBP"):
         measure = measure(max_grade=len(gains))
     return measure
 
 
-def ignore_case(program: str | None, text: str) -> str:
-    """Rewrite a name of a program whatever its case; any other text is returned unchanged."""
-    return _rewrite(_PROGRAMS.get(program or "", ()), text, re.IGNORECASE)
+def rewrite_ignoring_case(program: str | None, text: str) -> str:
+    """Rewrite a name of a program, ignoring case; return any other text unchanged."""
+    return _rewrite(_PROGRAM_FORMS.get(program or "", ()), text, re.IGNORECASE)
 
 
 def _rewrite(forms: Forms, text: str, flags: int = 0) -> str:
@@ -281,7 +289,7 @@ CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 _LEVELS = tuple(f"{i / 10:.2f}" for i in range(11))
 _MULTIPLES = tuple(f"{i / 5:.2f}" for i in range(1, 11))
 
-_SINGLE = """
+_SINGLE_NAMES = """
     num_q=NumQ num_ret=NumRet num_rel=NumRel num_rel_ret=NumRelRet map=AP gm_map=GMAP Rprec=Rprec
     bpref=Bpref recip_rank=RR infAP=infAP gm_bpref=GMBpref utility=Utility 11pt_avg=AP11 binG=binG
     G=G ndcg=nDCG dcg=DCG ndcg_rel=nDCGrel Rndcg=RnDCG set_P=SetP set_relative_P=SetRelP
@@ -289,11 +297,11 @@ _SINGLE = """
 """
 
 SINGLE: dict[str, str] = {
-    **dict(pair.split("=") for pair in _SINGLE.split()),
+    **dict(pair.split("=") for pair in _SINGLE_NAMES.split()),
     "rbp": "RBP(gains='graded', p=0.9)",
     "rbp_resid": "RBPResidual(p=0.9)",
 }
-"""Names without a parameter."""
+"""Text forms of names of trec_eval without a parameter."""
 
 Family = tuple[tuple[str, ...], Callable[[str], float], str]
 
@@ -308,11 +316,11 @@ FAMILIES: dict[str, Family] = {
     "success": (("1", "5", "10"), int, "Success@{}"),
     "unj": (("5", "10", "20"), int, "Unjudged@{}"),
 }
-"""Names with a list of cutoffs: the cutoffs when none is given, their type, and the text form."""
+"""Names of trec_eval with a list of cutoffs: the default cutoffs, their type, and the text form."""
 
 _COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
 _NEW_IN_10 = ("rbp", "rbp_resid", "unj")
-_ALL_TREC = """
+_ALL_TREC_NAMES = """
     map gm_map Rprec bpref recip_rank iprec_at_recall P recall infAP gm_bpref Rprec_mult utility
     11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P set_relative_P
     set_recall set_map set_F num_nonrel_judged_ret
@@ -321,17 +329,17 @@ _SET = "utility set_P set_relative_P set_recall set_map set_F"
 _OFFICIAL = "map gm_map Rprec bpref recip_rank iprec_at_recall P"
 
 NICKNAMES: dict[str, tuple[str, ...]] = {
-    "all_trec": (*_COUNTS, *_ALL_TREC.split()),
+    "all_trec": (*_COUNTS, *_ALL_TREC_NAMES.split()),
     "official": (*_COUNTS, *_OFFICIAL.split()),
     "set": (*_COUNTS, *_SET.split()),
 }
-"""Names that stand for many measures."""
+"""Names of trec_eval that stand for several names."""
 
 
 def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
-    """Read a name of trec_eval, such as `map`, `P_10`, `P.5,10` or `all_trec`; None for others.
+    """Return the text forms for a name of trec_eval, such as `P.5,10` or `all_trec`, or None.
 
-    The preset `trec_eval-10` adds the measures of version 10 to `all_trec`.
+    `compat='trec_eval-10'` adds the measures of version 10 to `all_trec`.
     """
     if text in NICKNAMES:
         names = NICKNAMES[text]
@@ -349,30 +357,31 @@ def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
 
 
 def _parse_parameters(text: str) -> list[str] | None:
+    """Return the text forms for a name of trec_eval with cutoffs or other parameters, or None."""
     if text in FAMILIES:
-        cutoffs, number, form = FAMILIES[text]
-        return [form.format(number(cutoff)) for cutoff in cutoffs]
+        cutoffs, convert, form = FAMILIES[text]
+        return [form.format(convert(cutoff)) for cutoff in cutoffs]
     match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)[_.]([-+0-9.,=]+)", text)
     if not match:
         return None
     name, values = match[1], match[2]
     if name in FAMILIES:
-        _, number, form = FAMILIES[name]
-        return [form.format(number(cutoff)) for cutoff in values.split(",")]
+        _, convert, form = FAMILIES[name]
+        return [form.format(convert(cutoff)) for cutoff in values.split(",")]
     if name == "set_F":
-        # trec_eval weighs recall by its parameter, the F-measure by the square of beta.
+        # The parameter of trec_eval is the weight of recall, which is the square of beta.
         return [f"SetF(beta={sqrt(float(values))})"]
     if name == "utility":
-        a, b, c, d = (float(part) for part in values.split(","))
+        a, b, c, d = map(float, values.split(","))
         return [f"Utility(a={a}, b={b}, c={c}, d={d})"]
     if name in {"ndcg", "ndcg_rel", "Rndcg", "G"} and "=" in values:
         pairs = (pair.split("=") for pair in values.split(","))
         gains = {int(grade): float(gain) for grade, gain in pairs}
         return [f"{SINGLE[name]}(gains={gains})"]
     if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", values):
-        # With grades, ranx takes the grade itself as gain, and scores may be above 1.
+        # The gain of ranx is the grade itself, so its scores may be above 1.
         raise MeasureError(
-            f"{quoted(text)} is a ranx name; for grades 0 and 1, RBP(p=0.{values}) is the same"
+            f"{quoted(text)} is a name of ranx; for grades 0 and 1 it is RBP(p=0.{values})"
         )
     if name == "rbp":
         p = float(values.removeprefix("="))
@@ -381,9 +390,9 @@ def _parse_parameters(text: str) -> list[str] | None:
 
 
 def restore_case(text: str) -> str:
-    """Write a name of trec_eval with a number as trec_eval does: `ndcg_cut_10` for `NDCG_CUT_10`.
+    """Restore the case of a name of trec_eval with a number: `ndcg_cut_10` for `NDCG_CUT_10`.
 
-    A name without a number is returned unchanged, since it may be a measure.
+    A name without a number is returned unchanged, since it may be the name of a measure here.
     """
     match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
     if match is None:
@@ -392,43 +401,45 @@ def restore_case(text: str) -> str:
     return f"{families[0]}{match[2]}" if len(families) == 1 else text
 
 
-def rounded(measure: Measure, compat: str | None) -> Measure:
-    if compat and measure.name in _LEVELLED:
+_RECALL_LEVEL_MEASURES = ("IPrec", "AP11")
+
+
+def set_rounding(measure: Measure, compat: str | None) -> Measure:
+    """Set the rounding of levels of recall to that of a version of trec_eval."""
+    if compat and measure.name in _RECALL_LEVEL_MEASURES:
         return measure(rounding="trec_eval-10" if compat == "trec_eval-10" else "trec_eval-9")
     return measure
 
 
-_LEVELLED = ("IPrec", "AP11")
-_NAME_OF = {form: name for name, form in SINGLE.items()}
+_TREC_NAMES = {form: name for name, form in SINGLE.items()}
 
 
 def trec_name(measure: Measure, rel: int = 1) -> str:
-    """Name a measure as trec_eval prints it; its own text form where trec_eval has no name.
+    """Return the name of a measure in trec_eval, or its text form if trec_eval does not have it.
 
-    `rel` is the lowest relevant grade of all requested measures (trec_eval's -l), which is
-    not part of a name.
+    `rel` is the lowest relevant grade of all requested measures (option -l of trec_eval), which is
+    not part of names.
     """
-    measure_of_name = measure
+    default = measure
     if rel != 1 and hasattr(measure, "rel"):
         if measure.rel != rel:
             return measure.label
-        measure_of_name = measure(rel=1)
-    if measure_of_name.name in _LEVELLED:
-        measure_of_name = measure_of_name(rounding="up")
-    return (
-        _NAME_OF.get(str(measure_of_name)) or _name_with_parameters(measure_of_name) or str(measure)
-    )
+        default = measure(rel=1)
+    if default.name in _RECALL_LEVEL_MEASURES:
+        default = default(rounding="up")
+    return _TREC_NAMES.get(str(default)) or _name_with_parameters(default) or str(measure)
 
 
 def _name_with_parameters(measure: Measure) -> str | None:
+    """Return the name of trec_eval for a measure with parameters, or None."""
     values = vars(measure)
     if measure.name == "IPrec" and values["recall"] is not None:
         default, name = measure(recall=None), f"iprec_at_recall_{values['recall']:.2f}"
     elif measure.name == "Rprec" and values["multiple"] is not None:
         default, name = measure(multiple=None), f"Rprec_mult_{values['multiple']:.2f}"
     elif measure.name == "Utility":
-        prices = ",".join(short(values[price]) for price in "abcd")
-        default, name = measure(a=1, b=-1, c=0, d=0), f"utility_{prices}"
+        coefficients = ",".join(short(values[name]) for name in "abcd")
+        default, name = measure(a=1, b=-1, c=0, d=0), f"utility_{coefficients}"
     elif measure.name == "SetF":
         default, name = measure(beta=1), f"set_F_{values['beta'] ** 2:g}"
     elif measure.cutoff is not None:
@@ -436,7 +447,7 @@ def _name_with_parameters(measure: Measure) -> str | None:
         family = families.get(str(measure(cutoff=7)))
         return family and f"{family}_{measure.cutoff}"
     elif isinstance(gains := getattr(values.get("gains"), "kind", None), tuple):
-        family = _NAME_OF.get(str(measure(gains="linear")))
+        family = _TREC_NAMES.get(str(measure(gains="linear")))
         return family and f"{family}_" + ",".join(f"{grade}={short(gain)}" for grade, gain in gains)
     else:
         return None

@@ -1,14 +1,16 @@
 r"""Measures of several aspects of relevance.
 
-The ideal ranking has the relevant documents in descending order of grade; documents of equal grade
-are in the order of the run, the unretrieved ones last. With :math:`A_i` documents in common down to
-rank i (Clarke, Vtyurina and Smucker 2020, 2021),
+Compatibility is the overlap of a ranking with an ideal ranking: the relevant documents in
+descending order of grade; documents of equal grade are in the order of the run, unretrieved ones
+last. With :math:`A_i` documents in common down to rank i (Clarke, Vtyurina and Smucker 2020, 2021),
+it is
 
 .. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
 
-where the divisor is the overlap of the ideal ranking with itself; with `normalised=False` it is the
-sum of all :math:`p^{i-1}` to D, as if every depth could be filled. D is the length of the longer of
-the two, as in ir_measures; with a cutoff k it is k: `Compat@1000` is the authors' program.
+where the divisor is the overlap of the ideal ranking with itself; with `normalised=False` the
+divisor is the sum of :math:`p^{i-1}` up to D, as if there were a relevant document for each rank.
+D is the cutoff, or else the length of the longer ranking, as in ir_measures; `Compat@1000` has the
+scores of the authors' program.
 
 With the scores :math:`m_a` of a measure on the judgments of each aspect a, relevance being one, and
 weights :math:`w_a` that sum to 1,
@@ -25,8 +27,8 @@ all aspects (Zuccon 2016):
 .. math:: (1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)
 
 Here :math:`P(R \mid r)` is the gain of the document at rank r, as in RBP, and
-:math:`P(a \mid r)` its degree of aspect a. A document that is not judged on an aspect does not
-have it. The judgments on aspects are given to :func:`cranfield.evaluate` by name.
+:math:`P(a \mid r)` its degree of aspect a, 0 if it is not judged on the aspect. Judgments on
+aspects are passed to :func:`cranfield.evaluate` by name.
 """
 
 from __future__ import annotations
@@ -36,15 +38,15 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import (
-    TRUE_SHARE,
-    Shares,
+    OPEN_PROBABILITY,
+    NamedWeights,
     flag,
     integer,
     name,
+    named_weights,
     names,
     optional,
     parameter,
-    shares,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, places_in, ratio
@@ -61,25 +63,24 @@ _NOTE = "not known to be interval: ranks are discounted by depth"
 class _Compatibility(
     Measure, family=_FAMILY, scale_note=_NOTE, beyond_grades="which documents they are"
 ):
-    rel: int = parameter(1, integer(1), REL_DOC + ", and is in the ideal ranking")
-    p: float = parameter(0.95, TRUE_SHARE, "persistence: weight of deeper ranks in the overlap")
+    rel: int = parameter(1, integer(1), REL_DOC + ", for the ideal ranking")
+    p: float = parameter(
+        0.95, OPEN_PROBABILITY, "persistence: weight of deeper ranks in the overlap"
+    )
     normalised: bool = parameter(
         True, flag, "whether to divide by the overlap of the ideal ranking with itself"
     )
 
     def _overlap(self, judged: JudgedRuns, sign: int = 1) -> Floats:
-        """Compatibility with the ideal of relevant documents; of harmful ones for sign -1."""
+        """Compute compatibility with relevant documents (sign 1) or harmful ones (sign -1)."""
         judged_rows, judgments = judged.judged(), judged.judgments
-        rows = (
-            judged.relevant(self.rel)
-            if sign == 1
-            else judged_rows.where(-judged_rows.grade >= self.rel)
-        )
+        is_harmful = -judged_rows.grade >= self.rel
+        rows = judged.relevant(self.rel) if sign == 1 else judged_rows.where(is_harmful)
         is_ideal = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
         grades, topics = sign * judgments.grade[is_ideal], judgments.topic[is_ideal]
         base = np.bincount(topics, minlength=judgments.topics)[:, None]
         ideal_rank = _count_better(rows, sign * rows.grade, grades, topics, judgments.topics)
-        ideal_rank += _places_in_grade(rows)
+        ideal_rank += _positions_in_grade(rows)
         depth = np.maximum(judged.retrieved, base)
         if self.cutoff is not None:
             check_ranks(self.cutoff, self)
@@ -94,22 +95,23 @@ class _Compatibility(
             return ratio(overlap * (1.0 - self.p), 1.0 - self.p**depth)
         n_filled = np.minimum(base, depth)
         tail = cumulative[depth] - cumulative[n_filled]
-        best = (1.0 - self.p**n_filled) / (1.0 - self.p) + base * tail
-        # Rounding may put the best ranking slightly above 1.
-        return np.minimum(ratio(overlap, best), 1.0)
+        max_overlap = (1.0 - self.p**n_filled) / (1.0 - self.p) + base * tail
+        # Rounding may put the ideal ranking slightly above 1.
+        return np.minimum(ratio(overlap, max_overlap), 1.0)
 
 
-def _count_better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) -> Ints:
-    out = np.zeros(grade.size, dtype=np.int64)
-    for level in np.unique(grade):
-        higher = np.bincount(topics[grades > level], minlength=number)
-        is_equal = grade == level
-        out[is_equal] = higher[rows.topic[is_equal]]
+def _count_better(rows: Rows, row_grades: Ints, grades: Ints, topics: Ints, n_topics: int) -> Ints:
+    """Count, for each row, the ideal documents of its topic with a higher grade."""
+    out = np.zeros(row_grades.size, dtype=np.int64)
+    for grade in np.unique(row_grades):
+        n_higher = np.bincount(topics[grades > grade], minlength=n_topics)
+        is_equal = row_grades == grade
+        out[is_equal] = n_higher[rows.topic[is_equal]]
     return out
 
 
-def _places_in_grade(rows: Rows) -> Ints:
-    """Return the place of each row among those of its cell and grade, from 1."""
+def _positions_in_grade(rows: Rows) -> Ints:
+    """Return the position of each row among the rows of its cell and grade, from 1."""
     out = np.zeros(rows.grade.size, dtype=np.int64)
     for grade in np.unique(rows.grade):
         is_equal = rows.grade == grade
@@ -125,7 +127,7 @@ def _places_in_grade(rows: Rows) -> Ints:
     source="Clarke, Vtyurina and Smucker (2021)",
     needs="graded or binary judgments",
     elsewhere={
-        "ir_measures": "Compat(p=...), whose ideal takes unretrieved documents for scored 0",
+        "ir_measures": "Compat(p=...), whose ideal ranking gives unretrieved documents score 0",
         "compatibility.py": "Compat@1000",
     },
 )
@@ -147,9 +149,9 @@ class Compatibility(_Compatibility):
 class CompatibilityDifference(_Compatibility):
     """Compatibility with helpful documents minus compatibility with harmful ones.
 
-    Harmful documents are those of grade -rel and below, the lowest grade the most harmful; or, with
-    `harm='name'`, those of grade rel and above in the judgments on that aspect, the highest grade
-    the most harmful, which is how the tracks split their files.
+    Harmful documents have grades of -rel or below, the lowest grade being the most harmful. With
+    `harm='name'` they are those with grades of at least rel in the judgments on that aspect, the
+    highest grade being the most harmful, as in the separate files of the tracks.
     """
 
     harm: str | None = parameter(
@@ -174,24 +176,27 @@ _NEEDS = "judgments on relevance and on other aspects"
 
 
 class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
-    """A measure over several aspects, relevance among them.
+    """Base class of means of a measure over several aspects, among them relevance.
 
-    Weights may have any sum; an aspect that they do not name does not count. Without weights, all
-    judged aspects, and relevance, have equal weights.
+    Weights may have any sum; an aspect without a weight does not count. By default relevance and
+    all judged aspects have equal weights.
     """
 
-    weights: Shares | None = parameter(
-        None, optional(shares), "weight of each aspect, 'relevance' among them; equal by default"
+    weights: NamedWeights | None = parameter(
+        None,
+        optional(named_weights),
+        "weight of each aspect, including 'relevance'; equal by default",
     )
 
     def check(self, inner: Measure) -> None:
+        name = self.outer_info.name
         if inner.info.aggregate != "mean":
             raise MeasureError(
-                f"{self.about.name}: {inner} is not averaged over topics by the arithmetic mean"
+                f"{name}: {inner} is not averaged over topics by the arithmetic mean"
             )
         if "aspects" in inner.info.inputs:
             raise MeasureError(
-                f"{self.about.name}: {inner} uses aspects itself, so it cannot be inside"
+                f"{name}: {inner} uses aspects itself, so it cannot be the inner measure"
             )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -199,14 +204,14 @@ class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
         if weights is None:
             if not judged.annotations.aspects:
                 raise MeasureError(NO_ASPECT.format(self))
-            weights = shares(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
+            weights = named_weights(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
         names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
         return self.mean(scores, np.array(weights.proportions(names))[:, None, None])
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
-        """Average scores [aspect, topic, system] with weights [aspect, 1, 1]."""
+        """Average scores of shape (aspects, topics, systems) with weights (aspects, 1, 1)."""
         raise NotImplementedError
 
 
@@ -237,13 +242,14 @@ class MultidimensionalMeasure(OverAspects):
         super().check(inner)
         if inner.info.range[0] < 0 or inner.info.lower_is_better:
             raise MeasureError(
-                f"MM: {inner} has scores below 0, or lower ones are better; their"
-                " harmonic mean is not defined"
+                f"MM: the harmonic mean requires scores of at least 0 for which higher is better,"
+                f" got {inner}"
             )
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
-        mask = (scores > 0).all(axis=0)
-        return np.where(mask, ratio(np.ones(mask.shape), ratio(weights, scores).sum(axis=0)), 0.0)
+        is_positive = (scores > 0).all(axis=0)
+        means = ratio(np.ones(is_positive.shape), ratio(weights, scores).sum(axis=0))
+        return np.where(is_positive, means, 0.0)
 
 
 _NEEDS_OF_RBP = "judgments on relevance and on the aspect"
@@ -251,25 +257,25 @@ _ASPECTS_DOC = "aspects required besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
 
-def first_ranks(rows: Rows) -> Ints:
+def original_ranks(rows: Rows) -> Ints:
     """Return the rank of each row before unjudged documents were removed.
 
-    Condensed lists of two aspects have different ranks for the same document; these do not.
+    A document has different ranks in the condensed lists of two aspects, but one original rank.
     """
     if not isinstance(rows.source, tuple):
         return rows.rank
     source, selection = rows.source
-    ranks = first_ranks(source)
+    ranks = original_ranks(source)
     return ranks if selection is None else ranks[selection]
 
 
 def match_rows(rows: Rows, other_rows: Rows) -> Ints:
-    """Find the row of the same document in the same runs judged on another aspect; -1 for none."""
+    """Return the index of the row of the same document judged on another aspect; -1 for none."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    positions, is_found = places_in(
-        *(table.cell << 32 | first_ranks(table) for table in (other_rows, rows))
+    positions, has_match = places_in(
+        *(table.cell << 32 | original_ranks(table) for table in (other_rows, rows))
     )
-    return np.where(is_found, positions, -1)
+    return np.where(has_match, positions, -1)
 
 
 class _AspectRBP(
@@ -280,10 +286,12 @@ class _AspectRBP(
     scale_note="not known to be interval: a product of aspects, discounted by rank",
     linear=True,
 ):
-    """Base class of aspect-based RBP; gains of relevance are those of RBP."""
+    """Base class of RBP of several aspects; gains of relevance are those of RBP."""
 
     p: float = parameter(
-        0.8, TRUE_SHARE, "persistence: the probability that a user goes on to the next document"
+        0.8,
+        OPEN_PROBABILITY,
+        "persistence: the probability that a user goes on to the next document",
     )
     aspect_gains: Gain = parameter(
         Gain("binary"),
@@ -297,41 +305,38 @@ class _AspectRBP(
     aspects: str | None
 
     def score(self, judged: JudgedRuns) -> Floats:
-        # Aspects are looked up in the whole list: their own condensed lists end elsewhere.
+        # Aspects are looked up in the full list, as cut-off lists of aspects end at other ranks.
         view = self.cut_off(judged)
         rows = view.judged()
-        worth = self.worth(view, rows)
-        for aspect in self._names(judged):
-            worth = worth * self._extent(judged.aspect(aspect, str(self)), rows)
-        return rows.total(worth * (1.0 - self.p) * self.p ** (rows.rank - 1))
+        gains = self.document_gains(view, rows)
+        for aspect in self._aspect_names(judged):
+            gains = gains * self._degrees(judged.aspect(aspect, str(self)), rows)
+        return rows.total(gains * (1.0 - self.p) * self.p ** (rows.rank - 1))
 
-    def _names(self, judged: JudgedRuns) -> list[str]:
+    def _aspect_names(self, judged: JudgedRuns) -> list[str]:
         available = list(judged.annotations.aspects)
         if self.aspects is None and not available:
             raise MeasureError(NO_ASPECT.format(self))
         return available if self.aspects is None else self.aspects.split(",")
 
-    def _extent(self, other_runs: JudgedRuns, rows: Rows) -> Floats:
-        """Return the degree of an aspect of each document; 0 without a judgment on it."""
-        judged_rows = other_runs.judged()
+    def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
+        """Return the degree to which each document has an aspect; 0 without a judgment."""
+        judged_rows = aspect_runs.judged()
         positions = match_rows(rows, judged_rows)
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):
-            worth = self.aspect_gains.from_mapping(grades)
+            degrees = self.aspect_gains.from_mapping(grades)
         elif self.aspect_gains.kind == "graded":
-            worth = np.maximum(grades, 0) / max(other_runs.judgments.max_grade, 1)
+            degrees = np.maximum(grades, 0) / max(aspect_runs.judgments.max_grade, 1)
         else:
-            worth = (grades >= self.aspect_rel).astype(np.float64)
-        return (
-            np.where(positions >= 0, worth[positions], 0.0)
-            if worth.size
-            else np.zeros(positions.size)
-        )
+            degrees = (grades >= self.aspect_rel).astype(np.float64)
+        # Position -1, of a document without a judgment, is the appended 0.
+        return np.append(degrees, 0.0)[positions]
 
 
 @measure(
     "uRBP",
-    summary="RBP in which only documents that the user understands are of use.",
+    summary="RBP in which only documents that the user understands are useful.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(U \mid r)",
     source=_SOURCE,
     elsewhere={"ubire": "uRBP; uRBPgr is aspect_gains='graded' or a mapping"},
@@ -339,9 +344,9 @@ class _AspectRBP(
 class UnderstandabilityRBP(_AspectRBP):
     """Understandability-biased RBP.
 
-    With `aspect_gains='binary'` a document is understood or not; with 'graded' or a mapping it is
-    uRBPgr of the source, whose campaigns chose the mapping. trectools 0.0.50 (`get_urbp`) gives the
-    same scores, with `normalization_factor` for 1 over the highest grade.
+    With `aspect_gains='binary'` a document is either understandable or not; 'graded' or a mapping
+    gives uRBPgr of the source, whose campaigns chose the mapping. trectools 0.0.50 (`get_urbp`)
+    gives the same scores, if its `normalization_factor` is 1 over the highest grade.
     """
 
     aspects: str = parameter("understandability", names, _ASPECTS_DOC)
@@ -349,7 +354,7 @@ class UnderstandabilityRBP(_AspectRBP):
 
 @measure(
     "cRBP",
-    summary="RBP in which only credible documents are of use.",
+    summary="RBP in which only credible documents are useful.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(C \mid r)",
     source=_SOURCE + ", with credibility in place of understandability"
     " as in Ferro and Maistro (2024), section 8",
@@ -362,16 +367,15 @@ class CredibilityRBP(_AspectRBP):
 
 @measure(
     "aRBP",
-    summary="RBP in which only documents with all aspects are of use.",
+    summary="RBP in which only documents with all aspects are useful.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
     needs="judgments on relevance and on other aspects",
 )
 class AspectRBP(_AspectRBP):
-    """RBP biased by several aspects; by default by all judged aspects.
+    """RBP biased by several aspects, by default by all judged aspects.
 
-    Aspects count as independent of each other, as relevance and understandability do in the
-    source.
+    Aspects are assumed to be independent, as relevance and understandability are in the source.
     """
 
     aspects: str | None = parameter(None, optional(names), _ASPECTS_DOC + "; all by default")

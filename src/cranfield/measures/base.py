@@ -17,7 +17,7 @@ from cranfield.base.spec import Spec, flag, integer, optional, parameter, short,
 from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
-from cranfield.measures.spacing import MAX_TRIED_GRADE, evenly_spaced, few_runs
+from cranfield.measures.spacing import MAX_TRIED_GRADE, can_enumerate_runs, evenly_spaced
 from cranfield.scores.one_measure import direction_note, suggests_lower
 
 
@@ -28,16 +28,16 @@ class Info:
     Attributes
     ----------
     name, aliases
-        Its name in text, and other names that are understood.
+        The name in text forms, and other names that are accepted.
     summary
-        One sentence on what it measures.
+        One sentence on the quantity that it measures.
     formula
         In LaTeX, in the notation of the field: RB recall base, k cutoff, g gain, r rank.
     source
         The works that introduced the measure, by authors and year, separated by semicolons.
     parameter_sources
-        Further works, by the parameter that they are for: `denominator='min'` applies to this
-        value, `multiple` to any value but the default.
+        Further works, by the parameter to which they apply: the key `denominator='min'` stands for
+        this value, and `multiple` for any value except the default.
     range
         Lowest and highest possible score.
     family
@@ -49,37 +49,37 @@ class Info:
     lower_is_better
         Whether lower scores are better.
     aggregate
-        How scores over topics become one number: `mean`, `sum` or `geometric`.
+        Aggregate of the scores over topics: `mean`, `sum` or `geometric`.
     needs
-        What it needs beyond binary judgments, in words.
+        Requirements beyond binary judgments, in words.
     inputs
-        Data that it needs besides judgments and rankings, by name: `intents`, `lengths`,
+        Required data besides judgments and rankings, by name: `intents`, `lengths`,
         `groups`, `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
     scale, scale_note
-        The scale that scores have at least, given the order of rankings that the measure induces;
-        and a note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
+        The scale type that scores have at least, for the order of rankings that the measure
+        induces; and a note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
         Names of the same measure in other tools.
     beyond_grades, beyond_length
         Data on which scores depend besides the grades of a run and `inputs`, in words; and data
-        on which the order of rankings of several lengths or topics depends.
+        on which the order of rankings of different lengths or topics depends.
     monotone
-        Whether swaps and replacements that improve a run never lower its score, as long as gains
-        rise with the grade.
-    counts
+        Whether swaps and replacements that improve a run never lower its score, provided that
+        gains increase with the grade.
+    ignores_order
         Whether runs of equal length score the same if they have the same number of documents of
         each grade.
     one_size
         Whether scores are equally spaced only among retrieved sets of one size.
     linear
-        Whether the score is a sum over the retrieved documents of terms that depend only on grade
-        and rank, whatever else is retrieved or judged.
+        Whether the score is a sum over the retrieved documents of terms that depend only on the
+        grade and rank of each document.
     expectation
         How the mean score over all orders of tied documents is computed: `documents`, `pairs` or
         `stop` of :func:`cranfield.tie_ranges`; empty if it is not available.
     depends_on_others
-        Whether the scores of a system depend on those of other systems, or on all its topics
-        together, so that it cannot be scored alone.
+        Whether the scores of a system on a topic depend on other systems or other topics, so that
+        they cannot be computed separately.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Info:
     beyond_grades: str = ""
     beyond_length: str = ""
     monotone: bool = False
-    counts: bool = False
+    ignores_order: bool = False
     one_size: bool = False
     linear: bool = False
     expectation: str = ""
@@ -110,7 +110,7 @@ class Info:
 
     @property
     def sources(self) -> str:
-        """All works: those of the measure, then those of values of its parameters."""
+        """Works to cite: those of the measure, then those of values of its parameters."""
         parameter_sources = (
             f"{condition}: {work}" for condition, work in self.parameter_sources.items()
         )
@@ -122,17 +122,18 @@ MAX_SUMMED_RANKS = 1 << 20
 
 
 def check_ranks(ranks: int, name: object) -> None:
-    """Refuse a cutoff that would take all memory."""
+    """Refuse a cutoff that would exhaust memory."""
     if ranks > MAX_SUMMED_RANKS:
         raise MeasureError(
-            f"{name} sums all ranks down to its cutoff, which must be at most {MAX_SUMMED_RANKS:,}"
+            f"{name} sums over all ranks up to its cutoff, which must be at most"
+            f" {MAX_SUMMED_RANKS:,}, got {ranks:,}"
         )
 
 
 class Measure(Spec):
-    """A measure with its parameters.
+    """Base class of measures, with parameters.
 
-    Its text form is its identity: it is `str(measure)`, it determines equality and hash, and
+    The text form `str(measure)` is the identity of a measure: it determines equality and hash, and
     :func:`parse_measure` reads it back. `measure @ 10` sets the cutoff and `measure(rel=2)` the
     parameters.
 
@@ -155,23 +156,23 @@ class Measure(Spec):
     error = MeasureError
     info: ClassVar[Info] = Info("")
     kind: ClassVar[str] = KINDS[0]
-    reads: ClassVar[type[Any]] = JudgedRuns
-    """Class of the data that it scores."""
+    data_class: ClassVar[type[Any]] = JudgedRuns
+    """Class of the data that the measure scores."""
     scale_source: ClassVar[str] = "measure"
     """Who declared the scale: `measure`, or `user` for one passed to :func:`cranfield.define`."""
     inner_example: ClassVar[str] = ""
-    """Example of an inner measure, for a measure of a measure."""
+    """Example of an inner measure, in messages of measures of a measure."""
     shared: ClassVar[dict[str, Any]] = {}
-    """Declarations, by keyword, that hold for all derived measures."""
+    """Attributes of :class:`Info` that derived measures inherit."""
     scores_cut_rankings: ClassVar[bool] = True
-    """Whether it scores rankings already condensed and cut off, also those of one intent."""
+    """Whether it scores rankings that are already condensed and cut off, also of one intent."""
 
-    def __init_subclass__(cls, **shared: Any) -> None:
+    def __init_subclass__(cls, **attributes: Any) -> None:
         super().__init_subclass__()
         cls.shared = {}
         for base in reversed(cls.__bases__):
             cls.shared |= getattr(base, "shared", {})
-        cls.shared |= shared
+        cls.shared |= attributes
 
     def __init__(self, /, **parameters: Any) -> None:
         super().__init__(**parameters)
@@ -183,33 +184,33 @@ class Measure(Spec):
         return cls.info.name
 
     def score(self, judged: JudgedRuns) -> Floats:
-        """Score every ranking; shape (topics, systems), and 0 where the measure is undefined."""
+        """Score each ranking; shape (topics, systems), with 0 where the measure is undefined."""
         self.require_complete()
         self.require_readable(judged)
         return self.values(self.cut_off(judged))
 
     def cut_off(self, judged: JudgedRuns) -> JudgedRuns:
-        """Condense rankings and cut them off, by the parameters of the measure."""
+        """Condense rankings and cut them off, as the parameters of the measure require."""
         view = judged.condensed() if self.judged_only else judged
         return view if self.cutoff is None else view.top(self.cutoff)
 
     def values(self, judged: Any) -> Floats:
-        """Compute the scores of rankings that are condensed and cut off already."""
+        """Score rankings that are already condensed and cut off; shape (topics, systems)."""
         raise NotImplementedError
 
     def require_readable(self, judged: Any) -> None:
-        """Refuse data of a class that the measure does not score."""
-        if not isinstance(judged, self.reads):
+        """Refuse data that the measure cannot score."""
+        if not isinstance(judged, self.data_class):
             raise MeasureError(
-                f"{self} is computed from {self.reads.what}, got {describe_input(judged)}"
+                f"{self} is computed from {self.data_class.what}, got {describe_input(judged)}"
             )
-        if self.reads is JudgedRuns and judged.policies.ties == "expected":
+        if self.data_class is JudgedRuns and judged.policies.ties == "expected":
             raise MeasureError(
                 f"{self} must be scored in one order of tied documents, got ties='expected'"
             )
 
     def require_complete(self) -> None:
-        """Refuse a measure without the parameter that must follow its @."""
+        """Refuse a measure without a required parameter after the @."""
         if self.info.at_usage == "required" and getattr(self, self.info.at_parameter) is None:
             example = 10 if self.info.at_parameter == "cutoff" else 0.1
             name = self.info.name
@@ -238,15 +239,15 @@ class Measure(Spec):
 
     @classmethod
     def takes_cutoff(cls) -> bool:
-        """Return True if the measure can have a cutoff behind the @."""
+        """Return True if the measure can have a cutoff after the @."""
         return cls.info.at_parameter == "cutoff" and cls.info.at_usage != "none"
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        """Return the names of the parameters, those of the measure itself first."""
-        last = [name for name in ("cutoff", "judged_only") if name in cls.parameters]
-        new_names = [name for name in cls.parameters if name not in last]
-        return [*new_names, *(name for name in last if name != "cutoff" or cls.takes_cutoff())]
+        """Return the names of the parameters, with `cutoff` and `judged_only` last."""
+        common = [name for name in ("cutoff", "judged_only") if name in cls.parameters]
+        own = [name for name in cls.parameters if name not in common]
+        return [*own, *(name for name in common if name != "cutoff" or cls.takes_cutoff())]
 
     @property
     def name(self) -> str:
@@ -269,7 +270,7 @@ class Measure(Spec):
         for condition, source in self.info.parameter_sources.items():
             name, _, value = condition.partition("=")
             setting = getattr(self, name)
-            # A discount is identified by its form; the base of the logarithm may vary.
+            # Works on a discount apply to its form, with any base of the logarithm.
             text = repr(setting.form) if hasattr(setting, "form") else text_of(setting)
             applies = text == value if value else setting != self.parameters[name].default
             if applies and source not in works:
@@ -278,29 +279,29 @@ class Measure(Spec):
 
     @property
     def label(self) -> str:
-        """Label in tables: the text by which it was requested, otherwise its text form."""
+        """Label in tables: the text by which the measure was requested, else its text form."""
         return str(vars(self).get("label", self))
 
     def with_label(self, text: str) -> Self:
-        """Return the same measure with a text that reads back as it."""
+        """Return the measure with another label, a text that parses to the same measure."""
         relabelled = copy(self)
         vars(relabelled)["label"] = text
         return relabelled
 
     @property
     def scale(self) -> Scale:
-        """The scale for the measure's own order of runs on one topic, with any grades.
+        """Scale type of the scores, for the measure's own order of runs on one topic.
 
-        It depends on parameters and cutoff: RR@1 is 0 or 1, and RR@2 is 0, 1/2 or 1, which are
-        interval scales; RR@3 is not. It is the highest scale that is known: a measure declared
-        ordinal may be interval.
+        It holds for any grades, and depends on parameters and cutoff: RR@1 is 0 or 1, and RR@2 is
+        0, 1/2 or 1, which are interval scales; RR@3 is not. It is the highest scale that is known:
+        a measure declared ordinal may be interval.
         """
-        grades = sorted({*range(1, MAX_TRIED_GRADE + 1), *self._named_grades()})
-        higher = self.info.scale < Scale.INTERVAL and all(map(self.evenly_spaced, grades))
-        return Scale.INTERVAL if higher else self.info.scale
+        grades = sorted({*range(1, MAX_TRIED_GRADE + 1), *self._grades_of_parameters()})
+        is_interval = self.info.scale < Scale.INTERVAL and all(map(self.evenly_spaced, grades))
+        return Scale.INTERVAL if is_interval else self.info.scale
 
     def scale_with(self, highest: int) -> Scale:
-        """Return the scale for grades 0 to `highest`: ERR@1 is interval for grades 0 and 1 only."""
+        """Return the scale for grades 0 to `highest`; ERR@1 is interval only for grades 0 and 1."""
         if self.info.scale < Scale.INTERVAL and self.evenly_spaced(max(highest, 1)):
             return Scale.INTERVAL
         return self.info.scale
@@ -308,16 +309,17 @@ class Measure(Spec):
     def evenly_spaced(self, highest: int) -> bool:
         """Return True if all values are known to be equally spaced, for grades 0 to `highest`.
 
-        By default all runs are scored, where only a few ranks count; a subclass may state a law.
+        By default all runs are scored, if only a few ranks count; a subclass may derive it from the
+        formula instead.
         """
-        is_own = self.kind == KINDS[0] and self.info.name in HOME and self.reads is JudgedRuns
+        is_own = self.kind == KINDS[0] and self.info.name in HOME and self.data_class is JudgedRuns
         if not is_own or self.info.inputs or self.info.beyond_grades or self.deepest is None:
             return False
         highest = min(highest, MAX_TRIED_GRADE)
-        return few_runs(self.deepest, highest) and _evenly_spaced(self, highest)
+        return can_enumerate_runs(self.deepest, highest) and _evenly_spaced(self, highest)
 
-    def _named_grades(self) -> Iterator[int]:
-        """Yield the grades that parameters name: with higher ones gains may be unequal."""
+    def _grades_of_parameters(self) -> Iterator[int]:
+        """Yield the grades in parameters and the next ones, where steps of gains may differ."""
         yield max(getattr(self, "rel", 1), 1)
         kind = getattr(getattr(self, "gains", None), "kind", None)
         if isinstance(kind, tuple):
@@ -330,7 +332,7 @@ class Measure(Spec):
 
     @property
     def deepest(self) -> int | None:
-        """The last rank that can change the score; None if there is none."""
+        """The last rank that can change the score; None if every rank can."""
         return self.cutoff
 
     @property
@@ -340,12 +342,12 @@ class Measure(Spec):
 
     @property
     def needs_one_size(self) -> bool:
-        """True if it is an interval scale only for retrieved sets of one size.
+        """True if scores are on an interval scale only among retrieved sets of one size.
 
-        So are SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with one or
-        two documents SetP can be 0, 1/2 and 1, with three 1/3 and 2/3 as well, and steps are 1/3
-        and 1/6 (Ferrante, Ferro and Fuhr 2021, section 3.4). P divides by the cutoff and SetR by
-        the recall base, not by the size of the set. At rank 1 there is one size, besides none.
+        This holds for SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with
+        one or two documents SetP can be 0, 1/2 and 1, with three also 1/3 and 2/3, and steps are
+        1/3 and 1/6 (Ferrante, Ferro and Fuhr 2021, section 3.4). P divides by the cutoff and SetR
+        by the recall base, not by the size of the set. At cutoff 1 all nonempty sets have one size.
         """
         return self.info.one_size and self.cutoff != 1
 
@@ -377,34 +379,32 @@ def _evenly_spaced(measure: Measure, highest: int) -> bool:
 M = TypeVar("M", bound=type[Measure])
 
 
-def measure(name: str, **about: Any) -> Callable[[M], M]:
-    """Make a class a measure: declare what it is and enter it in the registry.
+def measure(name: str, **attributes: Any) -> Callable[[M], M]:
+    """Decorate a class of measures: set its :class:`Info` and add it to the registry.
 
     Parameters
     ----------
     name
-        Its name in text. Those of cranfield's own measures, and their aliases, stand in the list of
-        :mod:`cranfield.measures.families`.
-    about
-        The other attributes of :class:`Info`; those that its base classes share come first.
+        Name in text forms.
+    attributes
+        The other attributes of :class:`Info`; they override those of the base classes.
     """
+    aliases: tuple[str, ...] = attributes.pop("aliases", ())
 
-    aliases: tuple[str, ...] = about.pop("aliases", ())
-
-    def enter(cls: M) -> M:
+    def register(cls: M) -> M:
         is_listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.entered
         for label in () if is_listed else (name, *aliases):
             if label in REGISTRY or label in ALIASES:
                 raise MeasureError(f"measure {label} already exists")
         ALIASES.update(dict.fromkeys(aliases, name))
         if "cutoff" not in cls.parameters:
-            about["at_usage"] = "none"
+            attributes["at_usage"] = "none"
         synonyms = tuple(REGISTRY.other_names(name))
-        cls.info = Info(name=name, aliases=synonyms, **{**cls.shared, **about})
+        cls.info = Info(name=name, aliases=synonyms, **{**cls.shared, **attributes})
         REGISTRY[name] = cls
         return cls
 
-    return enter
+    return register
 
 
 def define(
@@ -418,25 +418,23 @@ def define(
     source: str = "user-defined",
     scale: Scale | str | None = None,
 ) -> Measure:
-    """Define a measure of your own; its name then works wherever a measure can be named.
-
-    So do `@` and `judged_only`, as for any other.
+    """Define a measure by a function; it can then be named, cut off and condensed like any other.
 
     Parameters
     ----------
     name
-        An identifier that no measure has yet.
+        An identifier that is not yet the name of a measure.
     function
-        Takes the judged runs, cut off and condensed as requested, and returns scores of shape
-        (topics, systems).
+        Function of the judged runs, cut off and condensed as requested, that returns scores of
+        shape (topics, systems).
     lower_is_better
-        Whether lower scores are better. By default they are not, with a warning if the name
-        suggests it.
+        Whether lower scores are better. By default higher scores are, with a warning if the name
+        suggests otherwise.
     summary, range, aggregate, source
-        Attributes of its :class:`Info`.
+        Attributes of the :class:`Info` of the measure.
     scale
-        The measurement scale of its scores, if you declare one: `nominal`, `ordinal`, `interval` or
-        `ratio`. By default it is ordinal.
+        The measurement scale of the scores: `nominal`, `ordinal`, `interval` or `ratio`. By default
+        it is ordinal.
 
     Raises
     ------
@@ -455,17 +453,18 @@ def define(
         raise MeasureError(
             f"{quoted(name)} is not a valid name of a measure: use letters, digits and _"
         )
-    texts = (name, summary, aggregate, source)
-    if not all(isinstance(text, str) for text in texts):
+    if not all(isinstance(text, str) for text in (name, summary, aggregate, source)):
         raise MeasureError("name, summary, aggregate and source of a measure must be strings")
     bounds = numbers(range, "the lowest and the highest score")
     if bounds.shape != (2,) or not bounds[0] < bounds[1]:
-        raise MeasureError(f"the range of a measure must be two numbers, got {quoted(range)}")
+        raise MeasureError(
+            f"range must be two numbers, the lowest score and the highest, got {quoted(range)}"
+        )
 
     if lower_is_better is None and suggests_lower(name):
         warn(direction_note(name), stacklevel=2)
 
-    class Defined(Measure):
+    class UserDefined(Measure):
         def values(self, judged: JudgedRuns) -> Floats:
             scores = np.asarray(function(judged), dtype=np.float64)
             if scores.shape != judged.shape:
@@ -474,10 +473,10 @@ def define(
                 )
             return scores
 
-    Defined.__doc__ = summary
+    UserDefined.__doc__ = summary
     if scale is not None:
-        Defined.scale_source = "user"
-    about = {
+        UserDefined.scale_source = "user"
+    attributes = {
         "summary": summary,
         "range": (float(bounds[0]), float(bounds[1])),
         "lower_is_better": bool(lower_is_better),
@@ -485,4 +484,4 @@ def define(
         "source": source,
         "scale": Scale.ORDINAL if scale is None else find_scale(scale),
     }
-    return measure(name, family="user-defined", **about)(Defined)()
+    return measure(name, family="user-defined", **attributes)(UserDefined)()

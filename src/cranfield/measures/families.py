@@ -1,6 +1,6 @@
 """The registry of measures: the modules that declare them, in the order of the catalogue.
 
-A module is loaded when one of its measures is named. Measures of texts come last.
+A module is loaded when one of its measures is first used. Measures of texts come last.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.spec import Registry
 
 KINDS = ("measure", "measure of a measure", "measure of texts")
-"""Kinds of measures: of rankings, of another measure, of answers and summaries."""
+"""Kinds of measures: of rankings, of another measure, and of answers and summaries."""
 
 REGISTRY: Registry[Any] = Registry(
     "measure",
@@ -31,4 +31,4 @@ REGISTRY: Registry[Any] = Registry(
 """Measures by name; user-defined ones come last."""
 
 HOME, ALIASES = REGISTRY.homes, REGISTRY.aliases
-"""The module that defines each measure, by name; and the measure that each other name means."""
+"""The module of each measure by name, and the name of the measure by alias."""

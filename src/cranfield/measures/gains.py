@@ -1,4 +1,4 @@
-"""Gains of grades and discounts of ranks, with a text form; and judged documents with gains."""
+"""Gains of grades and discounts of ranks, with text forms; rankings with gains."""
 
 from __future__ import annotations
 
@@ -20,57 +20,57 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
 from cranfield.measures.spacing import sums_evenly_spaced
 
-HIGHEST = 60
-"""The highest grade for which 2^grade is computed."""
+MAX_EXPONENT = 60
+"""Highest grade for which 2^grade is computed."""
 
 
 @dataclass(frozen=True)
 class Gain:
     """The gain of each grade.
 
-    `linear` is the grade itself, `exponential` 2^grade - 1, `binary` 1; a mapping gives the gain
-    of the grades in it, and the others stay linear. Grades below 0, and below `rel` for `binary`,
-    have gain 0 unless the mapping names them. For grades in an array of
-    objects gains are exact; those of a mapping only if its values are fractions (see
+    The gain is the grade itself for `linear`, 2^grade - 1 for `exponential`, and 1 for `binary`; a
+    mapping gives the gains of its grades, and other grades have linear gains. Grades below 0, and
+    below `rel` for `binary`, have gain 0 unless they are in the mapping. Gains of grades in an
+    array of objects are exact; those of a mapping only if its values are fractions (see
     :meth:`as_fractions`).
     """
 
     kind: str | tuple[tuple[int, float], ...] = "linear"
 
     def for_grades(self, grades: NDArray[Any]) -> Floats:
-        exact = grades.dtype == object
-        worth: Floats = np.maximum(grades, 0).astype(object if exact else np.float64)
+        is_exact = grades.dtype == object
+        gains: Floats = np.maximum(grades, 0).astype(object if is_exact else np.float64)
         if self.kind == "exponential":
-            if grades.size and grades.max() > HIGHEST:
+            if grades.size and grades.max() > MAX_EXPONENT:
                 raise MeasureError(
-                    f"grades must be at most {HIGHEST} for 2^grade, got {grades.max()}"
+                    f"grades must be at most {MAX_EXPONENT} for 2^grade, got {grades.max()}"
                 )
-            worth = (2**worth if exact else np.exp2(worth)) - 1
+            gains = (2**gains if is_exact else np.exp2(gains)) - 1
         if isinstance(self.kind, tuple):
             for grade, gain in self.kind:
-                worth[grades == grade] = gain
-        return worth
+                gains[grades == grade] = gain
+        return gains
 
     def max_gain(self, highest: int) -> float:
-        """Return the highest gain of the grades up to `highest`, as gains may fall."""
+        """Return the highest gain of grades up to `highest`; gains need not rise with the grade."""
         return float(self.for_grades(self.candidates(highest)).max())
 
     def candidates(self, highest: int) -> NDArray[np.int64]:
-        """Return grades up to `highest` that include the one with the highest gain."""
-        named = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
-        # Of the grades that are not named, the highest one counts.
-        grades = {*named, *range(highest - len(named), highest + 1)}
+        """Return grades up to `highest`, among them the grade with the highest gain."""
+        mapped = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
+        # Of the grades that are not in the mapping, the highest one has the highest gain.
+        grades = {*mapped, *range(highest - len(mapped), highest + 1)}
         return np.array(sorted(grade for grade in grades if 0 <= grade <= highest), dtype=np.int64)
 
     def from_mapping(self, grades: NDArray[Any]) -> Any:
         """Return the gain of each grade in the mapping; other grades have gain 0."""
-        worth = np.zeros(grades.shape, np.result_type(grades, np.float64))
+        gains = np.zeros(grades.shape, np.result_type(grades, np.float64))
         for grade, gain in self.kind if isinstance(self.kind, tuple) else ():
-            worth[grades == grade] = gain
-        return worth
+            gains[grades == grade] = gain
+        return gains
 
     def as_fractions(self) -> Gain:
-        """Return the same gains, those of a mapping as exact fractions."""
+        """Return the gains with the values of a mapping converted to exact fractions."""
         if isinstance(self.kind, str):
             return self
         fractions: Any = tuple((grade, fraction_of(gain)) for grade, gain in self.kind)
@@ -86,15 +86,14 @@ class Gain:
 
 LINEAR = Gain("linear")
 
-
 Pairs = tuple[tuple[int, float], ...]
-"""Grades, ascending, each with its gain."""
+"""Pairs of grade and gain, in ascending order of grade."""
 
 
 def gain_check(
-    description: str, *words: str, fits: Callable[[Pairs], bool] = bool
+    description: str, *words: str, is_valid: Callable[[Pairs], bool] = bool
 ) -> Callable[[Any], Gain]:
-    """Return a check of gains: one of some words, or a mapping that passes `fits`."""
+    """Return a check that accepts some words, and mappings whose pairs are valid."""
 
     def check(value: Any) -> Gain:
         if isinstance(value, Gain):
@@ -103,7 +102,7 @@ def gain_check(
             return Gain(value)
         if isinstance(value, Mapping) and value:
             gains = pairs(value)
-            if fits(gains):
+            if is_valid(gains):
                 return Gain(gains)
         raise ValueError(description)
 
@@ -111,33 +110,32 @@ def gain_check(
 
 
 def pairs(value: Mapping[Any, Any]) -> Pairs:
-    for grade, worth in value.items():
+    for grade, gain in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int):
             raise ValueError("a mapping with integer grades as keys")
-        if isinstance(worth, bool) or not isinstance(worth, (int, float, Fraction)):
+        is_number = isinstance(gain, (int, float, Fraction)) and not isinstance(gain, bool)
+        if not is_number or (isinstance(gain, float) and not isfinite(gain)):
             raise ValueError("a mapping with finite numbers as gains")
-        if isinstance(worth, float) and not isfinite(worth):
-            raise ValueError("a mapping with finite numbers as gains")
-        # A whole number may be too large for a float, and is compared as an integer.
-        if not -1e15 <= worth <= 1e15 or abs(grade) >= 2**31:
-            raise ValueError("a mapping with grades and gains of moderate size")
-    return tuple(sorted((grade, float(worth)) for grade, worth in value.items()))
+        # An integer may be too large for a float, so it is compared as an integer.
+        if not -1e15 <= gain <= 1e15 or abs(grade) >= 2**31:
+            raise ValueError("a mapping with gains from -1e15 to 1e15 and grades below 2^31")
+    return tuple(sorted((grade, float(gain)) for grade, gain in value.items()))
 
 
 @dataclass(frozen=True)
 class Discount:
     """The divisor of the gain at each rank.
 
-    Three forms: `log2(rank+1)`, of today's nDCG (any base gives the same nDCG);
-    `max(1,log2(rank))`, of Järvelin and Kekäläinen (2002), where the base is the patience of the
-    user; `1+log2(rank)`, of Järvelin and others (2008).
+    There are three forms: `log2(rank+1)`, now usual for nDCG (any base gives the same nDCG);
+    `max(1,log2(rank))` of Järvelin and Kekäläinen (2002), where the base is the patience of the
+    user; and `1+log2(rank)` of Järvelin and others (2008).
     """
 
     form: str = "log(rank+1)"
     base: float = 2.0
 
     def argument(self, rank: int) -> Fraction:
-        """The number x for which the divisor at a rank is ln x / ln base."""
+        """Return the number x for which the divisor at a rank is ln x / ln base."""
         base = fraction_of(self.base)
         arguments = {
             "log(rank+1)": Fraction(rank + 1),
@@ -182,7 +180,7 @@ _PATTERNS = {
 
 
 def _log(values: NDArray[Any], base: float) -> Floats:
-    """Logarithm; exact at powers of 2 and 10, where the discounts of the papers have corners."""
+    """Compute the logarithm, exact at powers of 2 and 10, where discounts change their form."""
     logarithm = {2: np.log2, 10: np.log10}.get(int(base) if base % 1 == 0 else 0)
     logs: Floats = logarithm(values) if logarithm else np.log(values) / log(base)
     return logs
@@ -190,36 +188,35 @@ def _log(values: NDArray[Any], base: float) -> Floats:
 
 GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of grades to gains"
 
-gain = gain_check(
+grade_gains = gain_check(
     "'linear', 'exponential' or a mapping of grades to gains, such as {1: 1, 2: 3}",
     *("linear", "exponential"),
 )
-no_loss = gain_check(
+nonnegative_gains = gain_check(
     "'linear', 'exponential' or a mapping of grades to gains of at least 0, such as {1: 1, 2: 3}",
     *("linear", "exponential"),
-    fits=lambda gains: all(worth >= 0 for _, worth in gains),
+    is_valid=lambda pairs: all(gain >= 0 for _, gain in pairs),
 )
+"""Check of gains of at least 0, for measures that need proportions of gains."""
 
-"""Check of gains that are not negative, for measures that need proportions of gains."""
-
-GAINS = parameter(LINEAR, gain, GAINS_DOC)
-POSITIVE_GAINS = parameter(LINEAR, no_loss, GAINS_DOC)
+GAINS = parameter(LINEAR, grade_gains, GAINS_DOC)
+POSITIVE_GAINS = parameter(LINEAR, nonnegative_gains, GAINS_DOC)
 
 
-class OfGains(Measure, needs="graded or binary judgments"):
+class GainMeasure(Measure, needs="graded or binary judgments"):
     """Base class of measures of the gains of grades."""
 
     gains: Gain = GAINS
 
     def equal_weights(self) -> bool:
-        """Return True if the score is a sum of gains with the same weight at each rank."""
+        """Return True if scores are sums of gains with the same weight at each rank."""
         return False
 
     def evenly_spaced(self, highest: int) -> bool:
         """Return True if the gains, or all values on short runs, are equally spaced."""
         if not self.equal_weights():
             return super().evenly_spaced(highest)
-        if highest > (HIGHEST if self.gains.kind == "exponential" else MAX_COMPARED_GRADE):
+        if highest > (MAX_EXPONENT if self.gains.kind == "exponential" else MAX_COMPARED_GRADE):
             return False
         return gains_evenly_spaced(
             self.gains.as_fractions().for_grades(grades_up_to(highest)), self.cutoff
@@ -227,7 +224,7 @@ class OfGains(Measure, needs="graded or binary judgments"):
 
 
 MAX_COMPARED_GRADE = 1_000
-"""The highest grade up to which gains are compared one by one."""
+"""The highest grade for which gains are compared grade by grade."""
 
 
 def grades_up_to(highest: int) -> NDArray[Any]:
@@ -237,23 +234,23 @@ def grades_up_to(highest: int) -> NDArray[Any]:
 
 def gains_evenly_spaced(gains: Iterable[Any], ranks: int | None, base: Fraction | int = 1) -> bool:
     """Return True if sums of gains are equally spaced, with and without unjudged documents."""
-    values = set(map(Fraction, gains))
-    variants = (values, values | {Fraction(0)})
-    return all(sums_evenly_spaced(variant, ranks, base) for variant in variants)
+    judged_gains = set(map(Fraction, gains))
+    all_gains = judged_gains | {Fraction(0)}
+    return all(sums_evenly_spaced(values, ranks, base) for values in (judged_gains, all_gains))
 
 
 def gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
     """Return the judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
-        # The gain of these is above 0 from grade 1 on, and 0 below.
+        # These gains are above 0 exactly for grades from 1.
         return relevant(judged, 1, gains)
 
     def compute() -> Rows:
         rows = judged.judged()
-        worth = gains.for_grades(rows.grade)
-        return replace(rows, gains=worth).where(worth != 0)
+        row_gains = gains.for_grades(rows.grade)
+        return replace(rows, gains=row_gains).where(row_gains != 0)
 
-    return judged.view(("gained", gains), compute)
+    return judged.view(("gains", gains), compute)
 
 
 def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
@@ -272,26 +269,26 @@ def ideal_rows(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
     key = ("ideal", gains, rel)
     rows: Rows | None = judgments.cached.get(key)
     if rows is None:
-        worth = gains.for_grades(judgments.grade)
+        judgment_gains = gains.for_grades(judgments.grade)
         if rel is not None:
-            worth[judgments.grade < max(rel, judgments.judged_from)] = 0.0
-        rows = judgments.cached[key] = judgments.ideal(worth)
+            judgment_gains[judgments.grade < max(rel, judgments.judged_from)] = 0.0
+        rows = judgments.cached[key] = judgments.ideal(judgment_gains)
     return rows
 
 
-def running_total_at(best: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
+def running_total_at(ideal: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
     """Return a running total of the ideal ranking at a rank or at its end, and that rank."""
-    length = best.count[:, 0]
+    length = ideal.count[:, 0]
     first = np.cumsum(length) - length
     last_rank = np.minimum(rank, length[topic])
-    # A topic without an ideal ranking has no value; row 0 stands in and is never used.
+    # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
     rows = np.where(last_rank > 0, first[topic] + last_rank - 1, 0)
     return np.where(last_rank > 0, running[rows] if running.size else 0.0, 0.0), last_rank
 
 
 MAX_GRADE = parameter(
     None,
-    optional(integer(1, HIGHEST)),
+    optional(integer(1, MAX_EXPONENT)),
     "highest grade of the scale; by default that of the judgments",
 )
 
@@ -300,7 +297,7 @@ def _scale_end(value: Any) -> int | str:
     if isinstance(value, str) and value == "topic":
         return value
     try:
-        return int(integer(1, HIGHEST)(value))
+        return int(integer(1, MAX_EXPONENT)(value))
     except ValueError as error:
         raise ValueError(f"{error}, or 'topic'") from None
 
@@ -308,14 +305,12 @@ def _scale_end(value: Any) -> int | str:
 SCALE_END = parameter(
     None,
     optional(_scale_end),
-    (
-        "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
-        " the highest grade of each topic"
-    ),
+    "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
+    " the highest grade of each topic",
 )
 
 
-def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
+def highest_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     """Return the highest grade of the scale, which no judgment may exceed."""
     highest = judged.judgments.max_grade
     if max_grade is None:
@@ -328,18 +323,19 @@ def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     return max_grade
 
 
-def top_gain(
+def highest_gain(
     judged: JudgedRuns, gains: Gain, max_grade: int | str | None, rows: Rows, name: str
 ) -> float | Floats:
-    """Return the highest gain of the scale, or for each row that of its topic."""
+    """Return the highest gain of the scale; for a scale by topic, one for each row."""
     if isinstance(max_grade, str):
-        worth = gains.for_grades(judged.judgments.grade)
-        best = np.zeros((judged.judgments.topics, 1))
-        np.maximum.at(best[:, 0], judged.judgments.topic, worth)
-        return np.asarray(rows.at(np.where(best > 0, best, 1.0)))
-    highest = highest_of(judged, max_grade, name)
-    if highest > HIGHEST and gains.kind != "levels":
+        topic_max = np.zeros((judged.judgments.topics, 1))
+        np.maximum.at(
+            topic_max[:, 0], judged.judgments.topic, gains.for_grades(judged.judgments.grade)
+        )
+        return np.asarray(rows.at(np.where(topic_max > 0, topic_max, 1.0)))
+    highest = highest_grade(judged, max_grade, name)
+    if highest > MAX_EXPONENT and gains.kind != "levels":
         raise MeasureError(
-            f"{name}: grades must be at most {HIGHEST}, got judgments with grade {highest}"
+            f"{name}: grades must be at most {MAX_EXPONENT}, got judgments with grade {highest}"
         )
     return gains.max_gain(highest)

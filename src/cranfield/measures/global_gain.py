@@ -1,8 +1,8 @@
 r"""D-measures: measures with the global gain of documents over all intents.
 
 The global gain of a document is :math:`GG = \sum_i Pr(i|q) \, g_i`, where :math:`g_i` is the gain
-of its grade for intent i. The measure inside then has these gains in place of those of grades, and
-an ideal ranking by global gain (Sakai and Song 2011; Sakai 2013, equations (27) and (28)).
+of its grade for intent i. Global gains replace the gains of the inner measure, whose ideal ranking
+is then by global gain (Sakai and Song 2011; Sakai 2013, equations (27) and (28)).
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows, places, ranges
 from cranfield.measures.base import Measure
-from cranfield.measures.gains import LINEAR, Gain, highest_of
+from cranfield.measures.gains import LINEAR, Gain, highest_grade
 from cranfield.measures.users.model import UnitGains
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
-BLOCK = 2**20
-"""Number of gains by intent that are held in memory at a time."""
+BLOCK_GAINS = 2**20
+"""Maximum number of gains by document and intent to hold in memory."""
 
-_BY_GRADE = ("betas", "thresholds", "clicks", "by_grade")
-"""Parameters that use the grades themselves; their measures cannot have global gains."""
+_GRADE_PARAMETERS = ("betas", "thresholds", "clicks", "by_grade")
+"""Parameters of measures that use grades besides gains, and so cannot have global gains."""
 
 
 @dataclass(frozen=True, eq=False)
 class LevelGain(Gain):
-    """Gains by level, an index into a table; level 0 has none."""
+    """Gains by level, an index into an array; level 0 has gain 0."""
 
     kind: str = "levels"
     levels: Floats = field(default_factory=lambda: np.zeros(1))
 
-    # Tables are of one collection each, so equal names do not make equal gains.
+    # Each collection has its own levels, so gains of equal kind need not be equal.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -48,99 +48,116 @@ class LevelGain(Gain):
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
-class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
+class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
     navigational_once = False
+    """Whether only the first answer to a navigational intent counts."""
 
     def check(self, inner: Measure) -> None:
+        name = self.outer_info.name
         if not inner.scores_cut_rankings or inner.info.family == _FAMILY:
             raise MeasureError(
-                f"{self.about.name}: {inner} uses intents itself, so it cannot be inside"
+                f"{name}: {inner} uses intents itself, so it cannot be the inner measure"
             )
         if inner.info.aggregate != "mean" or inner.info.lower_is_better:
             raise MeasureError(
-                f"{self.about.name}: {inner} is not a measure of gain that is averaged over topics"
+                f"{name}: expected a measure that is averaged over topics and for"
+                f" which higher is better, got {inner}"
             )
-        by_grade = any(name in inner.parameters for name in _BY_GRADE)
-        by_grade |= getattr(inner, "dwell_by", "") == "grade"
-        if by_grade or "inner" in vars(inner) or "clicks" in inner.info.inputs:
-            raise MeasureError(
-                f"{self.about.name}: {inner} has no gains to be replaced by global gains"
-            )
+        uses_grades = any(parameter in inner.parameters for parameter in _GRADE_PARAMETERS)
+        uses_grades |= getattr(inner, "dwell_by", "") == "grade"
+        if uses_grades or "inner" in vars(inner) or "clicks" in inner.info.inputs:
+            raise MeasureError(f"{name}: {inner} has no gains to be replaced by global gains")
 
     def values(self, judged: JudgedRuns) -> Floats:
         rel = int(getattr(self.inner, "rel", 1))
         gains = getattr(self.inner, "gains", LINEAR) or LINEAR
-        binary = gains.kind == "binary"
+        is_binary = gains.kind == "binary"
         if gains.kind == "graded":
             gains = LINEAR
-        # A measure that scales its gains does so before they are added up.
-        scaled = getattr(self.inner, "gain_of", None)
-        top = None if scaled else self._top(judged, gains)
-        key = (self.navigational_once, rel, str(self.inner) if scaled else gains, top)
-        # With binary gains, equation (27) is the probability that the document is relevant.
-        local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.for_grades
+        # A measure that scales gains by itself does so before they are summed over intents.
+        scaled_gains = getattr(self.inner, "gain_of", None)
+        max_gain = None if scaled_gains else self._max_gain(judged, gains)
+        gains_key = str(self.inner) if scaled_gains else gains
+        key = (self.navigational_once, rel, gains_key, max_gain)
+        intent_gains: Callable[[Any], Floats]
+        if scaled_gains:
+            intent_gains = partial(scaled_gains, judged)
+        else:
+            # With binary gains, equation (27) is the probability that the document is relevant.
+            intent_gains = np.ones_like if is_binary else gains.for_grades
         compute = partial(
-            with_global_gains, judged, local, rel, self.navigational_once, str(self), top
+            set_global_gains,
+            judged,
+            intent_gains,
+            rel,
+            self.navigational_once,
+            str(self),
+            max_gain,
         )
-        runs, levels = judged.view(key, compute)
-        inner_parameters: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
-        if binary or isinstance(getattr(self.inner, "max_grade", None), int):
-            inner_parameters |= {"max_grade": None} if "max_grade" in self.inner.parameters else {}
-        if "gains" in self.inner.parameters:
-            inner_parameters["gains"] = levels
+        runs, level_gains = judged.view(key, compute)
+        inner_parameters: dict[str, Any] = {"rel": 1, "gains": level_gains}
+        if is_binary or isinstance(getattr(self.inner, "max_grade", None), int):
+            inner_parameters["max_grade"] = None
+        inner_parameters = {
+            name: value for name, value in inner_parameters.items() if name in self.inner.parameters
+        }
         out: Floats = self.inner(**inner_parameters).score(runs)
         return out
 
-    def _top(self, judged: JudgedRuns, gains: Gain) -> float | None:
-        """Return the gain at the end of the scale if the inner measure sets one."""
+    def _max_gain(self, judged: JudgedRuns, gains: Gain) -> float | None:
+        """Return the highest gain of the scale if the inner measure sets it."""
         if gains.kind == "binary" or (
             isinstance(self.inner, UnitGains) and isinstance(gains.kind, tuple)
         ):
             return 1.0
-        end = getattr(self.inner, "max_grade", None)
-        if not isinstance(end, int):
+        max_grade = getattr(self.inner, "max_grade", None)
+        if not isinstance(max_grade, int):
             return None
-        highest_of(judged, end, str(self))
-        return float(gains.for_grades(np.arange(end + 1)).max())
+        # Refuses judgments with higher grades.
+        highest_grade(judged, max_grade, str(self))
+        return float(gains.for_grades(np.arange(max_grade + 1)).max())
 
 
-def with_global_gains(
+def set_global_gains(
     judged: JudgedRuns,
     gains: Callable[[Any], Floats],
     rel: int,
     navigational_once: bool,
     name: str,
-    top: float | None = None,
+    max_gain: float | None = None,
 ) -> tuple[JudgedRuns, LevelGain]:
-    """Replace grades by levels of global gain (0 for none); also return the gain of each level.
+    """Replace grades by levels of global gain, 0 for no gain; also return the gains of levels.
 
-    `top` is the gain at the end of the scale, by default the highest global gain.
+    `max_gain` is the highest gain of the scale, by default the highest global gain.
     """
     intents = judged.intents(name, rel)
     judgments, documents = judged.judgments, judged.documents
     min_grade = max(rel, judgments.judged_from)
     relevant_docs = np.unique(intents.answers(np.arange(judgments.topic.size), min_grade)[0])
-    of_judgment = np.zeros(judgments.topic.size)
-    parts = []
-    for block in row_slices(relevant_docs.size, intents.exists.shape[1], BLOCK):
+    judgment_gains = np.zeros(judgments.topic.size)
+    answer_blocks = []
+    for block in row_slices(relevant_docs.size, intents.exists.shape[1], BLOCK_GAINS):
         docs = relevant_docs[block]
         grades = intents.grades(docs)
-        worth = gains(grades) * (grades >= min_grade) * intents.probability[judgments.topic[docs]]
-        of_judgment[docs] = worth.sum(axis=1)
+        probabilities = intents.probability[judgments.topic[docs]]
+        terms = gains(grades) * (grades >= min_grade) * probabilities
+        judgment_gains[docs] = terms.sum(axis=1)
         if navigational_once:
-            gain_index, place = np.nonzero(worth)
-            parts.append((docs[gain_index], place, worth[gain_index, place]))
-    of_row = of_judgment[documents.judgment]
-    if parts:
-        gain_index, place, gain = (np.concatenate(column) for column in zip(*parts, strict=True))
-        of_row = _gain_once(documents, gain_index, place, gain, intents.navigational)
-    levels = np.unique(np.concatenate([[0.0, top or 0.0], of_judgment, of_row]))
-    low = judgments.judged_from
+            row, intent = np.nonzero(terms)
+            answer_blocks.append((docs[row], intent, terms[row, intent]))
+    row_gains = judgment_gains[documents.judgment]
+    if answer_blocks:
+        judgment, intent, gain = (
+            np.concatenate(column) for column in zip(*answer_blocks, strict=True)
+        )
+        row_gains = _gain_once(documents, judgment, intent, gain, intents.navigational)
+    levels = np.unique(np.concatenate([[0.0, max_gain or 0.0], judgment_gains, row_gains]))
+    min_judged = judgments.judged_from
 
-    def level(gain: Floats, grade: Ints) -> Ints:
-        return np.where(grade < low, grade, np.searchsorted(levels, gain))
+    def find_levels(gains: Floats, grades: Ints) -> Ints:
+        return np.where(grades < min_judged, grades, np.searchsorted(levels, gains))
 
-    grade = level(of_judgment, judgments.grade)
+    grade = find_levels(judgment_gains, judgments.grade)
     order = np.lexsort((-grade, judgments.topic))
     number = np.empty(order.size, dtype=np.int64)
     number[order] = np.arange(order.size)
@@ -149,12 +166,16 @@ def with_global_gains(
         documents=Rows(
             documents.cell,
             documents.rank,
-            level(of_row, documents.grade),
+            find_levels(row_gains, documents.grade),
             documents.shape,
             source=number[documents.judgment],
         ),
         judgments=Judgments(
-            judgments.topics, judgments.topic[order], grade[order], low, max(levels.size - 1, 0)
+            judgments.topics,
+            judgments.topic[order],
+            grade[order],
+            min_judged,
+            max(levels.size - 1, 0),
         ),
         annotations=replace(
             judged.annotations,
@@ -177,30 +198,30 @@ def _reorder_groups(groups: Groups | None, number: Ints) -> Groups | None:
 
 
 def _gain_once(
-    rows: Rows, judgment: Ints, place: Ints, gain: Floats, navigational: NDArray[np.bool_]
+    rows: Rows, judgment: Ints, intent: Ints, gain: Floats, navigational: NDArray[np.bool_]
 ) -> Floats:
-    """Return the gain of each row if only the first document of a navigational intent counts."""
+    """Return the gain of each row, counting only the first answer to a navigational intent."""
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
     row, entry = ranges(starts, stops)
-    entry_place = place[entry]
-    satisfying = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_place])
-    key = rows.cell[row[satisfying]] * navigational.shape[1] + entry_place[satisfying]
+    entry_intent = intent[entry]
+    satisfying = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_intent])
+    key = rows.cell[row[satisfying]] * navigational.shape[1] + entry_intent[satisfying]
     order = np.argsort(key, kind="stable")
-    is_repeat = satisfying[order[places(key[order]) > 1]]
-    worth = gain[entry]
-    worth[is_repeat] = 0.0
-    return np.bincount(row, weights=worth, minlength=rows.cell.size).astype(float)
+    repeats = satisfying[order[places(key[order]) > 1]]
+    entry_gains = gain[entry]
+    entry_gains[repeats] = 0.0
+    return np.bincount(row, weights=entry_gains, minlength=rows.cell.size).astype(float)
 
 
 @wrapping(
     "D",
-    summary="Version of a measure for several intents, by global gain and one ideal ranking.",
+    summary="Version of a measure for several intents, with global gains and one ideal ranking.",
     formula=r"M \text{ with } GG(r) = \sum_i Pr(i|q) \, g_i(r) \text{ in place of } g(r)",
     source="Sakai and Song (2011)",
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "M of Dnev files", "in the papers": "D-nDCG is D(nDCG@k)"},
 )
-class GlobalGain(_Global):
+class GlobalGain(_GlobalGains):
     """The D-version of a measure.
 
     Examples
@@ -224,7 +245,7 @@ class GlobalGain(_Global):
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "M of DINnev files", "in the papers": "DIN-nDCG is DIN(nDCG@k)"},
 )
-class TypeSensitiveGlobalGain(_Global):
+class TypeSensitiveGlobalGain(_GlobalGains):
     """The DIN-version of a measure; the ideal ranking is that of its D-version."""
 
     navigational_once = True

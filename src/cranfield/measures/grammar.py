@@ -14,44 +14,44 @@ from cranfield.base.text import did_you_mean, nearest
 from cranfield.measures.aliases import (
     FAMILIES,
     NICKNAMES,
-    NO_MEASURES,
     SINGLE,
-    TOOLS,
-    from_ir_measures,
-    from_paper,
-    ignore_case,
+    SYNONYMS,
+    UNSUPPORTED_NAMES,
     program_names,
     restore_case,
-    rounded,
+    rewrite_ignoring_case,
+    rewrite_ir_measures,
+    rewrite_paper_name,
+    set_gains,
+    set_rounding,
     split_gains,
     trec_texts,
-    with_gains,
 )
 from cranfield.measures.base import Measure
 from cranfield.measures.families import ALIASES, REGISTRY
 
 MAX_LENGTH = 10_000
-"""Maximum length of the text of a measure; a user browsing model of ten ranks has some 1,500."""
+"""Maximum length of the text of a measure; a user browsing model of ten ranks has about 1,500."""
 
 MAX_NESTING = 20
 """Maximum number of nested measures."""
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """Read one measure, complete and with checked parameters.
+    """Parse the text form of a measure.
 
     Parameters
     ----------
     text
         The text form, such as `nDCG@10`, `AP(rel=2)@100`, `RBP(p=0.8)`, `IPrec@0.1`; or a name of
         another program that stands for one measure, such as `map`, `P_10`, `ndcg_cut_10`,
-        `recall@5`, `mrr`, `hit_rate@5`. Upper and lower case are the same where that leaves one
-        measure: `ndcg@10`, but not `sdcg@10`, which may be `sDCG` or `SDCG`.
+        `recall@5`, `mrr`, `hit_rate@5`. Case is ignored unless that is ambiguous: `ndcg@10` is
+        accepted, but not `sdcg@10`, which may be `sDCG` or `SDCG`.
 
     Raises
     ------
     MeasureError
-        For an unknown name, parameter or value; the message suggests the nearest ones.
+        For an unknown name, parameter or value; the message suggests similar names.
 
     Examples
     --------
@@ -80,23 +80,23 @@ def parse_measures(
     compat: str | None = None,
     rel: int | None = None,
 ) -> list[Measure]:
-    """Read several measures, in order, each once.
+    """Parse text forms of measures, in order and without duplicates.
 
-    A name of trec_eval may stand for many (`P`, `official`, `all_trec`), and a text may hold many
-    with commas between them (`AP,nDCG@10`).
+    A name of trec_eval may stand for several measures (`P`, `official`, `all_trec`), and a text may
+    contain several text forms separated by commas (`AP,nDCG@10`).
 
     Parameters
     ----------
     texts
-        One text form, or several; measures that are objects already pass through, and those of
-        ir_measures are read as their text.
+        One or several text forms. Measure objects are returned unchanged, and measures of
+        ir_measures are parsed from their text.
     compat
-        Program whose names are read: those of trec_eval with the roundings of its version, those
-        of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them. Names of `ntcireval` may be
+        Program whose names are accepted: a version of trec_eval, with its rounding, or `ndeval`,
+        `gdeval`, `ntcireval` or `cwl`, with the names that they print. Names of `ntcireval` may be
         followed by the gains of grades 1, 2, ..., as in `ntcireval -g 1:2:3`.
     rel
-        The lowest relevant grade of measures that have one and do not set it themselves:
-        `AP(rel=1)` keeps its own.
+        The lowest relevant grade, for measures that have this parameter and whose text does not
+        set it: `AP(rel=1)` is not changed.
 
     Examples
     --------
@@ -121,15 +121,15 @@ def parse_measures(
             measures.setdefault(_with_rel(text, rel))
         elif isinstance(text, str) or _is_from_ir_measures(text):
             is_foreign = _is_from_ir_measures(text)
-            line = from_ir_measures(str(text)) if is_foreign else str(text).strip()
-            # A rewritten text is not the caller's and must not become the label.
-            reader = _read_program if is_foreign else _read_labelled
-            for name in _split(line):
-                group = [_with_rel(measure, rel) for measure in reader(name, compat)]
+            line = rewrite_ir_measures(str(text)) if is_foreign else str(text).strip()
+            # The text of a measure of ir_measures may have been rewritten, so it is not a label.
+            read = _read_program if is_foreign else _read_labelled
+            for name in _split_measures(line):
+                group = [_with_rel(measure, rel) for measure in read(name, compat)]
                 if len(group) == 1 and (first := first_texts.setdefault(group[0], name)) != name:
                     warn(
-                        f"{quoted(first)} and {quoted(name)} are the same measure; it"
-                        f" is reported once, as {quoted(first)}",
+                        f"{quoted(first)} and {quoted(name)} are the same measure, which is"
+                        f" reported once, as {quoted(first)}",
                         stacklevel=3,
                     )
                 for measure in group:
@@ -142,7 +142,7 @@ def parse_measures(
 
 
 def _with_rel(measure: Measure, rel: int | None) -> Measure:
-    """Set the lowest relevant grade of a measure that has one, unless it was given explicitly."""
+    """Set the lowest relevant grade of a measure that has one, unless it is set explicitly."""
     inner = innermost_measure(measure)
     if rel is None or "rel" not in inner.parameters or "rel" in inner.explicit:
         return measure
@@ -151,7 +151,7 @@ def _with_rel(measure: Measure, rel: int | None) -> Measure:
 
 
 def innermost_measure(measure: Measure) -> Measure:
-    """Return the innermost measure."""
+    """Return the innermost measure of nested measures, or the measure itself."""
     while isinstance(inner := getattr(measure, "inner", None), Measure):
         measure = inner
     return measure
@@ -161,26 +161,28 @@ def _is_from_ir_measures(value: object) -> bool:
     return type(value).__module__.partition(".")[0] == "ir_measures"
 
 
-def _split(text: str) -> list[str]:
+def _split_measures(text: str) -> list[str]:
     """Split at commas, except inside parentheses and names."""
     if "," not in text or len(text) > MAX_LENGTH or trec_texts(text) is not None:
         return [text]
-    parts, start, depth = [], 0, 0
-    for place, sign in enumerate(text):
-        depth += (sign in "([{") - (sign in ")]}")
-        # NTCIREVAL's NCUgu,P and trec_eval's P.5,10 are one name.
-        inside = re.compile(r"[-+0-9.=]+(,|$)").match(text, place + 1)
-        if sign == "," and depth == 0 and not inside and text[place - 5 : place] not in _NCU:
-            parts.append(text[start:place].strip())
-            start = place + 1
-    return [*parts, text[start:].strip()]
+    forms, start, depth = [], 0, 0
+    for position, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character != "," or depth != 0:
+            continue
+        # P.5,10 of trec_eval and NCUgu,P of NTCIREVAL are single names.
+        is_in_values = re.compile(r"[-+0-9.=]+(,|$)").match(text, position + 1)
+        if not is_in_values and text[position - 5 : position] not in _NCU_PREFIXES:
+            forms.append(text[start:position].strip())
+            start = position + 1
+    return [*forms, text[start:].strip()]
 
 
-_NCU = ("NCUgu", "NCUrb")
+_NCU_PREFIXES = ("NCUgu", "NCUrb")
 
 
 def _read_labelled(text: str, compat: str | None) -> list[Measure]:
-    """Read a text, which becomes the label if it stands for the same measure without compat."""
+    """Parse a text, which becomes the label if it denotes the same measure without `compat`."""
     measures = _read_program(text, compat)
     if len(measures) != 1 or str(measures[0]) == text or not text.isprintable():
         return measures
@@ -192,31 +194,31 @@ def _read_labelled(text: str, compat: str | None) -> list[Measure]:
 
 
 def _read_program(text: str, compat: str | None) -> list[Measure]:
-    """Read a text with the names of a program, ignoring case where that is unambiguous."""
+    """Parse a text with the names of a program, ignoring case where that is unambiguous."""
     name, gains = split_gains(compat, text)
     if gains:
         forms = program_names(compat, name)
         if forms == [name]:
-            forms = [ignore_case(compat, name)]
-        return [with_gains(measure, gains) for form in forms for measure in _parse(form, compat)]
+            forms = [rewrite_ignoring_case(compat, name)]
+        return [set_gains(measure, gains) for form in forms for measure in _parse(form, compat)]
     names = program_names(compat, text)
-    spelling = ignore_case(compat, text)
+    rewritten = rewrite_ignoring_case(compat, text)
     stem = text.partition("@")[0]
-    if names != [text] or spelling == text or stem in REGISTRY or stem in ALIASES:
+    if names != [text] or rewritten == text or stem in REGISTRY or stem in ALIASES:
         return [measure for name in names for measure in _parse(name, compat)]
     if trec_texts(text, compat) is not None:
         return _parse(text, compat)
-    measures = _parse(spelling, compat)
+    measures = _parse(rewritten, compat)
     try:
-        plain_measures = _parse(text, compat)
+        own_measures = _parse(text, compat)
     except MeasureError:
         return measures
-    for measure in plain_measures if plain_measures != measures else ():
+    for measure in own_measures if own_measures != measures else ():
         for alias in program_names(compat, str(measure)):
             if _parse(alias, compat) != measures:
                 raise MeasureError(
-                    f"{quoted(text)} is ambiguous: {measure} or, in {compat}, {measures[0]};"
-                    " write it in the exact case"
+                    f"{quoted(text)} is ambiguous: it is {measure} here and {measures[0]} in"
+                    f" {compat}; write it in the exact case"
                 )
     return measures
 
@@ -230,12 +232,12 @@ def _parse(text: str, compat: str | None) -> list[Measure]:
     if names is None and text not in REGISTRY and text not in ALIASES:
         names = trec_texts(restore_case(text), compat)
     if names is None:
-        return [_read_form(text if text in REGISTRY else from_paper(text), text)]
-    return [rounded(_read_form(name, text), compat) for name in names]
+        return [_read_form(text if text in REGISTRY else rewrite_paper_name(text), text)]
+    return [set_rounding(_read_form(name, text), compat) for name in names]
 
 
 def _read_form(form: str, text: str) -> Measure:
-    """Read a text form; `text` is the original of the form, for messages."""
+    """Parse a text form; `text` is the text that was passed, for messages."""
     try:
         if form.count("(") > MAX_NESTING:
             raise ValueError
@@ -249,27 +251,28 @@ def _read_form(form: str, text: str) -> Measure:
     measure.require_complete()
     if len(str(measure)) > MAX_LENGTH:
         raise MeasureError(
-            f"the text of the measure is longer than {MAX_LENGTH} characters: {quoted(text)}"
+            f"the text of a measure must have at most {MAX_LENGTH:,} characters: {quoted(text)}"
         )
     return measure
 
 
 def _invalid_measure(text: str) -> MeasureError:
-    names = [n for n in re.split(r"[\s;]+", text) if n]
-    match = re.fullmatch(r"(?P<name>[A-Za-z]\w*)@(?P<first>\d+)(?P<more>(,\s*\d+)+)", text)
+    """Return the error for a text that cannot be parsed, with a hint."""
+    names = text.replace(";", " ").split()
+    match = re.fullmatch(r"(?P<name>[A-Za-z]\w*)@(?P<cutoffs>\d+(,\s*\d+)+)", text)
     if match:
-        names = [f"{match['name']}@{k}" for k in re.findall(r"\d+", match["first"] + match["more"])]
+        names = [f"{match['name']}@{k}" for k in re.findall(r"\d+", match["cutoffs"])]
     if len(names) > 1 and all(map(_is_measure, names)):
-        form = f"separate several measures by commas: {quoted(','.join(names))}"
+        hint = f"separate several measures by commas: {quoted(','.join(names))}"
     else:
-        form = "the form is Name(param=value)@cutoff"
-    words = re.sub(r"(?<=[A-Za-z])[\s-]+(?=[A-Za-z])", "_", text)
-    if words != text:
-        if reason := NO_MEASURES.get(words.partition("@")[0].lower()):
+        hint = "the form is Name(param=value)@cutoff"
+    identifier = re.sub(r"(?<=[A-Za-z])[\s-]+(?=[A-Za-z])", "_", text)
+    if identifier != text:
+        if reason := UNSUPPORTED_NAMES.get(identifier.partition("@")[0].lower()):
             return MeasureError(f"unknown measure {quoted(text)}: {reason}")
-        candidates = (n for n in (words, f"{words}@10") if _is_measure(n))
-        form = next((f"did you mean {n}?" for n in candidates), form)
-    return MeasureError(f"{quoted(text)} is not a valid measure; {form}")
+        candidates = (name for name in (identifier, f"{identifier}@10") if _is_measure(name))
+        hint = next((f"did you mean {name}?" for name in candidates), hint)
+    return MeasureError(f"{quoted(text)} is not a valid measure; {hint}")
 
 
 def _is_measure(text: str) -> bool:
@@ -280,6 +283,7 @@ def _is_measure(text: str) -> bool:
 
 
 def _build(node: ast.expr, text: str) -> Measure:
+    """Build a measure from a syntax tree; `text` is for messages."""
     cutoff: Any = None
     tree = node
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
@@ -310,10 +314,10 @@ def _build_call(
     if kind.inner_example:
         if not arguments:
             raise MeasureError(
-                f"{name} needs a measure inside, such as {name}({kind.inner_example})"
+                f"{name} needs an inner measure, such as {name}({kind.inner_example})"
             )
         if len(arguments) > 1:
-            raise MeasureError(f"{name} takes one measure inside, got several: {quoted(text)}")
+            raise MeasureError(f"{name} takes one inner measure, got several: {quoted(text)}")
         measure = kind(_build(arguments[0], text), **parameters)
         return measure
     if arguments:
@@ -325,19 +329,19 @@ def _build_call(
             raise MeasureError(f"{quoted(text)}: {name} already sets {key}={presets[key]!r}")
     if "depth" in parameters and "depth" not in kind.parameters:
         raise MeasureError(
-            f"{kind.info.name} has no parameter 'depth'; write it on the outer"
-            f" measure, as in EU({name}, depth=1000)"
+            f"{kind.info.name} has no parameter 'depth'; pass it to the outer measure, as in"
+            f" EU({name}, depth=1000)"
         )
-    # A call also accepts the parameter names of other programs.
+    # A call, unlike the class, accepts parameter names of other programs.
     measure = kind()(**presets, **parameters)
     return measure
 
 
 def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
-    """Find the class of a name, and the parameters implied by a name of another program."""
+    """Return the class of a name, and the parameters that a name of another program implies."""
     if (full_name := ALIASES.get(name, name)) in REGISTRY:
         return REGISTRY[full_name], {}
-    reason = NO_MEASURES.get(name) or NO_MEASURES.get(name.lower())
+    reason = UNSUPPORTED_NAMES.get(name) or UNSUPPORTED_NAMES.get(name.lower())
     if reason:
         raise MeasureError(f"unknown measure {name}: {reason}")
     matches = _find_forms(name.lower())
@@ -347,18 +351,22 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
     if matches:
         choices = " or ".join(sorted(matches))
         raise MeasureError(f"{quoted(name)} is ambiguous: {choices}; write it in the exact case")
+    raise MeasureError(f"unknown measure {quoted(name)}{_suggest(name)}")
+
+
+def _suggest(name: str) -> str:
+    """Return a hint for an unknown name: a similar name, or the command that lists all names."""
     names = (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
     hint = did_you_mean(name, (n for n in names if n.isascii() and _is_similar(name, n)))
     if match := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
-        forms = _find_forms(match[1].lower())
-        if [REGISTRY[n.partition("(")[0]].takes_cutoff() for n in forms] == [True]:
-            hint = f"; did you mean {match[1]}@{match[2]}?"
-        elif not hint and (
-            suggestions := [n for n in nearest(match[1], names) if _takes_cutoff(n)]
-        ):
-            hint = f"; did you mean {suggestions[0]}@{match[2]}?"
-    hint = hint or "; `cranfield measures` lists the measures"
-    raise MeasureError(f"unknown measure {quoted(name)}{hint}")
+        stem, cutoff = match.groups()
+        forms = _find_forms(stem.lower())
+        if [REGISTRY[form.partition("(")[0]].takes_cutoff() for form in forms] == [True]:
+            return f"; did you mean {stem}@{cutoff}?"
+        suggestions = [n for n in nearest(stem, names) if _takes_cutoff(n)]
+        if not hint and suggestions:
+            return f"; did you mean {suggestions[0]}@{cutoff}?"
+    return hint or "; `cranfield measures` lists the measures"
 
 
 def _takes_cutoff(name: str) -> bool:
@@ -366,7 +374,7 @@ def _takes_cutoff(name: str) -> bool:
 
 
 def _is_similar(name: str, candidate: str) -> bool:
-    """Return False if a name of few letters shares too few of them to have been meant."""
+    """Return False if a short name has too few letters in common with a candidate."""
     if len(name) > 4:
         return True
     from difflib import SequenceMatcher
@@ -374,7 +382,7 @@ def _is_similar(name: str, candidate: str) -> bool:
     return SequenceMatcher(None, name.lower(), candidate.lower()).ratio() >= 0.75
 
 
-def _find_forms(lower: str) -> dict[str, Mapping[str, str]]:
+def _find_forms(lower_name: str) -> dict[str, Mapping[str, str]]:
     """Return the text forms of a name in lower case, with their parameters."""
     names = {**ALIASES, **{name: name for name in REGISTRY.names()}}
     names |= {
@@ -382,9 +390,9 @@ def _find_forms(lower: str) -> dict[str, Mapping[str, str]]:
     }
     names |= SINGLE
     forms: dict[str, Mapping[str, str]] = {
-        form: {} for name, form in names.items() if name.lower() == lower
+        form: {} for name, form in names.items() if name.lower() == lower_name
     }
-    if lower in TOOLS:
-        form, parameters = TOOLS[lower]
+    if lower_name in SYNONYMS:
+        form, parameters = SYNONYMS[lower_name]
         forms[form] = parameters
     return forms

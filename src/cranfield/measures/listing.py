@@ -1,4 +1,4 @@
-"""The catalogue of measures: the declaration of each, as text and as a dictionary."""
+"""Catalogue of measures: their declarations as text and as dictionaries."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DECLARED = (
     *("aliases", "family", "summary", "formula", "range", "aggregate", "lower_is_better"),
     *("needs", "source", "scale", "scale_note", "elsewhere"),
 )
-"""Declared fields of a measure in JSON, in order."""
+"""Fields of :class:`Info` in JSON, in order."""
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A parameter: its default and value as text, and its meaning."""
+class ParameterInfo:
+    """Default and value of a parameter, as text, and its documentation."""
 
     default: str
     doc: str
@@ -35,22 +35,22 @@ class Setting:
 
 @dataclass(frozen=True)
 class Entry:
-    """A measure of the catalogue, or one with parameters that was named.
+    """Entry of the catalogue: a measure in general, or one with given parameters.
 
     Attributes
     ----------
     kind, form
-        The kind of measure and how it is written, such as `AP[@…]`.
+        The kind of measure, and its text form, such as `AP[@…]`.
     info
-        The declaration; that of the measure with its parameters if one was named.
+        The declaration.
     source, scale
-        The works to cite and the scale, of the measure with its parameters if one was named.
+        The works to cite, and the scale.
     parameters
-        The default, the meaning and, if a measure was named, the value of each parameter.
-    maker
+        The parameters by name.
+    measure_class
         The class of the measure.
     measure
-        The measure that was named with parameters or a cutoff.
+        The measure with its parameters; None for a measure in general.
     """
 
     kind: str
@@ -58,15 +58,15 @@ class Entry:
     info: Info
     source: str
     scale: str
-    parameters: Mapping[str, Setting]
-    maker: type[Measure]
+    parameters: Mapping[str, ParameterInfo]
+    measure_class: type[Measure]
     measure: Measure | None = None
 
     def __str__(self) -> str:
         info = self.info
         low, high = info.range
         scale = f"{self.scale}, for the order that the measure itself induces"
-        lines = [
+        fields = [
             ("measure", None if self.measure is None else str(self.measure)),
             ("kind", None if self.kind == KINDS[0] else f"{self.kind}, written {self.form}"),
             ("formula", info.formula),
@@ -79,15 +79,15 @@ class Entry:
         ]
         names = ", ".join((info.name, *info.aliases))
         text = f"{names}: {info.summary}\n\n"
-        text += "".join(f"  {word:<11} {value}\n" for word, value in lines if value is not None)
+        text += "".join(f"  {name:<11} {value}\n" for name, value in fields if value is not None)
         if self.parameters:
             text += "\n  parameters\n"
-        for name, setting in self.parameters.items():
-            text += f"    {name:<12} {setting.doc} ({setting})\n"
+        for name, parameter in self.parameters.items():
+            text += f"    {name:<12} {parameter.doc} ({parameter})\n"
         return text
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all declared fields in types of JSON."""
+        """Return the entry as a dictionary of JSON types."""
         info = self.info
         fields: dict[str, Any] = {"name": info.name, "kind": self.kind, "form": self.form}
         if self.measure is not None:
@@ -100,14 +100,15 @@ class Entry:
             "scale": None if self.kind == KINDS[2] else self.scale,
             "elsewhere": dict(info.elsewhere),
             "parameters": {
-                name: {"default": setting.default, "what": setting.doc}
-                | ({} if setting.value is None else {"value": setting.value})
-                for name, setting in self.parameters.items()
+                name: {"default": parameter.default, "what": parameter.doc}
+                | ({} if parameter.value is None else {"value": parameter.value})
+                for name, parameter in self.parameters.items()
             },
         }
 
 
 def entries() -> list[Entry]:
+    """Return an entry for each registered measure."""
     from cranfield.measures import REGISTRY
 
     return [_entry(kind) for kind in REGISTRY.values()]
@@ -118,14 +119,14 @@ def _entry(kind: type[Measure], measure: Measure | None = None) -> Entry:
     if measure is not None:
         info, source, scale = measure.info, measure.source, _scale(measure)
         if kind.kind == KINDS[1]:
-            # The family is that of the catalogue, not that of the measure inside.
+            # The family is that of the outer measure, not that of the inner one.
             info = replace(info, family=kind.info.family)
     parameters = _parameters(kind, measure)
     return Entry(kind.kind, _form(kind), info, source, scale, parameters, kind, measure)
 
 
 def _scale(measure: Measure) -> str:
-    """Return the scale of a measure, by the highest grade where it depends on that."""
+    """Describe the scale of a measure, by highest grade if the scale depends on it."""
     scales = {highest: measure.scale_with(highest) for highest in (1, 2, 3)}
     if len({*scales.values()}) == 1:
         return str(measure.scale)
@@ -133,7 +134,7 @@ def _scale(measure: Measure) -> str:
 
 
 def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """Group the entries by family, both in order of definition."""
+    """Group entries by family, in order of appearance."""
     groups: dict[str, list[Entry]] = {}
     for entry in catalogue:
         groups.setdefault(entry.info.family, []).append(entry)
@@ -141,27 +142,28 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 
 def _form(kind: type[Measure]) -> str:
+    """Return the text form of a class of measures, with its cutoff."""
     if kind.kind == KINDS[1]:
         return f"{kind.info.name}(…)"
     return kind.info.name + {"required": "@…", "optional": "[@…]"}.get(kind.info.at_usage, "")
 
 
-def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, Setting]:
+def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, ParameterInfo]:
     from cranfield.base.spec import text_of
 
     names = kind.parameter_names()
     if kind.kind == KINDS[1]:
         names = [name for name in names if name not in {"cutoff", "judged_only"}]
-    settings = {}
+    infos = {}
     for name in names:
         parameter = kind.parameters[name]
         value = None if measure is None else text_of(getattr(measure, name))
-        settings[name] = Setting(text_of(parameter.default), parameter.doc, value)
-    return settings
+        infos[name] = ParameterInfo(text_of(parameter.default), parameter.doc, value)
+    return infos
 
 
 def entries_named(name: str) -> list[Entry]:
-    """Return the entry with this name, or an entry for each measure that a text stands for."""
+    """Return the entry with a name or alias, or the entries of all measures in a text."""
     from cranfield.measures import REGISTRY, parse_measures
 
     for entry in entries():

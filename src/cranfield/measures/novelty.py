@@ -2,21 +2,21 @@ r"""Measures of several intents: intent-aware measures and novelty-biased gains.
 
 An intent-aware measure is the mean of a measure over the intents of a topic, weighted by their
 probabilities (Agrawal and others 2009; Sakai 2013, equation (26)). Intents without a relevant
-document do not count; if probabilities were read, those of the others add up to less than 1 then.
+document do not count; the probabilities of the other intents, if they were read from a table, then
+sum to less than 1.
 
-A document's gain is the sum, over the intents that it is relevant to, of the value of one more
-answer to that intent:
+The novelty-biased gain of a document is a sum over the intents to which it is relevant; each
+earlier answer to an intent reduces the value of the next:
 
 .. math:: ng(r) = \sum_i Pr(i|q) \, I_i(r) \, (1 - \alpha)^{C_i(r-1)}
 
 where :math:`I_i(r)` is 1 if the document at rank r is relevant to intent i, else 0, and
-:math:`C_i(r-1)` is the number of documents above it that are (Sakai 2013, equation (25); with
-probabilities Clarke and others 2011). Without a table of intents they are equally likely. Intents
-without a relevant document do not count. Every measure here is the sum of these gains, discounted
-by rank, divided by its maximum: that of documents that answer every intent at once
-(`over='perfect'`), or that of the best ranking of the judged documents. Finding the best one is
-NP-complete; as usual it is built greedily, one document after the other. Of documents that add the
-same gain, the one with the last id is chosen.
+:math:`C_i(r-1)` is the number of documents above rank r that are relevant to intent i (Sakai 2013,
+equation (25); with probabilities Clarke and others 2011). Without a table of intents they are
+equally probable. Intents without a relevant document do not count. The measures sum these gains,
+discounted by rank, and divide by a maximum: the sum for documents that each answer every intent
+(`over='perfect'`), or for the best ranking of the judged documents. As finding the best ranking is
+NP-complete, it is built greedily; of documents with the same gain, the last by id is chosen.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import TRUE_SHARE, choice, integer, number, optional, parameter
+from cranfield.base.spec import OPEN_PROBABILITY, choice, integer, number, optional, parameter
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.judged_runs import ByIntent, JudgedRuns, expected_by_intent
 from cranfield.collection.judged.rows import Rows, places, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
-from cranfield.measures.gains import HIGHEST, POSITIVE_GAINS, Gain, highest_of
+from cranfield.measures.gains import MAX_EXPONENT, POSITIVE_GAINS, Gain, highest_grade
 from cranfield.measures.grammar import innermost_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
 from cranfield.measures.ranked.precision import REL, Precision
-from cranfield.measures.users.stopping import stopping
+from cranfield.measures.users.stopping import stopping_probabilities
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
 
 
-class OfIntents(Measure, family=_FAMILY, inputs=("intents",), needs=_NEEDS):
+class IntentMeasure(Measure, family=_FAMILY, inputs=("intents",), needs=_NEEDS):
     """Base class of measures with a lowest grade that is relevant to an intent."""
 
     rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
 
 
-def expected(inner: Measure, judged: JudgedRuns, name: str) -> Floats:
+def intent_aware_mean(inner: Measure, judged: JudgedRuns, name: str) -> Floats:
     """Compute the mean of a measure over the intents, weighted by their probability."""
-    # Runs are split by intent after the cutoff, where nothing below it can matter.
+    # To cut runs off before they are split by intent is faster, and does not change scores.
     if inner.cutoff is not None and not inner.judged_only:
         judged = judged.top(inner.cutoff)
     rel = int(getattr(inner, "rel", 1))
-    return expected_by_intent(judged, name, rel, lambda part: inner.score(part.judged))
+    return expected_by_intent(judged, name, rel, lambda intent: inner.score(intent.judged))
 
 
 @wrapping(
@@ -86,14 +86,16 @@ class IntentAware(Wrapping):
 
     def check(self, inner: Measure) -> None:
         if not inner.scores_cut_rankings or inner.info.family == _FAMILY:
-            raise MeasureError(f"IA: {inner} uses intents itself, so it cannot be inside")
+            raise MeasureError(
+                f"IA: {inner} uses intents itself, so it cannot be the inner measure"
+            )
         if inner.info.aggregate != "mean":
             raise MeasureError(f"IA: {inner} is not averaged over topics by the arithmetic mean")
         if inner.info.family == "fairness" or set(inner.info.inputs) - {"lengths"}:
             raise MeasureError(f"IA: {inner} needs data that are not available for each intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return expected(self.inner, judged, str(self))
+        return intent_aware_mean(self.inner, judged, str(self))
 
 
 @measure(
@@ -104,11 +106,11 @@ class IntentAware(Wrapping):
     source="Agrawal and others (2009)",
     elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "the same": "IA(AP)"},
 )
-class AveragePrecisionIA(OfIntents):
+class AveragePrecisionIA(IntentMeasure):
     """IA(AP)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return expected(AveragePrecision(rel=self.rel), judged, str(self))
+        return intent_aware_mean(AveragePrecision(rel=self.rel), judged, str(self))
 
 
 @measure(
@@ -119,11 +121,11 @@ class AveragePrecisionIA(OfIntents):
     at_usage="required",
     elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
 )
-class PrecisionIA(OfIntents):
+class PrecisionIA(IntentMeasure):
     """IA(P@k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return expected(Precision(rel=self.rel, cutoff=self.cutoff), judged, str(self))
+        return intent_aware_mean(Precision(rel=self.rel, cutoff=self.cutoff), judged, str(self))
 
 
 @measure(
@@ -138,13 +140,13 @@ class PrecisionIA(OfIntents):
         "NTCIREVAL": "I-rec@k; I-rec@n is upto='intents'",
     },
 )
-class SubtopicRecall(OfIntents):
+class SubtopicRecall(IntentMeasure):
     """Subtopic recall; all intents with a relevant document count the same."""
 
     upto: str = parameter(
         "list",
         choice("list", "intents"),
-        "depth: 'list' is the cutoff or the end, 'intents' is the number of intents",
+        "depth: 'list' is the cutoff or the end of the list, 'intents' the number of intents",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -152,12 +154,12 @@ class SubtopicRecall(OfIntents):
         rows = judged.relevant(min(self.rel, 1))
         if self.upto == "intents":
             rows = rows.where(rows.rank <= intents.count[rows.topic, 0])
-        row, place = intents.answers(rows.judgment, self.rel)
-        exists = intents.exists[rows.topic[row], place]
+        row, intent = intents.answers(rows.judgment, self.rel)
+        is_counted = intents.exists[rows.topic[row], intent]
         size = intents.exists.shape[1]
-        answered = np.unique(rows.cell[row[exists]] * size + place[exists]) // size
-        cells = np.bincount(answered, minlength=judged.shape[0] * judged.shape[1])
-        return ratio(cells.reshape(judged.shape[::-1]).T.astype(float), intents.count)
+        answers = np.unique(rows.cell[row[is_counted]] * size + intent[is_counted])
+        n_answered = np.bincount(answers // size, minlength=judged.shape[0] * judged.shape[1])
+        return ratio(n_answered.reshape(judged.shape[::-1]).T.astype(float), intents.count)
 
 
 @measure(
@@ -168,7 +170,7 @@ class SubtopicRecall(OfIntents):
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "PplusQ@k", "in the papers": "P+Q; P+Q# is Sharp(PQ@k)"},
 )
-class PPlusQ(OfIntents):
+class PPlusQ(IntentMeasure):
     """P+Q, sensitive to the types of intents; without types all are informational."""
 
     beta: float = parameter(
@@ -214,15 +216,15 @@ class Sharp(Wrapping):
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 
     def check(self, inner: Measure) -> None:
-        low, high = inner.info.range
-        if (low, high) != (0.0, 1.0) or inner.info.lower_is_better:
-            raise MeasureError(f"Sharp: {inner} must range from 0 to 1 with higher scores better")
+        if inner.info.range != (0.0, 1.0) or inner.info.lower_is_better:
+            raise MeasureError(
+                f"Sharp: expected a measure from 0 to 1 for which higher is better, got {inner}"
+            )
 
     def values(self, judged: JudgedRuns) -> Floats:
         rel = getattr(innermost_measure(self.inner), "rel", 1)
-        cut_options = {"cutoff": self.cutoff, "judged_only": self.judged_only}
-        recall = SubtopicRecall(rel=rel, **cut_options).score(judged)
-        return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)
+        recall = SubtopicRecall(rel=rel, cutoff=self.cutoff, judged_only=self.judged_only)
+        return self.gamma * recall.score(judged) + (1.0 - self.gamma) * self.inner.score(judged)
 
 
 _GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
@@ -234,75 +236,78 @@ _OVER_DOC = (
     " intent, 'none' does not divide"
 )
 _DECIMALS = 12
-"""Gains that differ by less are equal: sums of the same parts in another order."""
+"""Decimals to which gains are compared, as the order of additions affects their last bits."""
 
 
-class _Novelty(OfIntents):
-    """Base class of sums of novelty-biased gains, by default over that of the greedy ranking."""
+class _Novelty(IntentMeasure):
+    """Base class of discounted sums of novelty-biased gains, normalised by the greedy ranking."""
 
     alpha: float = parameter(
         0.5,
         number(0, 1, open_high=True),
-        ("proportion of an answer's gain lost to each earlier answer to the same intent"),
+        "proportion of an answer's gain lost to each earlier answer to the same intent",
     )
 
     def discount(self, rank: Ints) -> Floats:
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.total_gain(judged), self.best(judged))
+        return ratio(self.total_gain(judged), self.greedy_total(judged))
 
     def total_gain(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
-        row, place = intents.answers(rows.judgment, self.rel)
-        weight = intents.probability[rows.topic[row], place]
+        row, intent = intents.answers(rows.judgment, self.rel)
+        weight = intents.probability[rows.topic[row], intent]
         is_positive = weight > 0
-        row, place, weight = row[is_positive], place[is_positive], weight[is_positive]
-        # In order of rank by intent, to count those before; then by row, to sum up in order.
-        key = rows.cell[row] * intents.exists.shape[1] + place
+        row, intent, weight = row[is_positive], intent[is_positive], weight[is_positive]
+        # Sorted by intent and rank, to count the earlier answers.
+        key = rows.cell[row] * intents.exists.shape[1] + intent
         order = np.argsort(key, kind="stable")
-        before = np.empty(row.size, dtype=np.int64)
-        before[order] = places(key[order]) - 1
-        worth = weight * (1.0 - self.alpha) ** before
-        gain = np.bincount(row, weights=worth, minlength=rows.cell.size)
+        n_earlier = np.empty(row.size, dtype=np.int64)
+        n_earlier[order] = places(key[order]) - 1
+        answer_gains = weight * (1.0 - self.alpha) ** n_earlier
+        gain = np.bincount(row, weights=answer_gains, minlength=rows.cell.size)
         return rows.total(gain * self.discount(rows.rank))
 
-    def best(self, judged: JudgedRuns) -> Floats:
-        """Return the same sum of the ranking that is built greedily; shape (topics, 1)."""
-        rows = greedy(
+    def greedy_total(self, judged: JudgedRuns) -> Floats:
+        """Return the discounted gain of the greedy ranking; shape (topics, 1)."""
+        rows = greedy_ranking(
             judged, judged.intents(str(self), self.rel), self.alpha, self.rel, self.cutoff
         )
         return rows.total(rows.gains * self.discount(rows.rank))
 
-    def perfect(self, judged: JudgedRuns) -> Floats:
-        """Return the same sum of a list of documents that answer every intent; (topics, 1)."""
+    def perfect_total(self, judged: JudgedRuns) -> Floats:
+        """Return the discounted gain of documents that each answer every intent; (topics, 1)."""
         total = judged.intents(str(self), self.rel).probability.sum(axis=1)[:, None]
-        return np.asarray(total * self.perfect_list())
+        return np.asarray(total * self.perfect_discounts())
 
-    def perfect_list(self) -> float:
+    def perfect_discounts(self) -> float:
+        """Sum the discounts, each times (1 - alpha)^(r - 1), over the ranks."""
         assert self.cutoff is not None
         check_ranks(self.cutoff, self)
         rank = np.arange(1, self.cutoff + 1)
         return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
 
 
-def greedy(
+def greedy_ranking(
     judged: JudgedRuns, intents: Intents, alpha: float, rel: int, cutoff: int | None
 ) -> Rows:
+    """Rank the judged documents of each topic greedily by gain; return the rows with gains."""
     judgments = judged.judgments
-    low = max(rel, judgments.judged_from)
-    judged_rows, place = intents.answers(np.arange(judgments.topic.size), low)
-    useful = np.unique(judged_rows[intents.probability[judgments.topic[judged_rows], place] > 0])
-    # Of documents that add the same, the one whose id comes last; the topics one after another.
-    useful = useful[np.lexsort((-intents.places_of_ids(useful), judgments.topic[useful]))]
-    starts = np.searchsorted(judgments.topic[useful], np.arange(judgments.topics + 1))
+    min_grade = max(rel, judgments.judged_from)
+    judged_rows, intent = intents.answers(np.arange(judgments.topic.size), min_grade)
+    answers = np.unique(judged_rows[intents.probability[judgments.topic[judged_rows], intent] > 0])
+    # By topic, then by id in descending order: of documents with the same gain the first is taken.
+    answers = answers[np.lexsort((-intents.places_of_ids(answers), judgments.topic[answers]))]
+    starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.topics + 1))
     cells, ranks, gains = [], [], []
     for topic in range(judgments.topics):
-        docs = useful[starts[topic] : starts[topic + 1]]
+        docs = answers[starts[topic] : starts[topic + 1]]
         if docs.size:
             weight = intents.probability[topic]
-            gain = _gains((intents.grades(docs) >= low) & (weight > 0), weight, 1.0 - alpha, cutoff)
+            hits = (intents.grades(docs) >= min_grade) & (weight > 0)
+            gain = _greedy_gains(hits, weight, 1.0 - alpha, cutoff)
             cells.append(np.full(gain.size, topic))
             ranks.append(np.arange(1, gain.size + 1))
             gains.append(gain)
@@ -312,44 +317,45 @@ def greedy(
     return Rows(cell, rank, np.ones(cell.size, np.int64), (judgments.topics, 1), gain)
 
 
-def _gains(hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None) -> Floats:
-    """Return the gains of one topic's greedy ranking; `hits` has documents in order of ties."""
+def _greedy_gains(
+    hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None
+) -> Floats:
+    """Return the gains of the greedy ranking of a topic; documents of `hits` are in tie order."""
     size = min(len(hits), cutoff or len(hits))
-    # Documents that answer the same intents are interchangeable: one kind is chosen at each rank.
-    first, kind = _kinds(hits)
-    stock = np.bincount(kind)
+    # Documents that answer the same intents are interchangeable: a kind is chosen at each rank.
+    first, kind = _distinct_rows(hits)
+    n_docs = np.bincount(kind)
     answers = hits[first].astype(np.float64)
     # Documents of each kind in order, to resolve ties.
-    waiting = np.split(np.argsort(kind, kind="stable"), np.cumsum(stock)[:-1])
-    worth = weight.copy()
+    docs_of_kind = np.split(np.argsort(kind, kind="stable"), np.cumsum(n_docs)[:-1])
+    intent_gains = weight.copy()
     n_used = np.zeros(len(answers), dtype=np.int64)
     out = np.empty(size)
     for rank in range(size):
-        gains = np.where(n_used < stock, (answers * worth).sum(axis=1), -1.0).round(_DECIMALS)
+        sums = (answers * intent_gains).sum(axis=1)
+        gains = np.where(n_used < n_docs, sums, -1.0).round(_DECIMALS)
         tied = np.flatnonzero(gains == gains.max())
-        pick = tied[0]
-        if tied.size > 1:
-            pick = min(tied.tolist(), key=lambda k: int(waiting[k][n_used[k]]))
-        out[rank] = float((answers[pick] * worth).sum())
-        n_used[pick] += 1
-        worth = np.where(answers[pick] > 0, worth * factor, worth)
+        chosen_kind = min(tied.tolist(), key=lambda k: int(docs_of_kind[k][n_used[k]]))
+        out[rank] = float((answers[chosen_kind] * intent_gains).sum())
+        n_used[chosen_kind] += 1
+        intent_gains = np.where(answers[chosen_kind] > 0, intent_gains * factor, intent_gains)
     return out
 
 
-def _kinds(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Return the first row of each kind and the kind of each row, in order of appearance."""
+def _distinct_rows(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Return the first index of each distinct row, and the number of the row that equals each."""
     patterns = np.packbits(hits, axis=1)
     _, first, kind = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
     return np.sort(first), rank[kind.ravel()]
 
 
-class _Over(_Novelty, at_usage="required"):
+class _PerfectNormalised(_Novelty, at_usage="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         total = self.total_gain(judged)
-        return total if self.over == "none" else ratio(total, self.perfect(judged))
+        return total if self.over == "none" else ratio(total, self.perfect_total(judged))
 
 
 class _AlphaDCG(_Novelty, source="Clarke and others (2008)"):
@@ -365,14 +371,14 @@ class _ERRIA(_Novelty):
 @measure(
     "alpha_DCG",
     aliases=("α_DCG",),
-    summary="Discounted sum of what each document adds to the intents answered above it.",
+    summary="Discounted sum of novelty-biased gains: repeated answers to an intent count less.",
     formula=r"\sum_{r=1}^k \frac{ng(r)}{\log_2(r+1)} \,\Big/\, \sum_{r=1}^k"
     rf" \frac{{{_PERFECT}}}{{\log_2(r+1)}}, \quad {_GAIN}",
     parameter_sources={"over='perfect'": "Clarke and others (2011)"},
     elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
 )
-class AlphaDCG(_Over, _AlphaDCG):
-    """Alpha-DCG, divided by that of documents that answer every intent unless `over` says else."""
+class AlphaDCG(_PerfectNormalised, _AlphaDCG):
+    """Alpha-DCG, by default divided by that of documents that each answer every intent."""
 
 
 @measure(
@@ -398,11 +404,11 @@ class AlphaNDCG(_AlphaDCG):
         "with grades": "IA(ERR@k)",
     },
 )
-class ERRIA(_Over, _ERRIA):
-    """ERR-IA of the TREC Web track, divided by that of documents that answer every intent.
+class ERRIA(_PerfectNormalised, _ERRIA):
+    """ERR-IA of the TREC Web track, divided by that of documents that each answer every intent.
 
-    `IA(ERR@k)` is the intent-aware version of ERR by its definition: it knows grades, and is not
-    divided.
+    `IA(ERR@k)` is the intent-aware version of ERR by definition: it uses grades, and is not divided
+    by a maximum.
     """
 
 
@@ -418,12 +424,12 @@ class NormalisedERRIA(_ERRIA):
 
 
 class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
-    beta: float = parameter(0.5, TRUE_SHARE, "probability of going on to the next document")
+    beta: float = parameter(0.5, OPEN_PROBABILITY, "probability of going on to the next document")
 
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(self.beta ** (rank - 1.0))
 
-    def perfect_list(self) -> float:
+    def perfect_discounts(self) -> float:
         return 1.0 / (1.0 - (1.0 - self.alpha) * self.beta)
 
 
@@ -435,10 +441,10 @@ class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
 )
 class NoveltyRBP(_NRBP):
-    """NRBP, divided by that of an endless list of documents that answer every intent."""
+    """NRBP, divided by that of an infinite list of documents that each answer every intent."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.total_gain(judged), self.perfect(judged))
+        return ratio(self.total_gain(judged), self.perfect_total(judged))
 
 
 @measure(
@@ -467,19 +473,19 @@ class RankBiasedUtility(Measure):
     """Rank-biased utility, in the form and with the defaults of the authors' program.
 
     Every retrieved document costs the effort e, so that a long list without relevant documents
-    scores about -e, less than an empty one, which scores 0. A run must not be padded, and a cutoff
-    saves effort. The form that sums p^r from rank 1, without the factor 1 - p, is the same times
+    scores about -e, less than an empty list, which scores 0. A run must not be padded, and a cutoff
+    saves effort. The form that sums p^r from rank 1, without the factor 1 - p, is this score times
     p / (1 - p).
 
-    The highest grade is that of each intent of the topic unless `max_grade` says otherwise.
-    Probabilities of intents are not divided by their sum.
+    By default the highest grade is that of each intent of the topic. Probabilities of intents are
+    not divided by their sum.
     """
 
-    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next document")
+    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next document")
     e: float = parameter(0.03, number(0, 1), "effort to read a document")
     max_grade: int | None = parameter(
         None,
-        optional(integer(1, HIGHEST)),
+        optional(integer(1, MAX_EXPONENT)),
         "highest grade of the scale; by default that of each intent of the topic",
     )
 
@@ -501,22 +507,21 @@ class RankBiasedUtility(Measure):
         )
         gain = Gain("exponential")
         answers = answers.with_gains(gain.for_grades(answers.grade))
-        highest = self._highest(judged, intents)
-        top = answers.at(gain.for_grades(highest.reshape(-1, 1)))
+        max_grades = self._max_grades(judged, intents)
+        max_gains = answers.at(gain.for_grades(max_grades.reshape(-1, 1)))
         weights = answers.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
-        by_intent = answers.total(stopping(answers, top) * weights)
-        utility = (by_intent.reshape(topics, size, systems) * intents.probability[:, :, None]).sum(
-            axis=1
-        )
+        by_intent = answers.total(stopping_probabilities(answers, max_gains) * weights)
+        by_intent = by_intent.reshape(topics, size, systems)
+        utility = (by_intent * intents.probability[:, :, None]).sum(axis=1)
         return np.asarray(utility - self.e * (1.0 - self.p**judged.retrieved))
 
-    def _highest(self, judged: JudgedRuns, intents: Intents) -> Ints:
+    def _max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:
         """Return the highest grade of each intent of each topic; shape (topics, intents)."""
         if self.max_grade is not None:
-            highest = highest_of(judged, self.max_grade, str(self))
-            return np.full(intents.exists.shape, highest, dtype=np.int64)
+            max_grade = highest_grade(judged, self.max_grade, str(self))
+            return np.full(intents.exists.shape, max_grade, dtype=np.int64)
         judgment, entry = intents.entries(np.arange(judged.judgments.topic.size))
-        out = np.zeros(intents.exists.shape, dtype=np.int64)
+        max_grades = np.zeros(intents.exists.shape, dtype=np.int64)
         positions = judged.judgments.topic[judgment], intents.place[entry]
-        np.maximum.at(out, positions, intents.grade[entry])
-        return out
+        np.maximum.at(max_grades, positions, intents.grade[entry])
+        return max_grades

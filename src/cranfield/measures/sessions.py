@@ -14,15 +14,14 @@ from cranfield.base.spec import checked, choice, flag, integer, number, optional
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, places, ratio, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, OfGains, gain, ideal_rows
+from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows
 
 _LENGTH = number(0)
-_SHARE = number(0, 1)
-_LIMIT = number(0, open_low=True)
-_GAINS = optional(gain)
+_PROPORTION = number(0, 1)
+_POSITIVE = number(0, open_low=True)
 
 
-def _snippet(value: Any) -> float | str:
+def _snippet_length(value: Any) -> float | str:
     if isinstance(value, str):
         if value != "own":
             raise ValueError("a number of at least 0, or 'own'")
@@ -42,14 +41,14 @@ def click_u(
 ) -> float:
     r"""Compute the click-based U-measure of one session, unnormalised; 0 without clicks.
 
-    A click at rank r implies that the user read the snippets of ranks 1 to r of that list, as far
-    as they were not read before, and then a proportion of the clicked document. Each click gains
+    A click at rank r implies that the user has read the snippets of ranks 1 to r of that list, each
+    once, and then a proportion of the clicked document. Each click gains
 
     .. math:: g \, \max\left(0, 1 - \frac{pos}{L}\right),
 
-    where :math:`pos` is the number of characters read up to the end of that (Sakai 2013, equations
-    (19) and (20) and figure 9). Clicks may go back up a list, and back to the list of an earlier
-    query, whose snippets are not read again.
+    where :math:`pos` is the number of characters read up to the end of that proportion (Sakai 2013,
+    equations (19) and (20) and figure 9). Clicks may go back up a list, and back to the list of an
+    earlier query, whose snippets are not read again.
 
     Parameters
     ----------
@@ -71,11 +70,11 @@ def click_u(
     Raises
     ------
     MeasureError
-        For numbers out of range, or of unequal count.
+        For numbers out of range, or inputs of different length.
 
     Examples
     --------
-    Rank 4 and then rank 2 of one list: four snippets and two documents.
+    Clicks at rank 4 and then rank 2 of one list: four snippets and two documents are read.
 
     >>> click_u([1, 1], [4, 2], 5000)  # 0.5 (1 - 1800/132000) + 0.5 (1 - 2800/132000)
     0.98257...
@@ -83,7 +82,7 @@ def click_u(
     query, rank = np.atleast_1d(np.asarray(queries)), np.atleast_1d(np.asarray(ranks))
     try:
         length = np.broadcast_to(np.asarray(lengths, dtype=np.float64), rank.shape)
-        gained = np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
+        gain = np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
     except ValueError:
         raise MeasureError(
             "click_u: lengths and gains must be numbers, one for each click"
@@ -96,37 +95,41 @@ def click_u(
         return 0.0
     if rank.dtype.kind not in "iu" or query.dtype.kind not in "iu" or rank.min() < 1:
         raise MeasureError("click_u: queries and ranks must be integers, ranks from 1")
-    if not (length >= 0).all() or not np.isfinite(length).all() or not np.isfinite(gained).all():
+    if not (length >= 0).all() or not np.isfinite(length).all() or not np.isfinite(gain).all():
         raise MeasureError("click_u: lengths must be finite and at least 0, gains finite")
     snippet = checked("click_u", "snippet", snippet, _LENGTH, MeasureError)
-    share = checked("click_u", "share", share, _SHARE, MeasureError)
-    limit = checked("click_u", "limit", limit, _LIMIT, MeasureError)
+    share = checked("click_u", "share", share, _PROPORTION, MeasureError)
+    limit = checked("click_u", "limit", limit, _POSITIVE, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
     text = snippet * rank
-    worth = _values(cell, query, rank.astype(np.int64), text, share * length, gained, limit)
-    return float(worth.sum())
+    terms = _click_gains(cell, query, rank.astype(np.int64), text, share * length, gain, limit)
+    return float(terms.sum())
 
 
-def _values(
+def _click_gains(
     cell: Ints, query: Ints, rank: Ints, text: Floats, reading: Floats, gains: Floats, limit: float
 ) -> Floats:
-    """Worth of each click; `text` is that of the snippets down to it, `reading` of the document."""
+    """Return the discounted gain of each click.
+
+    `text` is the length of the snippets of the list down to the click, `reading` the length that is
+    read of the document.
+    """
     if not rank.size:
         return np.zeros(0)
-    # The deepest rank so far of each list, with the clicks sorted by list and time.
+    # The deepest rank of each list so far, with the clicks sorted by list and time.
     order = np.lexsort((query, cell))
-    lists = (cell[order][1:] != cell[order][:-1]) | (query[order][1:] != query[order][:-1])
-    offset = np.cumsum(np.append(0, lists), dtype=np.int64) << 32
+    is_new_list = (cell[order][1:] != cell[order][:-1]) | (query[order][1:] != query[order][:-1])
+    offset = np.cumsum(np.append(0, is_new_list), dtype=np.int64) << 32
     deepest = np.maximum.accumulate(offset | rank[order]) - offset
-    before = np.append(0, deepest[:-1])
-    before[1:][lists] = 0
-    is_deeper = deepest > before
-    # Where a click goes deeper, it is itself the deepest, and so was the last one that did.
+    previous_deepest = np.append(0, deepest[:-1])
+    previous_deepest[1:][is_new_list] = 0
+    is_deeper = deepest > previous_deepest
+    # The deepest click so far is the last one that was deeper than all earlier clicks of its list.
     last_deeper = np.maximum.accumulate(np.where(is_deeper, np.arange(rank.size), 0))
-    before_text = np.append(0.0, text[order][last_deeper][:-1])
-    before_text[before == 0] = 0.0
+    previous_text = np.append(0.0, text[order][last_deeper][:-1])
+    previous_text[previous_deepest == 0] = 0.0
     new_text = np.empty(rank.size)
-    new_text[order] = np.where(is_deeper, text[order] - before_text, 0.0)
+    new_text[order] = np.where(is_deeper, text[order] - previous_text, 0.0)
     pos = scan(new_text + reading, places(cell), np.add)
     return np.asarray(gains * np.maximum(0.0, 1.0 - pos / limit))
 
@@ -140,17 +143,17 @@ def _values(
     family="sessions",
     inputs=("clicks",),
     at_usage="none",
-    needs="clicks with an order in time; lengths of documents, or one for all",
+    needs="clicks with an order in time; lengths of documents, or one length for all",
     scale_note="not known to be interval",
 )
 class ClickU(Measure):
     """Click-based U-measure, unnormalised; 0 for a session without clicks.
 
-    Text read up to a click: the snippets of its list down to its rank, as far as they were not read
-    before, and a proportion F of each clicked document. As in the figure, a document that is
-    clicked again is read again and gains again; with `once=True` it is not.
+    The text read up to a click consists of the snippets of its list down to its rank, each once,
+    and a proportion F of each clicked document. As in figure 9 of Sakai (2013), a document that is
+    clicked again is read again and gains again; with `once=True` only its first click counts.
 
-    It needs clicks, so :func:`cranfield.evaluate_sessions` computes it.
+    As it requires clicks, :func:`cranfield.evaluate_sessions` computes it.
 
     Examples
     --------
@@ -163,33 +166,33 @@ class ClickU(Measure):
     gain: float = parameter(0.5, number(0), "gain of a clicked document")
     gains: Gain | None = parameter(
         None,
-        _GAINS,
+        optional(grade_gains),
         "gain of a clicked document by its grade instead: 'linear', 'exponential' (2^g - 1), or a"
         " mapping of grades to gains",
     )
     snippet: float | str = parameter(
-        200.0, _snippet, "characters of a snippet; 'own': the lengths in the log"
+        200.0, _snippet_length, "characters of a snippet; 'own': the lengths in the log"
     )
     length: float | None = parameter(
         None, optional(_LENGTH), "characters of a document without a known length"
     )
-    F: float = parameter(0.2, _SHARE, "proportion of a clicked document that is read")
-    L: float = parameter(132_000.0, _LIMIT, "characters after which a document has no value")
+    F: float = parameter(0.2, _PROPORTION, "proportion of a clicked document that is read")
+    L: float = parameter(132_000.0, _POSITIVE, "characters after which a document has no value")
     once: bool = parameter(False, flag, "whether a document counts at its first click only")
 
     def values(self, judged: JudgedRuns) -> Floats:
         clicks = judged.clicks(str(self))
         if self.judged_only:
             raise MeasureError(f"{self}: judged_only is not available for clicks")
-        counts = ~clicks.again if self.once else np.ones(clicks.cell.size, dtype=bool)
+        is_counted = ~clicks.again if self.once else np.ones(clicks.cell.size, dtype=bool)
         length = clicks.length
-        is_unknown = np.isnan(length) & counts
+        is_unknown = np.isnan(length) & is_counted
         if is_unknown.any():
             if self.length is None:
                 raise MeasureError(
                     f"{self}: {int(is_unknown.sum())} of {length.size} clicks are on"
-                    " documents without a known length; pass lengths=, or one length"
-                    " for all as ClickU(length=...)"
+                    " documents without a known length; pass lengths=, or one length for all as"
+                    " ClickU(length=...)"
                 )
             length = np.where(np.isnan(length), self.length, length)
         is_own = isinstance(self.snippet, str)
@@ -198,14 +201,12 @@ class ClickU(Measure):
         )
         if np.isnan(text).any():
             raise MeasureError(f"{self} needs the snippets of the log, but some are missing")
-        reading = np.where(counts, self.F * length, 0.0)
-        flat = np.full(counts.size, self.gain)
-        gains = np.where(
-            counts, flat if self.gains is None else self.gains.for_grades(clicks.grade), 0.0
-        )
-        worth = _values(clicks.cell, clicks.query, clicks.rank, text, reading, gains, self.L)
+        reading = np.where(is_counted, self.F * length, 0.0)
+        gain = self.gain if self.gains is None else self.gains.for_grades(clicks.grade)
+        gains = np.where(is_counted, gain, 0.0)
+        terms = _click_gains(clicks.cell, clicks.query, clicks.rank, text, reading, gains, self.L)
         topics, systems = judged.shape
-        total = np.bincount(clicks.cell, weights=worth, minlength=topics * systems)
+        total = np.bincount(clicks.cell, weights=terms, minlength=topics * systems)
         return total.astype(float).reshape(systems, topics).T
 
 
@@ -213,35 +214,36 @@ _BASE = number(1, open_low=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class ResultLists:
     """The result lists of sessions, in the order of the concatenated ranking."""
 
     cell: Ints  # the (system, session) of each list, as one number
     query: Ints  # number of its query, from 1
-    before: Ints  # number of documents before it in the concatenated ranking
+    offset: Ints  # number of documents before it in the concatenated ranking
     length: Ints  # number of its documents
 
 
-def lists_of(queries: Rows) -> tuple[Lists, Ints]:
-    first = np.ones(queries.cell.size, dtype=bool)
-    first[1:] = (queries.cell[1:] != queries.cell[:-1]) | (queries.grade[1:] != queries.grade[:-1])
-    start = np.flatnonzero(first)
-    length = np.diff(np.append(start, first.size))
-    before = queries.rank[start] - 1
-    lists = Lists(queries.cell[start], queries.grade[start], before, length)
-    return lists, np.cumsum(first, dtype=np.int64) - 1
+def split_lists(queries: Rows) -> tuple[ResultLists, Ints]:
+    """Split concatenated rankings into result lists; also return the list index of each row."""
+    is_first = np.ones(queries.cell.size, dtype=bool)
+    is_first[1:] = (np.diff(queries.cell) != 0) | (np.diff(queries.grade) != 0)
+    start = np.flatnonzero(is_first)
+    length = np.diff(np.append(start, is_first.size))
+    offset = queries.rank[start] - 1
+    lists = ResultLists(queries.cell[start], queries.grade[start], offset, length)
+    return lists, np.cumsum(is_first, dtype=np.int64) - 1
 
 
-def first_of_each(rows: Rows) -> NDArray[np.bool_]:
-    """Return a mask of rows whose document is new in its session."""
+def first_occurrences(rows: Rows) -> NDArray[np.bool_]:
+    """Return a mask of the first occurrence of each document in its session."""
     key = (rows.cell << 32) | rows.judgment
-    out = np.zeros(key.size, dtype=bool)
-    out[np.unique(key, return_index=True)[1]] = True
-    return out
+    is_first = np.zeros(key.size, dtype=bool)
+    is_first[np.unique(key, return_index=True)[1]] = True
+    return is_first
 
 
 class SessionDiscounted(
-    OfGains,
+    GainMeasure,
     family="sessions",
     inputs=("queries",),
     needs="sessions of queries; graded or binary judgments",
@@ -263,29 +265,28 @@ class SessionDiscounted(
         " 'jarvelin': ranks of each query's list, 1 + log(r) and 1 + log(q)",
     )
 
-    def discount(self, query: Ints, rank: Ints, within: Ints) -> Floats:
+    def discount(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
+        """Return the divisor of gains; `rank` is in the concatenated ranking."""
         if self.variant == "jarvelin":
-            out: Floats = (1.0 + _log(query, self.bq)) * (1.0 + _log(within, self.b))
-        else:
-            position = rank if self.variant == "kanoulas" else within
-            out = _log(query + (self.bq - 1.0), self.bq) * _log(position + (self.b - 1.0), self.b)
-        return out
+            return (1.0 + _log(query, self.bq)) * (1.0 + _log(list_rank, self.b))
+        position = rank if self.variant == "kanoulas" else list_rank
+        return _log(query + (self.bq - 1.0), self.bq) * _log(position + (self.b - 1.0), self.b)
 
     def sum(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
         """Sum discounted gains; with `once`, repeated documents have no gain."""
         rows = judged.judged()
-        worth = self.gains.for_grades(rows.grade)
+        gains = self.gains.for_grades(rows.grade)
         if once:
-            worth = np.where(first_of_each(rows), worth, 0.0)
+            gains = np.where(first_occurrences(rows), gains, 0.0)
         queries = judged.queries(str(self))
-        lists, of_row = lists_of(queries)
-        # Every retrieved document has a query, so each key is found.
+        lists, list_of_row = split_lists(queries)
+        # Every retrieved document belongs to a query, so each key has a match.
         positions = np.searchsorted(
             (queries.cell << 32) | queries.rank, (rows.cell << 32) | rows.rank
         )
-        list_index = of_row[positions]
-        within = rows.rank - lists.before[list_index]
-        return rows.total(worth / self.discount(lists.query[list_index], rows.rank, within))
+        list_index = list_of_row[positions]
+        list_rank = rows.rank - lists.offset[list_index]
+        return rows.total(gains / self.discount(lists.query[list_index], rows.rank, list_rank))
 
 
 @measure(
@@ -304,15 +305,15 @@ class SessionDiscounted(
 class SessionDCG(SessionDiscounted):
     r"""Session DCG.
 
-    A session's lists are concatenated; :math:`r` is a rank in the whole, :math:`q_r` the number of
-    the query that the document answers. With `variant='jarvelin'` the rank :math:`j` starts again
-    with each list, and
+    The result lists of a session are concatenated; :math:`r` is a rank in the concatenated list,
+    and :math:`q_r` the number of the query that retrieved the document. With `variant='jarvelin'`
+    the rank :math:`j` starts again with each list, and the score is
 
     .. math:: \sum_q \frac{1}{1 + \log_{b_q} q} \sum_j \frac{g_{qj}}{1 + \log_b j},
 
-    where a document of a later list may be worth more than one of an earlier list. A document that
-    comes again gains again, unless duplicates were removed when the lists were concatenated. A
-    grade below 0, such as -2 for spam, has no gain.
+    where a document may add more in a later list than in an earlier one. A repeated document gains
+    again, unless duplicates were removed when the lists were concatenated. A grade below 0, such as
+    -2 for spam, has no gain.
 
     Examples
     --------
@@ -337,16 +338,15 @@ class SessionDCG(SessionDiscounted):
         "variant='jiang'": "Jiang and Allan (2016)",
         "ideal='single'": "Kanoulas and others (2011)",
     },
-    scale_note="not interval; within a session's topic it is sDCG by a constant",
+    scale_note="not interval; within a session's topic it is sDCG divided by a constant",
 )
 class NormalisedSessionDCG(SessionDiscounted):
     r"""Normalised session DCG; 0 for a session whose topic has no gain.
 
-    With `ideal='single'` the ideal user finds all relevant documents in one list, best first, and
-    never asks again; only the first occurrence of a document is rewarded, also where duplicates
-    were kept. With `ideal='repeated'` the ideal session has an ideal list for each of its queries
-    that found something, each as long as the real list or `depth`, and documents may come again and
-    gain again.
+    With `ideal='single'` the ideal session is a single list of all relevant documents, best first,
+    and only the first occurrence of a document gains, even if duplicates were not removed. With
+    `ideal='repeated'` the ideal session has an ideal list for each query with results, as long as
+    the list of the query, or `depth`; documents may be repeated and gain again.
 
     Scores are at most 1 with `variant='kanoulas'`. With ranks that start again in each list and a
     single ideal list they can be above 1, a flaw that the later definition corrects.
@@ -370,38 +370,41 @@ class NormalisedSessionDCG(SessionDiscounted):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            best = ideal_rows(judged, self.gains)
+            ideal = ideal_rows(judged, self.gains)
             if self.cutoff is not None:
-                best = best.where(best.rank <= self.cutoff)
-            first_query = np.ones_like(best.rank)
-            ideal_sum = best.total(best.gains / self.discount(first_query, best.rank, best.rank))
+                ideal = ideal.where(ideal.rank <= self.cutoff)
+            query = np.ones_like(ideal.rank)
+            ideal_sum = ideal.total(ideal.gains / self.discount(query, ideal.rank, ideal.rank))
             return ratio(self.sum(judged, once=True), ideal_sum)
-        return ratio(self.sum(judged), self._sum_repeated(judged))
+        return ratio(self.sum(judged), self._sum_repeated_ideal(judged))
 
-    def _sum_repeated(self, judged: JudgedRuns) -> Floats:
+    def _sum_repeated_ideal(self, judged: JudgedRuns) -> Floats:
         """Sum discounted gains over ideal lists, one for each list of the session."""
-        best = ideal_rows(judged, self.gains)
-        lists, _ = lists_of(judged.queries(str(self)))
-        length, before = lists.length, lists.before
+        ideal = ideal_rows(judged, self.gains)
+        lists, _ = split_lists(judged.queries(str(self)))
+        length, offset = lists.length, lists.offset
         if self.depth is not None:
             number = np.arange(length.size) - np.searchsorted(lists.cell, lists.cell)
-            length, before = np.full_like(length, self.depth), number * self.depth
+            length, offset = np.full_like(length, self.depth), number * self.depth
         if self.cutoff is not None:
-            length = np.clip(self.cutoff - before, 0, length)
+            length = np.clip(self.cutoff - offset, 0, length)
         topic = lists.cell % judged.shape[0]
-        n_relevant = best.count[:, 0]
+        n_relevant = ideal.count[:, 0]
         lengths = np.minimum(length, n_relevant[topic])
         list_index = np.repeat(np.arange(lengths.size), lengths)
-        within = np.arange(list_index.size) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-        gains = best.gains[(np.cumsum(n_relevant) - n_relevant)[topic[list_index]] + within - 1]
-        worth = gains / self.discount(lists.query[list_index], before[list_index] + within, within)
-        return Rows(lists.cell[list_index], within, within, judged.shape).total(worth)
+        list_rank = (
+            np.arange(list_index.size) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+        )
+        first_rows = (np.cumsum(n_relevant) - n_relevant)[topic[list_index]]
+        gains = ideal.gains[first_rows + list_rank - 1]
+        rank = offset[list_index] + list_rank
+        terms = gains / self.discount(lists.query[list_index], rank, list_rank)
+        return Rows(lists.cell[list_index], list_rank, list_rank, judged.shape).total(terms)
 
 
 def _log(values: NDArray[Any], base: float) -> Floats:
-    """Compute the logarithm, exact where base and value are powers of 2."""
-    out: Floats = np.log2(values) / np.log2(base)
-    return out
+    """Compute the logarithm, exactly if base and value are powers of 2."""
+    return np.asarray(np.log2(values) / np.log2(base))
 
 
 __all__ = ["ClickU", "NormalisedSessionDCG", "SessionDCG", "click_u"]

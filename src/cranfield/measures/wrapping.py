@@ -1,8 +1,9 @@
-r"""Measures of a measure, such as its version for several intents.
+r"""Measures of a measure, such as its risk-sensitive version.
 
-On a topic where a system scores :math:`\Delta` more than the baseline it wins :math:`\Delta`; where
-it scores less it loses :math:`(1 + \alpha) |\Delta|`. The mean over topics is :math:`U_{risk}`;
-with :math:`\alpha = 0` it is the difference of the means (Wang, Bennett and Collins-Thompson 2012).
+On a topic where a system scores :math:`\Delta` more than the baseline, it gains :math:`\Delta`;
+where it scores less, it loses :math:`(1 + \alpha) |\Delta|`. The mean over topics is
+:math:`U_{risk}`; with :math:`\alpha = 0` it is the difference of the means (Wang, Bennett and
+Collins-Thompson 2012).
 """
 
 from __future__ import annotations
@@ -25,15 +26,16 @@ from cranfield.measures.grammar import parse_measure
 
 
 class Wrapping(Measure):
-    """Measure around another measure: `Name(inner, option=value)`.
+    """Base class of measures of a measure: `Name(inner, option=value)`.
 
-    The value after an `@` goes to the inner measure, as do parameters that are not those of the
-    outer measure.
+    The value after an `@` is passed to the inner measure, and so are parameters that the outer
+    measure does not have.
     """
 
     kind = KINDS[1]
     inner_example = "nDCG@10"
-    about: ClassVar[Info] = Info("")
+    outer_info: ClassVar[Info] = Info("")
+    """Declaration without an inner measure."""
     scores_cut_rankings = False
     inner: Measure
 
@@ -43,27 +45,29 @@ class Wrapping(Measure):
             if name not in names:
                 choices = ", ".join(names) or "none"
                 raise MeasureError(
-                    f"{self.about.name} has no parameter {quoted(name)} (it has: {choices})"
+                    f"{self.outer_info.name} has no parameter {quoted(name)} (it has: {choices})"
                 )
         if not isinstance(inner, (str, Measure)):
             kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
-            raise MeasureError(f"{self.about.name}: expected a measure or its text, got {kind}")
-        vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
-        if self.inner.reads is not JudgedRuns:
             raise MeasureError(
-                f"{self.about.name}: {inner} is computed from {self.inner.reads.what}; expected a"
-                f" measure of {JudgedRuns.what}"
+                f"{self.outer_info.name}: expected a measure or its text, got {kind}"
+            )
+        vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
+        if self.inner.data_class is not JudgedRuns:
+            raise MeasureError(
+                f"{self.outer_info.name}: expected a measure of {JudgedRuns.what}; {inner} is"
+                f" computed from {self.inner.data_class.what}"
             )
         vars(self)["explicit"] = frozenset(options)
         for name in names:
             self._set(name, options.get(name, self.parameters[name].default))
         vars(self).update(cutoff=self.inner.cutoff, judged_only=self.inner.judged_only)
         self.check(self.inner)
-        vars(self)["info"] = self.declared()
+        vars(self)["info"] = self.combine_info()
 
-    def declared(self) -> Info:
-        """Return the declaration; subclasses change what depends on the inner measure."""
-        inner, outer = self.inner.info, self.about
+    def combine_info(self) -> Info:
+        """Combine the declarations of the outer and the inner measure."""
+        inner, outer = self.inner.info, self.outer_info
         return replace(
             outer,
             range=inner.range,
@@ -76,14 +80,14 @@ class Wrapping(Measure):
         )
 
     def check(self, inner: Measure) -> None:
-        """Refuse an inner measure that the outer one cannot use; a hook for subclasses."""
+        """Refuse an unsuitable inner measure; a hook for subclasses."""
 
     @classmethod
     def option_names(cls) -> list[str]:
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
-        """Score every ranking; cut-offs and condensed lists are those of the measure inside."""
+        """Score each ranking; the inner measure cuts off and condenses rankings."""
         if self.scores_cut_rankings:
             return super().score(judged)
         self.require_complete()
@@ -96,7 +100,7 @@ class Wrapping(Measure):
         return type(self)(self.inner @ cutoff, **self.options())
 
     def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
-        """Return the measure with other parameters, its own or those of the measure inside."""
+        """Return the measure with other parameters, its own or those of the inner measure."""
         if arguments:
             return super().__call__(*arguments)
         names = set(self.option_names())
@@ -107,7 +111,7 @@ class Wrapping(Measure):
 
     @property
     def source(self) -> str:
-        """Works to cite for the measure inside, then for this one."""
+        """Works to cite for the inner measure, then for the outer one."""
         works = (*self.inner.source.split("; "), *super().source.split("; "))
         return "; ".join(dict.fromkeys(works))
 
@@ -124,45 +128,45 @@ class Wrapping(Measure):
             for name, value in sorted(self.options().items())
             if value != self.parameters[name].default
         ]
-        return f"{self.about.name}({self.inner}{''.join(settings)})"
+        return f"{self.outer_info.name}({self.inner}{''.join(settings)})"
 
 
 W = TypeVar("W", bound=type[Wrapping])
 
 
-def wrapping(name: str, **about: Any) -> Callable[[W], W]:
-    """Enter a class of :class:`Wrapping` under its name; as :func:`measure`."""
+def wrapping(name: str, **attributes: Any) -> Callable[[W], W]:
+    """Decorate a subclass of :class:`Wrapping`; parameters as for :func:`measure`."""
 
-    def enter(cls: W) -> W:
-        cls.about = measure(name, **about)(cls).info
+    def register(cls: W) -> W:
+        cls.outer_info = measure(name, **attributes)(cls).info
         return cls
 
-    return enter
+    return register
 
 
 _FAMILY = "risk"
 _ALPHA = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
 _ROUNDING = 1e-12
-"""Differences that vary by less than this fraction of the largest are equal."""
+"""Differences whose deviations are below this fraction of the largest value are equal."""
 _INFINITE = (float("-inf"), float("inf"))
 
 
-def _label(value: Any) -> str:
+def _system_name(value: Any) -> str:
     if isinstance(value, str) and value:
         return value
     raise ValueError("the name of a system")
 
 
 def weigh_losses(values: Floats, baseline: Floats, alpha: float) -> Floats:
-    """Compute differences to a baseline, losses weighted with 1 + alpha."""
-    difference = values - baseline
-    return np.asarray(np.where(difference < 0, 1.0 + alpha, 1.0) * difference)
+    """Compute differences from a baseline, with losses weighted by 1 + alpha."""
+    differences = values - baseline
+    return np.asarray(np.where(differences < 0, 1.0 + alpha, 1.0) * differences)
 
 
 def standard_error(differences: Floats) -> Floats:
-    """Compute the standard error of each system's mean; NaN is a missing difference.
+    """Compute the standard error of the mean difference of each system, ignoring NaN.
 
-    0 where all differences are equal except for rounding.
+    It is 0 where all differences are equal up to rounding.
     """
     is_scored = np.isfinite(differences)
     count = is_scored.sum(axis=0)
@@ -182,47 +186,48 @@ class _Risk(
     beyond_grades="the scores of another system",
     depends_on_others=True,
 ):
-    baseline: str = parameter("", _label, "the system that the others are compared with")
+    baseline: str = parameter("", _system_name, "system to compare all systems with")
     alpha: float = _ALPHA
 
     def _set(self, name: str, value: Any) -> None:
         if name == "baseline" and value == "":
             raise MeasureError(
-                f"{self.about.name} needs a baseline, such as"
-                f" {self.about.name}(nDCG@20, baseline='bm25')"
+                f"{self.outer_info.name} needs a baseline, such as"
+                f" {self.outer_info.name}(nDCG@20, baseline='bm25')"
             )
         super()._set(name, value)
 
     def check(self, inner: Measure) -> None:
         if inner.info.aggregate != "mean" or inner.info.lower_is_better:
             raise MeasureError(
-                f"{self.about.name}: {inner} must be averaged over topics with higher scores better"
+                f"{self.outer_info.name}: expected a measure that is averaged over topics and for"
+                f" which higher is better, got {inner}"
             )
 
-    def declared(self) -> Info:
-        return replace(super().declared(), range=_INFINITE)
+    def combine_info(self) -> Info:
+        return replace(super().combine_info(), range=_INFINITE)
 
     def differences(self, judged: JudgedRuns) -> Floats:
-        """Compute weighted differences to the baseline; NaN where it has no score."""
+        """Compute weighted differences from the baseline; NaN on topics where it has no score."""
         if self.baseline not in judged.systems:
             systems = ", ".join(quoted(name) for name in judged.systems[:5])
             raise MeasureError(f"{self}: unknown baseline; expected one of: {systems}")
         values = self.inner.score(judged)
-        column = judged.systems.index(self.baseline)
-        baseline = np.where(judged.scored[:, [column]], values[:, [column]], np.nan)
+        column = [judged.systems.index(self.baseline)]
+        baseline = np.where(judged.scored[:, column], values[:, column], np.nan)
         return weigh_losses(values, baseline, self.alpha)
 
 
 @wrapping(
     "URisk",
-    summary="Difference to a baseline, with a higher weight of losses.",
+    summary="Difference from a baseline, with a higher weight of losses.",
     formula=r"\begin{cases} \Delta & \Delta \ge 0 \\ (1 + \alpha) \Delta & \Delta < 0 \end{cases},"
     r" \quad \Delta = M(s) - M(b)",
     source="Wang, Bennett and Collins-Thompson (2012)",
     elsewhere={"ndeval, gdeval": "risk-sensitive versions of the Web track 2013 and 2014"},
 )
 class RiskReward(_Risk):
-    """U_risk: its mean over topics is that of the papers.
+    """U_risk by topic; its mean over topics is the U_risk of the papers.
 
     Examples
     --------
@@ -248,20 +253,18 @@ class RiskReward(_Risk):
 class StandardisedRisk(_Risk):
     """T_risk: terms by topic whose mean is the statistic.
 
-    0 where all topics have the same weighted difference to the baseline.
+    They are 0 if all topics have the same weighted difference from the baseline.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
         differences = self.differences(judged)
-        error = standard_error(np.where(judged.scored, differences, np.nan))
-        return np.where(np.isnan(differences), np.nan, ratio(differences, error))
+        errors = standard_error(np.where(judged.scored, differences, np.nan))
+        return np.where(np.isnan(differences), np.nan, ratio(differences, errors))
 
 
 @wrapping(
     "Classes",
-    summary=(
-        "Version of a measure in which only the first document of each equivalence class counts."
-    ),
+    summary="Version of a measure in which only the first document of an equivalence class counts.",
     formula=r"M \text{ with } g_r = 0 \text{ where the class of } r \text{ was seen above}",
     source="Sakai (2007b)",
     family="equivalence classes",
@@ -270,16 +273,16 @@ class StandardisedRisk(_Risk):
     elsewhere={"NTCIREVAL": "option -ec", "in the papers": "EC-Q is Classes(Q)"},
 )
 class ByClasses(Wrapping):
-    """The version of a measure by equivalence classes.
+    """Version of a measure in which documents of an equivalence class are redundant.
 
-    Documents of a class have the same content: the first that is retrieved counts, with its own
-    grade; later ones are judged and not relevant. The recall base is the number of classes
-    with a relevant document, and the ideal ranking has the highest grade of each.
+    The documents of a class have the same content: the first one that is retrieved keeps its grade,
+    and later ones are treated as judged not relevant. The recall base is the number of classes with
+    a relevant document, and the ideal ranking has the highest grade of each class.
     """
 
     def check(self, inner: Measure) -> None:
         if isinstance(inner, ByClasses):
-            raise MeasureError(f"{inner} already is a measure by equivalence classes")
+            raise MeasureError(f"Classes: {inner} already uses equivalence classes")
 
     @property
     def scale(self) -> Scale:

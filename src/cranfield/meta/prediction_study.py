@@ -27,7 +27,7 @@ from cranfield.sources.columns import columns_of_mapping, read_columns
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema, optional, spelt
 from cranfield.sources.values import ID, LABEL, NUMBER, absent
-from cranfield.tabular import number
+from cranfield.tabular import format_number
 
 TIES = ("average", "min", "max")
 """Rank of tied topics: the mean, smallest or largest of their ranks."""
@@ -119,10 +119,10 @@ class Prediction(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         means = self.summary.group_by("predictor", maintain_order=True).agg(pl.col("sMARE").mean())
-        baseline = f"random predictions have {number(self.random, 4)} on average."
+        baseline = f"random predictions have {format_number(self.random, 4)} on average."
         low, high = (
             f"{names_or_count(names_with_value(means, 'sMARE', value, 'predictor'), 'predictor')},"
-            f" {number(value, 4)}"
+            f" {format_number(value, 4)}"
             for value in (means["sMARE"].min(), means["sMARE"].max())
         )
         if len(means) == 1 or low == high:

@@ -39,7 +39,7 @@ from cranfield.meta.reproduction_result import (
 )
 from cranfield.meta.study_options import Proportion, Seed
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import side_by_side
+from cranfield.scores.one_measure import combine_systems
 from cranfield.significance.prepare import as_scores
 
 
@@ -510,7 +510,7 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
                     f"expected scores of one measure for all roles, got"
                     f" {quoted(first)} and {quoted(other_measures[0])}"
                 )
-            scores_by_measure = {first: side_by_side(data)}
+            scores_by_measure = {first: combine_systems(data)}
     else:
         scores = as_scores(data)
         scores_by_measure = {scores.measure: scores}

@@ -19,13 +19,13 @@ from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quo
 from cranfield.base.text import counted
 from cranfield.measures import parse_measure
 from cranfield.meta.study import Study
-from cranfield.result import Column, Columns, readable
+from cranfield.result import Column, Columns, readable_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import ROUNDING, TINY, fieller_interval, t_quantile
 from cranfield.significance.prepare import MAX_SCORE
 from cranfield.significance.registry import find_test
-from cranfield.tabular import Table, shown_p
+from cranfield.tabular import Table, format_pvalue
 
 
 def rmse(x: Floats, y: Floats) -> float:
@@ -263,7 +263,7 @@ class Reproduction(Study):
             return ()
         clauses = []
         for row in means.iter_rows(named=True):
-            p = "" if row["p"] is None else f", p {shown_p(row['p'])}"
+            p = "" if row["p"] is None else f", p {format_pvalue(row['p'])}"
             clauses.append(
                 f"the {row['role']} run has a mean of {row['reproduced']:.4f} (original"
                 f" {row['original']:.4f}{p})"
@@ -321,7 +321,9 @@ class Reproduction(Study):
         }
         frames, hidden_columns = self.frames(), ["other topics"] if is_paired else ["RMSE", "nRMSE"]
         return [
-            readable(frames[name].drop(hidden_columns, strict=False), title, self.columns[name])
+            readable_table(
+                frames[name].drop(hidden_columns, strict=False), title, self.columns[name]
+            )
             for name, title in titles.items()
             if name in frames
         ]

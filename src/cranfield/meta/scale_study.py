@@ -29,7 +29,7 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import t_quantile
 from cranfield.significance.registry import Options, find_test
-from cranfield.tabular import number
+from cranfield.tabular import format_number
 
 _CUTOFF_COLUMNS = {
     "collection": Column("Collection, in a study of several.", key=True),
@@ -181,7 +181,7 @@ class ScaleStudy(Study):
             return []
         row = rows.row(0, named=True)
         s2ns, ns2s, changed, half_width = (
-            number(row[name], 1) for name in ("S2NS %", "NS2S %", "changed %", "half-width")
+            format_number(row[name], 1) for name in ("S2NS %", "NS2S %", "changed %", "half-width")
         )
         spread = f" ± {half_width}%" if half_width else ""
         return [

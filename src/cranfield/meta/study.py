@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.base.spec import Registry
 from cranfield.base.text import capitalised, names_or_count
-from cranfield.result import Column, Result, is_fact, readable
-from cranfield.tabular import Table, number
+from cranfield.result import Column, Result, is_fact, readable_table
+from cranfield.tabular import Table, format_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,7 +108,7 @@ class Study(Result):
                     for column, text in cls.nulls.items()
                     if column in declared[name]
                 )
-                tables.append(readable(frame, title, declared[name]))
+                tables.append(readable_table(frame, title, declared[name]))
         return tables
 
 
@@ -152,5 +152,5 @@ def describe_extremes(
 
 def percent(proportion: float | None) -> str:
     """Format a proportion in percent; empty for None."""
-    text = number(None if proportion is None else 100 * proportion, 1)
+    text = format_number(None if proportion is None else 100 * proportion, 1)
     return f"{text}%" if text else ""

@@ -27,7 +27,7 @@ from cranfield.online.click_models.models import CascadeModel
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result
-from cranfield.tabular import between, number
+from cranfield.tabular import format_interval, format_number
 
 STAYS = ("rank", "grade")
 """Variables by which mean dwell times are computed."""
@@ -264,10 +264,10 @@ class Persistence(Result):
         return {}
 
     def heading(self) -> list[str]:
-        interval = between(self.low, self.high)
+        interval = format_interval(self.low, self.high)
         by_unit = "" if self.unit == "page" else f"by {self.unit}"
         pages = counted(self.pages, "page")
-        parts = f"p {number(self.p)}", interval, f"by {self.by}", pages, by_unit
+        parts = f"p {format_number(self.p)}", interval, f"by {self.by}", pages, by_unit
         return [", ".join(filter(None, parts))]
 
 

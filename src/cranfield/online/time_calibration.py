@@ -18,7 +18,7 @@ from cranfield.measures.users.effort import TimeBiasedGain
 from cranfield.online.calibration import UNITS, add_stays, estimate_ratio
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, TableResult
-from cranfield.tabular import number
+from cranfield.tabular import format_number
 
 LAST_CLICKS = ("censored", "end")
 """How to treat a unit whose last click has no dwell time."""
@@ -70,7 +70,7 @@ class TimeCalibration(TableResult):
 
     def heading(self) -> list[str]:
         pairs = self._estimates().items()
-        return [", ".join(f"{name} {number(value, 3)}" for name, value in pairs)]
+        return [", ".join(f"{name} {format_number(value, 3)}" for name, value in pairs)]
 
     def _estimates(self) -> dict[str, float]:
         rows = self.rows.filter(pl.col("source") != ORIGINAL)
@@ -92,7 +92,7 @@ def calibrate_tbg(
     `h`                half-life: :math:`\ln 2` times the time from the first page of a unit to the
                        end of its last click, summed over units, divided by the number of units
                        whose end is known (maximum likelihood of an exponential distribution)
-    `summary`          seconds from a page to its first click, divided by the rank of this click
+    `summary`          total seconds from pages to their first clicks / total of their ranks
     `click`,           proportion of clicked results, relevant and other, above the lowest click of
     `click_other`      a page, which its user must have read; the lowest click itself does not count
     `save`             proportion of clicks on relevant documents that last `save` seconds or more

@@ -200,9 +200,9 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     count = int(is_significant.sum())
     yield [f"Of {len(comparison):,} pairs, {count or 'none'} {_differ(count)} significantly."]
     note = ""
-    if number := comparison.without_interval:
-        has = f"{counted(number, 'pair')} {'has' if number == 1 else 'have'}"
-        note = f"; {has} no interval, because it would contradict the decision of the test"
+    if n_missing := comparison.without_interval:
+        subject = f"{counted(n_missing, 'pair')} {'has' if n_missing == 1 else 'have'}"
+        note = f"; {subject} no interval, because it would contradict the decision of the test"
     yield [
         f"Intervals are for the {comparison.interval_of}, and hold for"
         f" {comparison.interval_kind}{note}."
@@ -304,12 +304,12 @@ def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     ]
 
 
-def _name_other_systems(number: int, n_others: int) -> str:
+def _name_other_systems(count: int, n_others: int) -> str:
     """Write a phrase such as "2 of the 5 other systems"."""
-    if number < n_others:
-        return f"{number} of the {counted(n_others, 'other system')}"
-    words = {1: "the other system", 2: "both other systems"}
-    return words.get(n_others, f"all {n_others:,} other systems")
+    if count < n_others:
+        return f"{count} of the {counted(n_others, 'other system')}"
+    phrases = {1: "the other system", 2: "both other systems"}
+    return phrases.get(n_others, f"all {n_others:,} other systems")
 
 
 def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:

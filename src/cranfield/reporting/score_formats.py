@@ -16,7 +16,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.aliases import trec_name
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import by_system, long_table
+from cranfield.scores.one_measure import long_table, overall_table
 
 RELSTRING = 10
 """Number of ranks in trec_eval's relstring."""
@@ -132,7 +132,7 @@ def scores_csv(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
 
 def scores_frame(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
     """Return scores by measure, topic and system in long form, or the means of each system."""
-    return long_table(scores) if by_topic else by_system(scores)
+    return long_table(scores) if by_topic else overall_table(scores)
 
 
 def scores_json(

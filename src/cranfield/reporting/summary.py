@@ -13,7 +13,7 @@ from cranfield.base.text import counted
 from cranfield.reporting.page.html import label
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.tabular import shown_p
+from cranfield.tabular import format_pvalue
 
 
 def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], list[str]]:
@@ -201,7 +201,7 @@ def describe_test(pairs: PairwiseComparison) -> str:
     n_significant, n_pairs = pairs.count(), len(pairs)
     side = "" if pairs.alternative == "two-sided" else f", one-sided ({pairs.alternative})"
     if n_pairs == 1:
-        p = shown_p(float(pairs.adjusted_pvalues[0]))
+        p = format_pvalue(float(pairs.adjusted_pvalues[0]))
         return f"{pairs.title}{side}: p = {p}, alpha = {pairs.alpha:g}."
     return (
         f"{pairs.title}{side}: {n_significant:,} of {counted(n_pairs, 'pair')}"

@@ -29,7 +29,7 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import ALPHABET, letter, shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.tabular import NO_VALUE, Cell, Table, from_frame
+from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _beaten_letters(comparison: PairwiseComparison, letters: Sequence[str]) -> l
     """Return for each system the letters of the systems that are significantly worse."""
     separator = "" if len(letters) <= len(ALPHABET) else ","
     return [
-        shorten_letters(separator.join(letters[k] for k in np.flatnonzero(row)))
+        shorten_letters(separator.join(letters[k] for k in np.flatnonzero(row).tolist()))
         for row in is_significantly_better(comparison)
     ]
 
@@ -404,7 +404,7 @@ def _result_table(results: Any, places: int | None, options: Sequence[str]) -> T
         raise PolicyError(f"{options[0]} requires a table of an evaluation")
     _check_options(places)
     if isinstance(results, pl.DataFrame):
-        return from_frame(results, "", places=4 if places is None else places)
+        return table_from_frame(results, "", places=4 if places is None else places)
     if isinstance(results, PairwiseComparison):
         return results.as_table(places=places)
     return results.as_table()

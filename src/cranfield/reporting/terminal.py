@@ -83,7 +83,7 @@ def draw_table(table: Table, *, on_terminal: bool) -> str:
     # A file or a pipe has no width; this maximum does not truncate cells.
     max_width = 60 + 24 * (1 + len(table.head) - len(table.left))
     head, *rows = [[as_cell(cell).text for cell in row] for row in (table.head, *table.rows)]
-    lines = text_table(head, rows, left=table.left, between="   ").splitlines()
+    lines = text_table(head, rows, left=table.left, separator="   ").splitlines()
     width = max(map(len, lines))
     fits = width + 2 <= max_width and len(table.title) <= width
     if on_terminal or not fits or not all(line.isascii() for line in [*lines, table.title]):

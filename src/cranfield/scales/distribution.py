@@ -89,7 +89,7 @@ Numbers = NDArray[Any]
 UNIT = 2.0**-53
 """Unit roundoff."""
 SIDE = 512
-"""Frequencies are computed in squares of this side: k = row + column."""
+"""Frequencies are computed in squares of this side: k = start + SIDE row + column."""
 CHUNK = 1024
 """Number of values of a variable, or of frequencies of a polynomial, processed at a time."""
 SPARSE = 16

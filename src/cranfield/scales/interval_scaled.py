@@ -145,7 +145,7 @@ class Interval(Wrapping):
         if inner.info.lower_is_better:
             raise MeasureError(f"interval: lower values of {inner} are better; {HINT}")
 
-    def declared(self) -> Info:
+    def combine_info(self) -> Info:
         inner = self.inner
         return replace(
             inner.info,
@@ -153,14 +153,14 @@ class Interval(Wrapping):
             aliases=(),
             summary=f"Rank of {inner} among all values that it can take, from 0 to 1.",
             formula=_FORMULA,
-            source=self.about.source,
+            source=self.outer_info.source,
             parameter_sources={},
             range=(1.0, float("inf")) if self.raw else (0.0, 1.0),
             scale=Scale.INTERVAL if self.ties == "unique" else inner.info.scale,
             scale_note=self._scale_note(),
             elsewhere={},
             monotone=False,
-            counts=False,
+            ignores_order=False,
         )
 
     def _scale_note(self) -> str:
@@ -246,8 +246,7 @@ class Interval(Wrapping):
         """Normalise ranks of runs to [0, 1], from the lowest to the highest run."""
         gains = getattr(inner_image.measure, "gains", None)
         grades = np.arange(inner_image.grades + 1)
-        has_grade_gains = gains is None or isinstance(gains.kind, str)
-        worth = grades if has_grade_gains else gains.for_grades(grades)
+        worth = grades if gains is None or isinstance(gains.kind, str) else gains.for_grades(grades)
         extremes = np.full((2, inner_image.length), int(np.argmin(worth)))
         extremes[1] = 0
         extremes[1, : inner_image.at_most] = int(np.argmax(worth))

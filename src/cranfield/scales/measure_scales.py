@@ -176,7 +176,7 @@ def find_unequal_lowest_steps(values: Values, runs: Ints, sign: int) -> Witness 
 def find_unequal_steps(
     values: Sequence[Any], slack: float = 0.0
 ) -> tuple[int, int, int, int] | None:
-    """Return the indices of the ends of the first step and of one that differs from it, if any."""
+    """Return the indices around the first step and around one that differs from it, if any."""
     steps = [abs(upper - lower) for lower, upper in pairwise(values)]
     for index, step in enumerate(steps):
         if step != steps[0] and abs(step - steps[0]) > slack:
@@ -228,11 +228,6 @@ SET_BASED = "set-based total order"
 RANK_BASED = "rank-based total order"
 
 
-def judge_own_order(values: Values, runs: Ints) -> Verdict:
-    """Judge a measure for its own order, by the spacing of its values."""
-    return _judge_gaps(OWN_ORDER, values, runs)
-
-
 def judge_order(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sign: int) -> Verdict:
     """Judge a measure for a weak order of runs, from the rank of each run."""
     indices = values.index if sign > 0 else values.size - 1 - values.index
@@ -257,11 +252,11 @@ def judge_order(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sig
                 lower = int(np.argmax(highest[: k + 1] == highest_so_far[k]))
                 pair = sorting[[ends[lower], starts[k + 1]]]
             return Verdict(order, None, True, _make_witness(kind, values, runs, pair))
-    return _judge_gaps(order, values, runs)
+    return judge_spacing(order, values, runs)
 
 
-def _judge_gaps(order: str, values: Values, runs: Ints) -> Verdict:
-    """Return interval if the values are equally spaced, else ordinal, with runs that show it."""
+def judge_spacing(order: str, values: Values, runs: Ints) -> Verdict:
+    """Judge a measure by the spacing of its values; unequal gaps are witnesses."""
     gap = values.find_uneven_gap()
     if gap is None:
         return Verdict(order, Scale.INTERVAL)
@@ -313,7 +308,7 @@ def _search_own_order(candidates: RunSet) -> Verdict:
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if candidates.can_be_listed(depth):
         runs = candidates.list_runs(depth)
-        return judge_own_order(candidates.values(runs), runs)
+        return judge_spacing(OWN_ORDER, candidates.values(runs), runs)
     if (
         measure.info.monotone
         and _is_monotone(candidates)
@@ -365,7 +360,7 @@ def scale_of(
     Parameters
     ----------
     measure
-        The measure, or its text. The length is the cutoff of a measure that needs one.
+        The measure, or its text; if a cutoff is required, the default is the length.
     length
         Length of the runs; by default the measure's cutoff.
     grades
@@ -411,7 +406,8 @@ def scale_of(
         runs = candidates.list_runs(candidates.length)
         values = candidates.values(runs)
         set_based, rank_based = judge_total_orders(candidates, values, runs)
-        own_verdict, count, exact = judge_own_order(values, runs), len(runs), values.exact
+        own_verdict = judge_spacing(OWN_ORDER, values, runs)
+        count, exact = len(runs), values.exact
     else:
         form = candidates.form()
         own_verdict, set_based, rank_based = search_verdicts(candidates, form)
@@ -502,8 +498,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     Parameters
     ----------
     measure
-        The measure, or its text. The length of each run is the cutoff of a measure that needs one,
-        so that P is the precision of the retrieved set.
+        The measure, or its text; if a cutoff is required, the default is the length of each run, so
+        that P is the precision of the retrieved set.
     longest, largest_base
         Length N of the longest run, and largest recall base K.
 
@@ -548,7 +544,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             f"expected at most {MAX_TOPICS:,} combinations of a length and a recall base, got"
             f" {longest * largest_base:,} in S[{longest}, {largest_base}]"
         )
-    is_count = parsed_measure.info.counts and (parsed_measure.cutoff or longest) >= longest
+    is_count = parsed_measure.info.ignores_order and (parsed_measure.cutoff or longest) >= longest
     if not is_count and 2 ** (longest + 1) * largest_base > MAX_LISTED:
         raise PolicyError(
             f"S[{longest}, {largest_base}] has too many runs to enumerate; for"

@@ -514,7 +514,7 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
 
 
 def order_matrix(runs: Any, grades: int = 1) -> Bools:
-    """Compare all pairs of runs, given as grades by rank, shape (runs, ranks).
+    """Compare all pairs of runs in the partial order; runs have the shape (runs, ranks).
 
     Returns
     -------

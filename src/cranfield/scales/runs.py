@@ -169,7 +169,7 @@ def _pad_rows(runs: Any) -> Any:
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
-    """Parse a measure; the length of the runs is the cutoff of one that needs it and has none."""
+    """Parse a measure; add the length of the runs as the cutoff if a cutoff is required."""
     if length is not None:
         check_size(length, 1)
     if isinstance(measure, Measure):
@@ -199,7 +199,7 @@ def score_runs(
     Parameters
     ----------
     measure
-        The measure or its text; the length of the runs is the cutoff of one that needs it.
+        The measure or its text; if a cutoff is required, the default is the length of the runs.
     runs
         Grades by rank, shape (runs, ranks), from 0 to `grades`; shorter rows are padded with 0.
     grades

@@ -235,15 +235,16 @@ class Meaningfulness:
             )
         opening = "sensitivity: with scores x raised to the power p,"
         if count == 1:
-            significant = [f"{p:g}" for p, mask in self.still_significant.items() if mask.any()]
-            insignificant = [
-                f"{p:g}" for p, mask in self.still_significant.items() if not mask.any()
-            ]
-            accepted, rejected = ", ".join(insignificant), ", ".join(significant)
+            significant, insignificant = (
+                ", ".join(
+                    f"{p:g}" for p, mask in self.still_significant.items() if mask.any() == rejects
+                )
+                for rejects in (True, False)
+            )
             if not significant:
-                return f"{opening} this pair is not significantly different for p = {accepted}"
-            text = f"{opening} this pair is significantly different for p = {rejected}"
-            return f"{text}, not for p = {accepted}" if insignificant else text
+                return f"{opening} this pair is not significantly different for p = {insignificant}"
+            text = f"{opening} this pair is significantly different for p = {significant}"
+            return f"{text}, not for p = {insignificant}" if insignificant else text
         counts = [
             f"{mask.sum():,} (p = {power:g})" for power, mask in self.still_significant.items()
         ]
@@ -262,7 +263,7 @@ class Meaningfulness:
         reversed_pairs = np.flatnonzero(comparison.is_significant() & self.dominance.reversed)
         if not reversed_pairs.size:
             return ""
-        # Means may be in another order than mean ranks, which some tests compare.
+        # Some tests compare mean ranks, whose order may differ from the order of means.
         means = comparison.scores.grand_mean()
         difference = means[comparison.first] - means[comparison.second]
         k = int(reversed_pairs[np.argmax(np.abs(difference[reversed_pairs]))])

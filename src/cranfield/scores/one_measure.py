@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-LOWER_WORDS = frozenset(
+LOWER_IS_BETTER_WORDS = frozenset(
     {"latency", "latencies", "time", "times", "cost", "costs", "loss", "losses", "error", "errors"}
     | {"rmse", "mse", "mae", "perplexity", "energy"}
 )
-"""Words in names of measures for which lower scores are nearly always better."""
+"""Words in the names of measures for which lower scores are nearly always better."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def suggests_lower(name: str) -> bool:
-    """Return True if a whole word of a name is nearly always used for lower-is-better scores.
+    """Return True if a whole word in the name suggests that lower scores are better.
 
-    Words end at characters other than letters and where camel case begins a new one.
+    A word ends at any character that is not a letter, and where camel case starts a new word.
 
     Examples
     --------
@@ -54,19 +54,19 @@ def suggests_lower(name: str) -> bool:
     >>> [suggests_lower(name) for name in ("timeliness", "lossless", "AP", "")]
     [False, False, False, False]
     """
-    return any(word.lower() in LOWER_WORDS for word in _WORD.findall(name))
+    return any(word.lower() in LOWER_IS_BETTER_WORDS for word in _WORD.findall(name))
 
 
 def direction_note(name: str) -> str:
-    """Return the note on scores whose name suggests lower is better, without a stated direction."""
+    """Return the note for scores of unstated direction whose name suggests lower is better."""
     return (
         f"{name}: higher scores are treated as better; if lower is better, pass"
         f" lower_is_better=True (--lower {shlex.quote(name)})"
     )
 
 
-def place_of(name: object, labels: Sequence[str], kind: str = "system", role: str = "") -> int:
-    """Return the index of a label; the error for an unknown label suggests similar ones."""
+def label_index(name: object, labels: Sequence[str], kind: str = "system", role: str = "") -> int:
+    """Return the index of a label; the error for an unknown label suggests similar labels."""
     if name in labels:
         return labels.index(str(name))
     known = f"expected one of: {some_of(map(quoted, labels), 10)}"
@@ -74,7 +74,7 @@ def place_of(name: object, labels: Sequence[str], kind: str = "system", role: st
     raise PolicyError(f"unknown {kind} {quoted(name)}{role}{hint}")
 
 
-def places_of(selection: Any, labels: Sequence[str], kind: str = "system") -> Indices:
+def label_indices(selection: Any, labels: Sequence[str], kind: str = "system") -> Indices:
     """Return the indices of a selection: labels, a mask, indices, or None for all."""
     if selection is None:
         return np.arange(len(labels))
@@ -83,15 +83,15 @@ def places_of(selection: Any, labels: Sequence[str], kind: str = "system") -> In
     names = [selection] if isinstance(selection, str) else list(selection)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
         return np.array(names, dtype=np.intp)
-    places = {label: place for place, label in enumerate(labels)}
+    indices = {label: index for index, label in enumerate(labels)}
     return np.array(
-        [places[name] if name in places else place_of(name, labels, kind) for name in names],
+        [indices[name] if name in indices else label_index(name, labels, kind) for name in names],
         dtype=np.intp,
     )
 
 
-def first_lacking(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
-    """Return the first label that the others lack, or None."""
+def first_missing_label(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
+    """Return the first label that is not among the other labels, or None."""
     present = set(other_labels)
     return next((label for label in labels if label not in present), None)
 
@@ -100,11 +100,12 @@ AGGREGATES = ("mean", "sum", "geometric")
 """Aggregates of the scores of a measure over topics."""
 
 NO_TABLE = "scores by shard cannot be written as a table of topics and systems"
+"""Start of the error where a table of topics and systems is required."""
 
 AXES = ("shard", "replicate")
 """Names of the third axis of scores."""
 
-BY_REPLICATE = (
+REPLICATES_UNSUPPORTED = (
     "scores by replicate are not supported here, as replicates are neither topics nor systems;"
     " average them first (over_shards, or evaluate --as replicates), or use a test of replicates"
 )
@@ -116,11 +117,11 @@ class Definition(Protocol):
 
     @property
     def info(self) -> Any:
-        """Its declaration, with `aggregate` and `lower_is_better`."""
+        """Declaration of the measure, with `aggregate` and `lower_is_better`."""
 
     @property
     def scale(self) -> Scale:
-        """Its measurement scale."""
+        """Measurement scale."""
 
     @property
     def scale_source(self) -> str:
@@ -128,7 +129,7 @@ class Definition(Protocol):
 
     @property
     def label(self) -> str:
-        """The requested name."""
+        """Name under which the measure was requested."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,27 +147,27 @@ class Scores(Averages, Framed, Plotted):
     aggregate
         Aggregate of the measure over topics: `mean`, `sum` or `geometric`.
     settings
-        Options with which the scores were made, for the record.
+        Options with which the scores were computed, for the record.
     scale
         The measurement scale of the scores, or its name: `nominal`, `ordinal`, `interval` or
-        `ratio`. By default that of the measure; None if it is not known.
+        `ratio`. Defaults to the scale of the measure; None if it is unknown.
     lower_is_better
         Whether lower scores are better, as for latency or RMSE.
     shards
-        Labels of the third axis, by default their numbers; empty without one.
+        Labels of the third axis, by default numbers from 1; empty if there is no third axis.
     definition
-        The measure, or None. Without `measure`, the name, aggregate, direction, and by default the
-        scale are those of the definition.
+        The measure, or None. Without `measure`, it provides the name, aggregate and direction, and
+        the default scale.
     has_direction
-        Whether the direction was stated, by the user or by the definition of the measure; otherwise
+        Whether the user or the definition of the measure stated the direction; otherwise
         comparisons add a note if the name suggests that lower is better.
     scale_source
         Who declared the scale: `measure`, `user` for a scale that was passed as an argument, or
         empty.
     axis
         Meaning of the third axis: `shard`, the default, or `replicate` for several rankings or
-        answers of each system, where a system with fewer replicates than others has NaN; empty
-        without one.
+        answers of each system, where NaN fills up systems with fewer replicates than others; empty
+        if there is no third axis.
 
     Examples
     --------
@@ -201,11 +202,11 @@ class Scores(Averages, Framed, Plotted):
         labels = self.labels
         if len(shape) not in {2, 3} or shape != tuple(map(len, labels.values())):
             sizes = " and ".join(f"{len(names)} {axis}s" for axis, names in labels.items())
-            raise CranfieldError(f"values of shape {shape} do not fit {sizes}")
+            raise CranfieldError(f"expected values for {sizes}, got values of shape {shape}")
         for axis, names in labels.items():
             if len(set(names)) < len(names):
-                twice = next(label for label in names if names.count(label) > 1)
-                raise CranfieldError(f"two {axis}s are called {quoted(twice)}")
+                duplicate = next(label for label in names if names.count(label) > 1)
+                raise CranfieldError(f"two {axis}s are called {quoted(duplicate)}")
         if self.scale is not None:
             set_(self, "scale", find_scale(self.scale))
             set_(self, "scale_source", self.scale_source or "user")
@@ -225,7 +226,7 @@ class Scores(Averages, Framed, Plotted):
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """The labels of the axes `topic`, `system`, and `shard` or `replicate` if any."""
+        """Labels by axis: `topic`, `system`, and `shard` or `replicate` if any."""
         axes = {"topic": self.topics, "system": self.systems}
         return {**axes, self.axis: self.shards} if self.shards else axes
 
@@ -249,27 +250,27 @@ class Scores(Averages, Framed, Plotted):
         True
         """
         if self.definition is not None and self.definition.info.lower_is_better != lower_is_better:
-            has, got = ("higher", "lower") if lower_is_better else ("lower", "higher")
+            own, requested = ("higher", "lower") if lower_is_better else ("lower", "higher")
             raise PolicyError(
-                f"{self.measure} is a measure for which {has} is better, got {got} is better;"
-                " rename the scores if they are of something else"
+                f"{self.measure} is a measure for which {own} is better, got {requested} is better;"
+                " rename the scores if they are of another measure"
             )
         return replace(self, lower_is_better=bool(lower_is_better), has_direction=True)
 
     def direction_notes(self) -> list[str]:
-        """Return a note if lower is better, or if only the name suggests so."""
+        """Return a note if lower scores are better, or if only the name suggests it."""
         if self.lower_is_better:
             return [f"lower scores of {self.measure or 'the measure'} are better"]
         is_unclear = not self.has_direction and suggests_lower(self.measure)
         return [direction_note(self.measure)] if is_unclear else []
 
     def __getitem__(self, system: str) -> dict[str, float]:
-        """Return the scores of a system by topic, without topics that have no score.
+        """Return the scores of a system by topic, excluding topics without a score.
 
         Raises
         ------
         PolicyError
-            For an unknown system, with similar names; for scores by shard.
+            For an unknown system (the message suggests similar names), and for scores by shard.
 
         Examples
         --------
@@ -280,12 +281,12 @@ class Scores(Averages, Framed, Plotted):
         if system not in self.systems and system in self.topics:
             name = quoted(system)
             raise PolicyError(f"{name} is a topic, not a system; use select(topics={name})")
-        column = self.flat(NO_TABLE)[:, place_of(system, self.systems)]
+        column = self.flat(NO_TABLE)[:, label_index(system, self.systems)]
         has_score = ~np.isnan(column)
         return dict(zip(compress(self.topics, has_score), column[has_score].tolist(), strict=True))
 
     __iter__: ClassVar[None] = None
-    """Iterate over `topics` or `systems`: both are labels."""
+    """Scores are not iterable: iterate over `topics` or `systems`."""
 
     def select(
         self,
@@ -303,20 +304,21 @@ class Scores(Averages, Framed, Plotted):
         Raises
         ------
         PolicyError
-            For an unknown label, with similar ones; for shards of scores without shards.
+            For an unknown label (the message suggests similar labels), and if `shards` is given
+            but the scores have none.
         """
         if shards is not None and not self.shards:
             raise PolicyError(f"shards require scores by shard, got {self!r}")
         axes = zip((topics, systems, shards), self.labels.items(), strict=False)
-        places = [places_of(selection, labels, axis) for selection, (axis, labels) in axes]
+        indices = [label_indices(selection, labels, axis) for selection, (axis, labels) in axes]
         names = [
-            tuple(labels[place] for place in indices.tolist())
-            for indices, labels in zip(places, self.labels.values(), strict=True)
+            tuple(labels[index] for index in axis_indices.tolist())
+            for axis_indices, labels in zip(indices, self.labels.values(), strict=True)
         ]
         return replace(
             self,
             # Contiguous in memory: the order of additions depends on it.
-            values=self.values[np.ix_(*places)],
+            values=self.values[np.ix_(*indices)],
             topics=names[0],
             systems=names[1],
             shards=names[2] if self.shards else (),
@@ -339,20 +341,20 @@ class Scores(Averages, Framed, Plotted):
         """
         return replace(self, scale=find_scale(scale), scale_source="user")
 
-    def aligned(self, like: Scores, names: tuple[str, str] = ("one", "the other")) -> Scores:
+    def aligned(self, like: Scores, names: tuple[str, str] = ("the first", "the second")) -> Scores:
         """Return the scores in the order of the topics and systems of other scores.
 
         Parameters
         ----------
         like
-            The other scores, of the same topics and systems; by shard or not.
+            The reference scores, of the same topics and systems; by shard or not.
         names
-            Names of these scores and the others in messages.
+            Names of these scores and of the reference scores in error messages.
         """
         for axis in ("topic", "system"):
-            labels_of = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
-            for (name, labels), (other_name, other_labels) in permutations(labels_of):
-                if (label := first_lacking(other_labels, labels)) is not None:
+            named_labels = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
+            for (name, labels), (other_name, other_labels) in permutations(named_labels):
+                if (label := first_missing_label(other_labels, labels)) is not None:
                     raise CranfieldError(
                         f"{name} lacks {axis} {quoted(label)}, which {other_name} has"
                     )
@@ -371,7 +373,7 @@ class Scores(Averages, Framed, Plotted):
             End of the error message.
         """
         [values], is_complete, notes = fill_missing(
-            [self.values], missing, lambda _, place: f"{self.cell(place)} has no score", hint
+            [self.values], missing, lambda _, cell: f"{self.cell(cell)} has no score", hint
         )
         topics = tuple(compress(self.topics, is_complete))
         if missing == "zero" and notes and self.lower_is_better:
@@ -379,18 +381,18 @@ class Scores(Averages, Framed, Plotted):
         return replace(self, values=values, topics=topics), notes
 
     def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
-        """Return the values by topic and system; scores by shard are an error, with this reason."""
+        """Return the values by topic and system; refuse scores by shard, for this reason."""
         if self.axis == "replicate":
-            raise PolicyError(BY_REPLICATE)
+            raise PolicyError(REPLICATES_UNSUPPORTED)
         if self.shards:
             raise PolicyError(f"{reason}: average them over shards first")
         return self.values
 
     def finite(self, suffix: str = "") -> Scores:
         """Return the scores; refuse infinite ones, with `suffix` after the cell in the message."""
-        infinite = np.argwhere(np.isinf(self.values))
-        if infinite.size:
-            raise CranfieldError(f"{self.cell(infinite[0])}{suffix} has an infinite score")
+        infinite_cells = np.argwhere(np.isinf(self.values))
+        if infinite_cells.size:
+            raise CranfieldError(f"{self.cell(infinite_cells[0])}{suffix} has an infinite score")
         return self
 
     def cell(self, place: Sequence[int] | Ints) -> str:
@@ -416,26 +418,25 @@ class Scores(Averages, Framed, Plotted):
         return self.mean_along(0, 2) if self.shards else self.mean()
 
     def over_shards(self) -> Scores:
-        """Return the means over shards, or replicates, with a score."""
+        """Return the means over the shards or replicates that have a score."""
         return replace(self, values=self.mean_along(2), shards=()) if self.shards else self
 
     def summary(self, by: str = "system") -> pl.DataFrame:
         """Return mean, median, geometric mean and standard deviation by system, topic or shard.
 
-        By system, scores by shard are refused: the shards of a topic are not separate topics.
+        With `by="system"`, scores by shard are refused: shards of a topic are not separate topics.
         """
         check_choice("by", by, self.labels)
         if by == "system":
             self.flat(NO_TABLE)
         axis = list(self.labels).index(by)
-        table = np.moveaxis(self.values, axis, -1)
-        table = table.reshape(math.prod(table.shape[:-1]), table.shape[-1])
-        number = "scores" if self.shards else {"system": "topics", "topic": "systems"}[by]
-        averages = Averages(table)
+        values = np.moveaxis(self.values, axis, -1)
+        averages = Averages(values.reshape(math.prod(values.shape[:-1]), values.shape[-1]))
+        count_name = "scores" if self.shards else {"system": "topics", "topic": "systems"}[by]
         return pl.DataFrame(
             {
                 by: self.labels[by],
-                number: averages.counts(),
+                count_name: averages.counts(),
                 "mean": averages.mean(),
                 "median": averages.median(),
                 "geometric mean": averages.geometric_mean(),
@@ -444,7 +445,7 @@ class Scores(Averages, Framed, Plotted):
         )
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """Return the scores, `{system: {topic: score}}`, without topics that have no score.
+        """Return the scores as `{system: {topic: score}}`, excluding topics without a score.
 
         Examples
         --------
@@ -454,7 +455,7 @@ class Scores(Averages, Framed, Plotted):
         return {system: self[system] for system in self.systems}
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row for each topic and a column for each system; null without a score."""
+        """Return a row for each topic and a column for each system; null for no score."""
         values = self.flat(NO_TABLE)
         columns = {"topic": pl.Series(self.topics, dtype=pl.String)}
         for i, system in enumerate(self.systems):
@@ -463,15 +464,15 @@ class Scores(Averages, Framed, Plotted):
         return pl.DataFrame(columns)
 
     def to_long(self) -> pl.DataFrame:
-        """Return a row for each score: `topic`, `system`, any third axis, `score` or null."""
+        """Return a row for each score: `topic`, `system`, third axis if any, `score` or null."""
         # Without shards, topics vary fastest; with shards, shards do.
         order: Any = "C" if self.shards else "F"
-        places = np.indices(self.values.shape).reshape(self.values.ndim, -1, order=order)
+        indices = np.indices(self.values.shape).reshape(self.values.ndim, -1, order=order)
         return pl.DataFrame(
             {
                 **{
-                    axis: pl.Series(labels, dtype=pl.String).gather(place)
-                    for (axis, labels), place in zip(self.labels.items(), places, strict=True)
+                    axis: pl.Series(labels, dtype=pl.String).gather(rows)
+                    for (axis, labels), rows in zip(self.labels.items(), indices, strict=True)
                 },
                 "score": pl.Series(self.values.ravel(order)).fill_nan(None),
             }
@@ -506,61 +507,68 @@ class Scores(Averages, Framed, Plotted):
         return f"Scores({label}{', '.join(sizes)})"
 
 
-def side_by_side(scores_of: Mapping[str, Scores]) -> Scores:
-    """Combine systems that were scored separately, by their new names.
+def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
+    """Combine the scores of systems that were scored separately, under the names of the mapping.
 
-    Missing scores are NaN; topics are in order of appearance. The measure is that of the first, and
-    settings are those that all have in common.
+    Missing scores are NaN, and topics are in order of appearance. The measure is that of the first
+    scores, and the settings are those that all scores have in common.
 
     Examples
     --------
     >>> a = Scores([[0.5], [1.0]], topics=["q1", "q2"], systems=["run"], measure="AP")
     >>> b = Scores([[0.25]], topics=["q2"], systems=["run"], measure="AP")
-    >>> side_by_side({"a": a, "b": b}).values.tolist()
+    >>> combine_systems({"a": a, "b": b}).values.tolist()
     [[0.5, nan], [1.0, 0.25]]
     """
-    tables = list(scores_of.values())
+    tables = list(scores_by_system.values())
     first = tables[0]
     if any(table.shards != first.shards for table in tables):
         raise CranfieldError("expected scores on the same shards")
     topics = tuple(dict.fromkeys(topic for table in tables for topic in table.topics))
-    place = {topic: k for k, topic in enumerate(topics)}
+    rows = {topic: row for row, topic in enumerate(topics)}
     values = np.full((len(topics), len(tables), *first.values.shape[2:]), np.nan)
     for k, table in enumerate(tables):
-        values[[place[topic] for topic in table.topics], k] = table.values[:, 0]
+        values[[rows[topic] for topic in table.topics], k] = table.values[:, 0]
     if any(table.lower_is_better != first.lower_is_better for table in tables):
         raise CranfieldError("expected scores of one direction, got lower and higher is better")
-    common = {
+    common_settings = {
         name: value
         for name, value in first.settings.items()
         if all(table.settings.get(name) == value for table in tables)
     }
-    return replace(first, values=values, topics=topics, systems=tuple(scores_of), settings=common)
+    systems = tuple(scores_by_system)
+    return replace(first, values=values, topics=topics, systems=systems, settings=common_settings)
 
 
 def align_scores(
-    scores: Mapping[Any, Scores], *, shards: bool = False, called: Callable[[Any], str] = quoted
+    scores: Mapping[Any, Scores],
+    *,
+    shards: bool = False,
+    format_name: Callable[[Any], str] = quoted,
 ) -> dict[Any, Scores]:
-    """Align finite scores with the topics and systems of the first measure."""
+    """Align the scores of each measure with the topics and systems of the first.
+
+    Infinite scores are refused, and by default scores by shard.
+    """
     (first, like), *_ = scores.items()
-    out = {}
+    aligned = {}
     for name, table in scores.items():
         if not shards:
-            table.flat(f"{called(name)} has scores by shard")
-        finite = table.finite(f" by {called(name)}")
-        out[name] = finite.aligned(like, (called(name), called(first)))
-    return out
+            table.flat(f"{format_name(name)} has scores by shard")
+        finite = table.finite(f" by {format_name(name)}")
+        aligned[name] = finite.aligned(like, (format_name(name), format_name(first)))
+    return aligned
 
 
 def complete_scores(
     scores: Mapping[str, Scores], missing: str
 ) -> tuple[dict[str, Scores], tuple[str, ...]]:
-    """Apply a policy for missing scores to aligned scores, so that all have the same topics."""
+    """Apply a policy for missing scores to aligned scores of measures, keeping topics equal."""
     names = list(scores)
     filled_values, is_complete, notes = fill_missing(
         [table.values for table in scores.values()],
         missing,
-        cell=lambda k, place: f"{scores[names[k]].cell(place)} has no score by {quoted(names[k])}",
+        cell=lambda k, cell: f"{scores[names[k]].cell(cell)} has no score by {quoted(names[k])}",
         suffix=" by every measure",
     )
     return {
@@ -569,8 +577,8 @@ def complete_scores(
     }, notes
 
 
-def by_system(scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """Return overall values: a row for each system, a column for each measure."""
+def overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
+    """Return the mean, sum or geometric mean of each system (rows) for each measure (columns)."""
     systems = next(iter(scores.values())).systems
     for table in scores.values():
         table.flat("a table of systems does not take scores by shard")
@@ -579,7 +587,7 @@ def by_system(scores: Mapping[str, Scores]) -> pl.DataFrame:
 
 
 def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """Return all scores: measure, topic, system, shard if any, score or null."""
+    """Return a row for each score: measure, topic, system, shard if any, score or null."""
     return pl.concat(
         table.to_long().select(pl.lit(name).alias("measure"), pl.all())
         for name, table in scores.items()

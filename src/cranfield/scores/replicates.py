@@ -12,7 +12,7 @@ from cranfield.sources.schemas import Column, Schema
 from cranfield.sources.values import ID
 
 MARK = "@"
-"""Mark between the names of a system and its replicate."""
+"""Separator between the names of a system and its replicate."""
 
 _REPLICATES = Schema(
     "table of replicates",
@@ -31,16 +31,17 @@ def replicate_labels(
     runs
         Names of the runs, such as `dense@seed1`.
     replicates
-        A table with the columns `run`, `system` and `replicate`; by default names are split.
+        A table with the columns `run`, `system` and `replicate`; by default names are split at the
+        last `@`.
     single
-        Whether a run whose name has no replicate is a system of one run; otherwise it is refused.
+        Whether a run whose name has no replicate is accepted as a system with a single run.
 
     Raises
     ------
     InputError
-        For a run that occurs twice, or two runs of one replicate.
+        For a run that occurs twice in the table, or two runs of one replicate.
     PolicyError
-        For a run without a replicate.
+        For a run that is not in the table, or whose name has no replicate.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def replicate_labels(
     [('dense', 'seed1'), ('dense', 'seed2'), ('bm25', '')]
     """
     if replicates is None:
-        return [_split(run, single) for run in runs]
+        return [_split_name(run, single) for run in runs]
     table = read_table(replicates, _REPLICATES)
     frame = table.frame
     table.refuse(
@@ -71,7 +72,7 @@ def replicate_labels(
     return [labels[run] for run in runs]
 
 
-def _split(run: str, single: bool) -> tuple[str, str]:
+def _split_name(run: str, single: bool) -> tuple[str, str]:
     system, mark, name = run.rpartition(MARK)
     if system and mark and name:
         return system, name
@@ -83,8 +84,8 @@ def _split(run: str, single: bool) -> tuple[str, str]:
     )
 
 
-def unmarked_replicates(systems: Sequence[str]) -> str:
-    """Return a warning if several systems are called as replicates of one are; else nothing."""
+def replicate_warning(systems: Sequence[str]) -> str:
+    """Return a warning if names of several systems look like replicates of one, else ''."""
     runs_of: dict[str, list[str]] = {}
     for run, (system, name) in zip(systems, replicate_labels(systems, single=True), strict=True):
         if name:

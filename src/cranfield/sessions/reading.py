@@ -48,8 +48,8 @@ def _seconds(cell: Any) -> float | None:
 def _query(cell: Any) -> str | None:
     """Read a query id; an integer loses its decimals, so that 1.0 is 1."""
     number = None if isinstance(cell, bool) else finite(cell)
-    is_whole = number is not None and number.is_integer() and "." in str(cell)
-    return str(int(number)) if number is not None and is_whole else ID.read(cell)
+    is_integer = number is not None and number.is_integer() and "." in str(cell)
+    return str(int(number)) if number is not None and is_integer else ID.read(cell)
 
 
 POSITIVE_INTEGER = Kind(_positive_integer, pl.Int32, "not a positive integer")

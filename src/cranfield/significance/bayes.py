@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, che
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import ROUNDING, TINY
 from cranfield.significance.effects import noncentrality
 from cranfield.tabular import Table
@@ -134,7 +134,7 @@ def _differences(
 ) -> tuple[Floats, float, int]:
     """Return first minus second by topic, its rounding error, and the number of excluded topics."""
     values = scores.flat("a Bayesian comparison does not take scores by shard")
-    x, y = (values[:, place_of(system, scores.systems)] for system in (first, second))
+    x, y = (values[:, label_index(system, scores.systems)] for system in (first, second))
     if first == second:
         raise PolicyError(f"system {quoted(first)} cannot be compared with itself")
     if np.isinf(x).any() or np.isinf(y).any():

@@ -20,7 +20,7 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.summary import summarise
-from cranfield.tabular import Table, shown_p
+from cranfield.tabular import Table, format_pvalue
 
 AVOIDED, MADE, DISPUTED, CANNOT_TELL = "avoided", "made", "disputed", "cannot tell"
 
@@ -149,7 +149,7 @@ def _effect(material: _Material) -> Finding:
             f"{label}largest {comparison.difference_name}: {_pair_name(comparison, k)}"
             f" {comparison.difference[k]:.4f} ({interval}),"
             f" {comparison.info.effect_name} {comparison.effect[k]:.4f},"
-            f" p = {shown_p(comparison.adjusted_pvalues[k])}"
+            f" p = {format_pvalue(comparison.adjusted_pvalues[k])}"
         )
     return AVOIDED, "; ".join(findings)
 

@@ -14,7 +14,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
-from cranfield.scores.one_measure import place_of, side_by_side
+from cranfield.scores.one_measure import combine_systems, label_index
 from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
 
 UNPAIRED = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
@@ -112,7 +112,7 @@ def _join_mapping(mapping: Mapping[Any, Any]) -> Scores:
             f"expected scores of one measure, got {some_of(map(str, mapping), 5)}; select one, as"
             f" in evaluation[{str(next(iter(mapping)))!r}]"
         )
-    return side_by_side(scores_of)
+    return combine_systems(scores_of)
 
 
 def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> PreparedScores:
@@ -235,7 +235,7 @@ def baseline_indices(
 
 def _index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
     if isinstance(baseline, str):
-        return place_of(baseline, systems, role=" as baseline")
+        return label_index(baseline, systems, role=" as baseline")
     if isinstance(baseline, bool) or not isinstance(baseline, (int, np.integer)):
         raise PolicyError(f"a baseline must be the name of a system, got {baseline!r}")
     if str(baseline) in systems:

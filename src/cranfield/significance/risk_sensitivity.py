@@ -19,7 +19,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.measures.wrapping import standard_error, weigh_losses
 from cranfield.result import Column, Columns, TableResult
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.prepare import as_scores
 
 
@@ -149,7 +149,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))
     columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}
     if baseline is not None:
-        reference = values[:, [place_of(baseline, table.systems)]]
+        reference = values[:, [label_index(baseline, table.systems)]]
         gains = weigh_losses(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
         error = standard_error(gains)

@@ -35,7 +35,7 @@ from cranfield.base.errors import (
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.scores.averages import Averages
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.prepare import as_scores, check_squarable
 
 CRITERIA = ("aic", "bic", "likelihood")

@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, check_choice, check_number, qu
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import first_lacking
+from cranfield.scores.one_measure import first_missing_label
 from cranfield.significance.differences import ROUNDING
 
 METHODS = ("z", "normal", "linear", "empirical")  # ways to standardise scores
@@ -205,9 +205,9 @@ def _aligned(scores: Scores, reference: Scores) -> Floats:
             f"scores of {quoted(scores.measure)} cannot be standardised by a reference of"
             f" {quoted(reference.measure)}"
         )
-    if (topic := first_lacking(scores.topics, reference.topics)) is not None:
+    if (topic := first_missing_label(scores.topics, reference.topics)) is not None:
         raise CranfieldError(f"the reference lacks topic {quoted(topic)}")
-    if (topic := first_lacking(reference.topics, scores.topics)) is not None:
+    if (topic := first_missing_label(reference.topics, scores.topics)) is not None:
         raise CranfieldError(f"topic {quoted(topic)} of the reference is not among the scores")
     return reference.select(scores.topics).values
 

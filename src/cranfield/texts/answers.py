@@ -273,24 +273,21 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                 continue
             if nugget is not None and (topic, nugget) not in nugget_index:
                 raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
-            topic_index = topics[topic]
-            known_length = lengths.setdefault((topic_index, system_index), nan)
+            answer = (topics[topic], system_index)
+            known_length = lengths.setdefault(answer, nan)
             if not isnan(length):
                 if not isnan(known_length) and known_length != length:
                     raise table.wrong(
                         row, f"conflicting lengths {known_length:g} and {length:g}", topic
                     )
-                lengths[topic_index, system_index] = length
+                lengths[answer] = length
             if nugget is not None:
-                index = nugget_index[topic, nugget]
-                if (topic_index, system_index, index) in matches:
+                match = (*answer, nugget_index[topic, nugget])
+                if match in matches:
                     raise table.wrong(
                         row, f"nugget {quoted(nugget)} is matched twice by {quoted(system)}", topic
                     )
-                matches[topic_index, system_index, index] = (
-                    position,
-                    1.0 if isnan(support) else support,
-                )
+                matches[match] = (position, 1.0 if isnan(support) else support)
     if unknown_topics:
         warn(
             f"{tables[0].source}: answers to {counted(len(unknown_topics), 'topic')} without"
@@ -299,8 +296,8 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
         )
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-    for (topic_index, system_index), value in lengths.items():
-        length[topic_index, system_index], answered[topic_index, system_index] = value, True
+    for answer, value in lengths.items():
+        length[answer], answered[answer] = value, True
     warn_missing(lengths, gold.topics, tuple(systems))
     keys = np.array(list(matches), dtype=np.int64).reshape(-1, 3)
     values = np.array(list(matches.values()), dtype=np.float64).reshape(-1, 2)

@@ -219,14 +219,9 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
         check_systems(table)
         is_unnamed = table.frame["system"].is_null().all()
         check_name_used(name, bool(is_unnamed))
-        has_support = table.frame["support"].is_not_null()
-        has_citation = table.frame["citation"].is_not_null()
-        if (
-            support_degrees is None
-            and has_citation.any()
-            and not has_support.any()
-            and "support" not in table.names
-        ):
+        has_citations = table.frame["citation"].is_not_null().any()
+        has_support = "support" in table.names or table.frame["support"].is_not_null().any()
+        if support_degrees is None and has_citations and not has_support:
             raise InputError(
                 "expected the support of citations; add a column support, or a table of support"
                 " with topic, sentence (its number from 1), citation and support",
@@ -238,7 +233,7 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     if len(tables) > 1:
         frame = pl.concat([table.frame for table in tables])
         tables = [Table(frame, "citations", tables[0].names, None)]
-    return _build_citations(tables[0], "")
+    return _build_citations(tables[0])
 
 
 def _support_degrees(support: Table) -> tuple[dict[tuple[str, str, str, str | None], float], str]:
@@ -267,14 +262,11 @@ def _add_support(
         degree = degrees.get(
             (topic, sentence, doc, system), degrees.get((topic, sentence, doc, None))
         )
-        if (
-            doc is not None
-            and degree is None
-            and (topic, sentence, system) not in labelled_sentences
-        ):
+        sentence_key = topic, sentence, system
+        if doc is not None and degree is None and sentence_key not in labelled_sentences:
             reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {source}"
             raise table.wrong(row, reason, topic)
-        labelled_sentences.add((topic, sentence, system))
+        labelled_sentences.add(sentence_key)
         is_kept.append(doc is None or degree is not None)
         values.append(degree)
     if excluded := is_kept.count(False):
@@ -309,26 +301,26 @@ def _check_list(value: Any, topic: Any) -> list[Any]:
     return list(value)
 
 
-def _build_citations(table: Table, default_system: str) -> JudgedCitations:
+def _build_citations(table: Table) -> JudgedCitations:
     topics: dict[str, int] = {}
     systems: dict[str, int] = {}
     sentences: dict[tuple[int, int, str], int] = {}
     joint: list[float] = []
     cited_docs: list[set[str]] = []
-    has_no_citation: list[bool] = []
+    is_uncited: list[bool] = []
     citations: list[tuple[int, int, float, float]] = []
     for row, cells in enumerate(table.rows()):
         topic, label, system, citation, support, joint_value, without_value = cells
         key = (
             topics.setdefault(topic, len(topics)),
-            systems.setdefault(system or default_system, len(systems)),
+            systems.setdefault(system, len(systems)),
             label,
         )
         index = sentences.setdefault(key, len(sentences))
         if index == len(joint):
             joint.append(nan)
             cited_docs.append(set())
-            has_no_citation.append(False)
+            is_uncited.append(False)
         if not isnan(joint_value):
             if not isnan(joint[index]) and joint[index] != joint_value:
                 raise table.wrong(
@@ -336,7 +328,7 @@ def _build_citations(table: Table, default_system: str) -> JudgedCitations:
                 )
             joint[index] = joint_value
         doc = citation or ""
-        if has_no_citation[index] or (not doc and cited_docs[index]):
+        if is_uncited[index] or (not doc and cited_docs[index]):
             raise table.wrong(
                 row,
                 f"sentence {quoted(label)} has a row without a citation, but also other rows",
@@ -345,7 +337,7 @@ def _build_citations(table: Table, default_system: str) -> JudgedCitations:
         if not doc:
             if not isnan(support):
                 raise table.wrong(row, "has support but no citation", topic)
-            has_no_citation[index] = True
+            is_uncited[index] = True
             continue
         if doc in cited_docs[index]:
             raise table.wrong(row, f"sentence {quoted(label)} cites {quoted(doc)} twice", topic)

@@ -281,14 +281,14 @@ def build_nuggets(table: Table) -> Nuggets:
     n_votes = np.array([len(ballot) for ballot in votes])
     max_vital = np.zeros(len(topics))
     np.maximum.at(max_vital, topic_of, n_vital)
-    weights_by_votes = n_vital / np.where(max_vital > 0, max_vital, 1.0)[topic_of]
-    given_weights = np.array(weights)
-    weights_by_votes = np.where(n_votes > 0, weights_by_votes, np.nan)
+    proportions = n_vital / np.where(max_vital > 0, max_vital, 1.0)[topic_of]
+    weights_by_votes = np.where(n_votes > 0, proportions, np.nan)
+    explicit_weights = np.array(weights)
     nuggets = Nuggets(
         topics=tuple(topics),
         ids=tuple(nugget for _, nugget in index_of),
         topic=topic_of,
-        weight=np.where(np.isnan(given_weights), weights_by_votes, given_weights),
+        weight=np.where(np.isnan(explicit_weights), weights_by_votes, explicit_weights),
         vital_length=np.array(lengths),
         vital=np.where(n_votes > 0, (n_vital > n_votes / 2).astype(float), np.nan),
     )

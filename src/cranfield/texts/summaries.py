@@ -86,7 +86,7 @@ def unicode_words(text: str) -> list[str]:
     ['съешь', 'ещё', '我', '爱', 'bm25']
     """
     words: list[str] = []
-    in_word = is_text = False
+    is_in_word = is_text = False
     for character in normalize("NFC", text).lower():
         general_category = category(character)[0]
         if general_category == "M":
@@ -96,14 +96,14 @@ def unicode_words(text: str) -> list[str]:
             continue
         is_text = general_category in "LN"
         if not is_text:
-            in_word = False
+            is_in_word = False
             continue
         is_single = _WITHOUT_SPACES.match(character) is not None
-        if in_word and not is_single:
+        if is_in_word and not is_single:
             words[-1] += character
         else:
             words.append(character)
-        in_word = not is_single
+        is_in_word = not is_single
     return words
 
 

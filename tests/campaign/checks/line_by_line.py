@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.sources.values import integer_in, is_number
 
 BLANKS = b" \t\v\f\r"
@@ -132,7 +132,7 @@ def _of_tags(tags: list[tuple[int, str, bool]], asked: Asked) -> list[Found]:
     found = [
         Found("tag-changes", number) for number, other, _ in tags if number > line and other != tag
     ]
-    if not re.fullmatch(asked.tag, tag) or not safe_name(tag):
+    if not re.fullmatch(asked.tag, tag) or not is_safe_name(tag):
         found.append(Found("tag", line))
     if asked.declared not in {None, tag}:
         found.append(Found("tag-declared", line))

@@ -98,7 +98,7 @@ def submit(
     number: int = 0,
 ) -> Submission:
     text = run_text(tag, number, 0.1 * number)
-    sha256, size = records.put(opened.folder, lzma.compress(text) if number % 2 else text)
+    sha256, size = records.put_object(opened.folder, lzma.compress(text) if number % 2 else text)
     made = Submission(
         id=0,
         task="adhoc",
@@ -134,7 +134,7 @@ def add_judgments(opened: OpenedCampaign, version: str, seed: int, doc: str = "d
         for topic in TOPICS
         for k in range(12)
     ]
-    sha256, _ = records.put(opened.folder, ("\n".join(lines) + "\n").encode())
+    sha256, _ = records.put_object(opened.folder, ("\n".join(lines) + "\n").encode())
     record = Judgments(
         "adhoc", version, sha256, len(lines), "2026-10-01T00:00:00Z", note="canary-note"
     )

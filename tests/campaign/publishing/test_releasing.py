@@ -114,7 +114,7 @@ def test_runs_are_those_that_were_handed_in(made: OpenedCampaign, named: Path) -
         assert (row["fields"], row["notes"]) == (run.answers["fields"], run.answers["notes"])
         assert (row["late"] == "true", row["pooled"] == "true") == (run.late, run.pooled)
         kept = made.folder / "kept.run"
-        kept.write_bytes(records.read(made.folder, run.object))
+        kept.write_bytes(records.read_object(made.folder, run.object))
         before = cf.read_run(kept).to_polars()
         kept.unlink()
         assert before.equals(cf.read_run(named / f"data/runs/{run.tag}.run.xz").to_polars())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
-from cranfield.campaign.results.history import with_records
+from cranfield.campaign.results.history import mark_records
 from tests.campaign.results.made import handed_in, judged, made
 from tests.campaign.results.test_scoring import qrels, rankings
 
@@ -46,7 +46,7 @@ def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
     path.write_text("day,model,nDCG@10 (test)\n2024-01-01,a,0.5\n2024-02-01,b,\n")
     found = cf.campaign.history(path, "nDCG@10")
     assert found.records().select("entry", "score").rows() == [("a", 0.5)]
-    assert found.notes == ("1 of 2 entries without a score excluded",)
+    assert found.notes == ("1 of 2 entries has no score and is excluded",)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_campaigns_are_sources(tmp_path: Path) -> None:
     assert standardised.frame.group_by("collection").agg(pl.col("score").sum().round(9))[
         "score"
     ].to_list() == [0.0, 0.0]
-    assert standardised.notes[0].startswith("standardised by the runs of each campaign")
+    assert standardised.notes[0].startswith("scores are standardised by the runs of each campaign")
 
 
 def test_releases_are_sources_until_they_are_retracted(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_records_one_by_one(entries: list[tuple[int, int, bool]], lower: bool) -
             "collection": "",
         }
     )
-    found = with_records(frame, lower)
+    found = mark_records(frame, lower)
     records, best = [], None
     for day in sorted({day for day, _, _ in entries}):
         today = [(k, s, own) for k, (d, s, own) in enumerate(entries) if d == day]
@@ -188,7 +188,7 @@ def test_equal_means_of_other_sums_are_no_records() -> None:
             "collection": "",
         }
     )
-    found = with_records(frame)
+    found = mark_records(frame)
     assert found.filter("record")["entry"].to_list() == ["a", "c"]
     assert found["score"].to_list() == frame["score"].to_list()
 

@@ -134,7 +134,7 @@ def test_messages_about_a_stored_run_name_its_tag_and_its_file(tmp_path: Path) -
     assert texts == [
         "run 'gam' (g.run): 2 different run tags ('gam', 'GAM'); the system is called 'gam'",
         "run 'gam' (g.run), line 2: topic 'q1', document 'd 4': a blank within an id separates"
-        " columns in a pool of text; keep the run out of the pool by its tag",
+        " columns in a pool of text; exclude the run from the pool by its tag",
     ]
 
 

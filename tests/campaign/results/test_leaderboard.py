@@ -137,6 +137,6 @@ def test_missing_scores_are_never_good_ones(lower: bool) -> None:
     values = np.random.default_rng(0).uniform(1, 2, size=(20, 3))
     values[:10, 2] = np.nan
     scores = cf.Scores(values, tuple(map(str, range(20))), ("a", "b", "gaps"), "x", "mean")
-    found = module.compared(scores.with_direction(lower_is_better=lower))
+    found = module.compare_pairs(scores.with_direction(lower_is_better=lower))
     assert found.topics == (10 if lower else 20)
     assert lower or found.systems[found.order[-1]] == "gaps"

@@ -178,7 +178,10 @@ def test_a_file_called_as_a_run_of_the_campaign_stands_in_its_place(
 ) -> None:
     found = campaign.standing(written(tmp_path, "top", planted(2, 40)))
     assert (found.n_runs, found.frame["tag"].to_list()) == (5, ["good", "middle"])
-    assert found.notes[1] == "the campaign's own 'top' is excluded: a run file has the same name"
+    assert (
+        found.notes[1]
+        == "run 'top' of the campaign is excluded, because a run file has the same name"
+    )
     again = campaign.standing("top")
     assert (again.n_runs, again.rank, again.position) == (5, 1, "above the best")
 

@@ -16,8 +16,8 @@ from cranfield.campaign.rules.reading import MAX_BYTES, read_rules, template
 from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     TASK,
-    Kind,
     Rules,
+    ValueCheck,
     WrongValueError,
     fields_of,
 )
@@ -40,7 +40,7 @@ values = st.recursive(
 
 @given(st.sampled_from([*TASK.items(), *CAMPAIGN.items()]), values)
 def test_any_value_of_any_key_is_taken_or_refused_with_a_reason(
-    key: tuple[str, Kind], value: object
+    key: tuple[str, ValueCheck], value: object
 ) -> None:
     name = key[0]
     try:

@@ -191,6 +191,6 @@ def test_rules_that_are_written_read_back_the_same(
     )
     with pytest.MonkeyPatch.context() as patch:
         text = rules_text(rules, Path("/nowhere"))
-        patch.setattr("cranfield.campaign.rules.reading._bytes_of", lambda _: text.encode())
+        patch.setattr("cranfield.campaign.rules.reading._read_bytes", lambda _: text.encode())
         again = read_rules("rules.toml")
     assert (again.task(), again.consent) == (task, rules.consent)

@@ -20,7 +20,7 @@ from cranfield.campaign.rules.task_rules import (
     duration_text,
     full_matches,
     instant,
-    safe_name,
+    is_safe_name,
     time_text,
     utc_text,
 )
@@ -37,7 +37,7 @@ GOOD_NAMES = ["a", "0", "1", "bm25.v2", "T8_run-1", "CONx", "com", "com10", "a" 
 
 @pytest.mark.parametrize("name", BAD_NAMES + GOOD_NAMES)
 def test_safe_names(name: str, tmp_path: Path) -> None:
-    assert safe_name(name) == (name in GOOD_NAMES)
+    assert is_safe_name(name) == (name in GOOD_NAMES)
     if name in GOOD_NAMES:
         (tmp_path / f"{name}.run.xz").write_text("x")
         assert os.listdir(tmp_path) == [f"{name}.run.xz"]  # noqa: PTH208
@@ -146,8 +146,8 @@ def test_instants(text: str, utc: str) -> None:
     [
         *((text, "2026-08-15T23:59:59-12:00") for text in ("", "yesterday", "2026-08-15")),
         *((text, "-12:00") for text in ("2026-08-15T23:59:59", "2026-13-01T00:00:00Z", "12:00Z")),
-        ("0001-01-01T00:00:00+12:00", "outside the years"),
-        ("9999-12-31T23:59:59-12:00", "outside the years"),
+        ("0001-01-01T00:00:00+12:00", "the years 1 to 9999"),
+        ("9999-12-31T23:59:59-12:00", "the years 1 to 9999"),
     ],
 )
 def test_what_is_no_instant(text: str, message: str) -> None:

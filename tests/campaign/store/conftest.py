@@ -32,7 +32,7 @@ def news(tmp_path: Path) -> campaign.Campaign:
 
 def entered(tx: Transaction, folder: Path, tag: str, team: str = "padua") -> Submission:
     """Enter a run whose bytes are its tag."""
-    sha256, size = records.put(folder, tag.encode())
+    sha256, size = records.put_object(folder, tag.encode())
     time = "2026-08-15T12:00:00Z"
     return tx.insert(Submission(0, "adhoc", team, tag, sha256, size, time, "accepted"))
 
@@ -52,6 +52,6 @@ def record_run(news: campaign.Campaign) -> Enter:
 
 def judged(news: campaign.Campaign, version: str = "1") -> Judgments:
     """Add judgments whose bytes are their version."""
-    sha256, _ = records.put(news.folder, f"judgments {version}".encode())
+    sha256, _ = records.put_object(news.folder, f"judgments {version}".encode())
     with news.registry.change("judgments", version) as tx:
         return tx.insert(Judgments("adhoc", version, sha256, 3, "2026-08-20T00:00:00Z"))

@@ -16,7 +16,7 @@ from cranfield import campaign
 from cranfield.base.errors import CranfieldError, InputError
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.store import records, schema
-from cranfield.campaign.store.events import NOTHING
+from cranfield.campaign.store.events import INITIAL_HASH
 from cranfield.campaign.store.records import Judgments, ReleaseRecord, ScoreFile, Submission, Team
 from cranfield.campaign.store.registry import Transaction
 
@@ -32,7 +32,7 @@ def rows(news: campaign.Campaign, query: str) -> list[tuple[object, ...]]:
 
 
 def test_records_come_back_as_they_went_in(news: campaign.Campaign) -> None:
-    sha256, size = records.put(news.folder, b"1 Q0 d 1 1 bm25")
+    sha256, size = records.put_object(news.folder, b"1 Q0 d 1 1 bm25")
     run = Submission(
         id=0,
         task="adhoc",
@@ -152,7 +152,7 @@ def test_the_chain_holds_who_when_what_and_the_rows(
 ) -> None:
     run = record_run("a")
     events = news.registry.events()
-    previous = NOTHING
+    previous = INITIAL_HASH
     for event in events:
         body = {name: value for name, value in vars(event).items() if name != "sha256"}
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -200,7 +200,7 @@ def test_an_object_is_forgotten_when_nobody_needs_it(
     first = record_run("a")
     with news.registry.change("submit", "twin") as tx:
         twin = tx.insert(replace(first, tag="twin"))
-    path = records.path(news.folder, first.object)
+    path = records.object_path(news.folder, first.object)
     for run, there in ((first, True), (twin, False)):
         with news.registry.change("purge", run.tag) as tx:
             tx.update(replace(run, state="withdrawn", kept=False))
@@ -210,7 +210,7 @@ def test_an_object_is_forgotten_when_nobody_needs_it(
     judgments = judged(news)
     with news.registry.change("purge") as tx:
         tx.forget(judgments.object)
-    assert records.read(news.folder, judgments.object) == b"judgments 1"
+    assert records.read_object(news.folder, judgments.object) == b"judgments 1"
 
 
 def test_two_at_once_wait_and_then_say_so(
@@ -235,7 +235,7 @@ def test_the_lock_is_kept_until_unwanted_objects_are_gone(
     news: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[str] = []
-    remove = Transaction._remove_unneeded
+    remove = Transaction.remove_unneeded_objects
 
     def tries(change: Transaction) -> None:
         for query in ("SELECT * FROM team", "BEGIN IMMEDIATE"):
@@ -247,7 +247,7 @@ def test_the_lock_is_kept_until_unwanted_objects_are_gone(
             tried.append(query)
         remove(change)
 
-    monkeypatch.setattr(Transaction, "_remove_unneeded", tries)
+    monkeypatch.setattr(Transaction, "remove_unneeded_objects", tries)
     with news.registry.change("x"):
         pass
     assert len(tried) == 2
@@ -258,7 +258,7 @@ def test_a_newer_registry_is_refused(news: campaign.Campaign) -> None:
     connection = sqlite3.connect(news.folder / "campaign.sqlite")
     connection.execute("PRAGMA user_version = 2")
     connection.close()
-    with pytest.raises(InputError, match="newer cranfield .*version 2; this cranfield supports 1"):
+    with pytest.raises(InputError, match="newer cranfield: .*version 1, got 2"):
         news.registry.teams()
     connection = sqlite3.connect(news.folder / "campaign.sqlite")
     connection.execute("PRAGMA user_version = 0")

@@ -347,7 +347,7 @@ def test_what_is_purged_meanwhile_is_not_missing(
 def test_an_object_that_a_repair_took_away_is_missed_in_time(news: campaign.Campaign) -> None:
     with pytest.raises(InputError, match="is missing"), news.registry.change("submit") as tx:
         run = entered(tx, news.folder, "a")
-        records.path(news.folder, run.object).unlink()
+        records.object_path(news.folder, run.object).unlink()
         tx.update(run)
     assert news.verify().ok
 

@@ -86,7 +86,7 @@ def test_runs_are_found_by_tag(news: News, runs: Path, tmp_path: Path) -> None:
     assert opened.submissions()[0].received == "2026-08-14T23:00:00Z"
     assert not [path for path in opened.folder.iterdir() if path.name.startswith(".")]
     again = submitted(opened, listed)
-    assert all(one.submitted is not None and one.submitted.is_repeat for one in again)
+    assert all(one.run_outcome is not None and one.run_outcome.is_repeat for one in again)
 
 
 def test_one_bad_run_does_not_stop_the_others(news: News, runs: Path, tmp_path: Path) -> None:
@@ -97,10 +97,12 @@ def test_one_bad_run_does_not_stop_the_others(news: News, runs: Path, tmp_path: 
     table.write_text("tag,file\nbad,\nnone,\na,\n01,runs/missing.run\n1,\n")
     done = submitted(opened, table_of(opened, table, runs))
     assert [one.accepted for one in done] == [False, False, False, False, True]
-    assert done[0].submitted is not None
-    assert [one.code for one in done[0].submitted.report.errors] == ["score"]
+    assert done[0].run_outcome is not None
+    assert [one.code for one in done[0].run_outcome.report.errors] == ["score"]
     assert done[1].reason == "no file has the name 'none'"
-    assert done[2].reason == "'a.run' and 'a.txt.gz' both match 'a'; choose one in a column 'file'"
+    assert (
+        done[2].reason == "'a.run' and 'a.txt.gz' both match 'a'; choose one in the column 'file'"
+    )
     assert done[3].reason.endswith("missing.run: cannot be read: no such file or directory")
 
 
@@ -128,7 +130,7 @@ def test_a_time_in_the_future_stops_all(news: News, runs: Path, tmp_path: Path) 
     opened = news(RULES)
     table = tmp_path / "runs.csv"
     table.write_text("tag,received\n1,2026-08-14T00:00:00Z\n01,2027-08-14T00:00:00Z\n")
-    with pytest.raises(PolicyError, match="2027-08-14 00:00:00 UTC' lies in the future"):
+    with pytest.raises(PolicyError, match="in the future, got '2027-08-14 00:00:00 UTC'"):
         submitted(opened, table_of(opened, table, runs))
     assert opened.submissions() == ()
 
@@ -160,8 +162,12 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
     with pytest.warns(CranfieldWarning, match="unused columns: 'team'"):
         listed = table_of(opened, table, runs, team="", columns=named)
     row, other = listed.rows
-    assert (row.declared.tag, row.declared.team, row.declared.type) == ("01", "delft", "manual")
-    assert other.declared.type == "automatic"
+    assert (row.declaration.tag, row.declaration.team, row.declaration.type) == (
+        "01",
+        "delft",
+        "manual",
+    )
+    assert other.declaration.type == "automatic"
     with pytest.raises(InputError, match="has no column 'grp'"):
         table_of(opened, table, runs, columns={"tag": "run", "team": "grp"})
     with pytest.raises(PolicyError, match="unknown column 'kind' .* one of: tag, team"):
@@ -179,7 +185,7 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
         ("tag,team\n,x\n", ":2: has no tag"),
         ("tag,priority\na,1.5\n", ":2: priority must be an integer, got '1.5'"),
         ("tag,priority\na,1\na,0\n", ":3: priority must be an integer from 1"),
-        ("tag,received\na,2026-08-15\n", ":2: '2026-08-15' has no offset from UTC"),
+        ("tag,received\na,2026-08-15\n", ":2: expected an offset from UTC"),
         ("tag,team\na\n", ":2: expected 2 cells as in the header, got 1"),
         ("tag\n", "is empty"),
         ("", "is empty"),

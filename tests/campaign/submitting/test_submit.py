@@ -133,7 +133,7 @@ def test_all_that_is_wrong_with_what_is_said(news: News, write: Write) -> None:
     assert done.accepted and done.submission.answers == {"fields": "all"}
     second = opened.submit(write("b", "xy"), team="padua", **right)
     [fault] = second.report.faults
-    assert fault.message == "priority 3 is also that of run 'bm25'"
+    assert fault.message == "priority 3 is also the priority of run 'bm25'"
 
 
 def test_a_replacement_may_have_the_tag_of_what_it_replaces(news: News, write: Write) -> None:
@@ -181,7 +181,7 @@ def test_bytes_that_change_while_they_are_read(
     monkeypatch.setattr("cranfield.campaign.submitting.entering.check_with_metadata", slow)
     one = opened.submit(run, team="padua").submission
     assert run.read_bytes() != before
-    assert records.read(opened.folder, one.object) == before
+    assert records.read_object(opened.folder, one.object) == before
 
 
 def test_standard_input(news: News, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,9 +210,9 @@ def test_refused_bytes_are_kept_where_the_rules_say_so(
     rules.write_text(rules.read_text().replace("[tasks", "keep_refused = true\n[tasks", 1))
     with pytest.warns(CranfieldWarning, match="changed since last used"):
         one = Campaign(tmp_path / "news").submit(write("../x"), team="padua").submission
-    assert one.kept and records.read(opened.folder, one.object) == write("../x").read_bytes()
+    assert one.kept and records.read_object(opened.folder, one.object) == write("../x").read_bytes()
     assert not opened.purge("../x", "private things in it").kept
-    assert not records.path(opened.folder, one.object).exists()
+    assert not records.object_path(opened.folder, one.object).exists()
 
 
 def test_a_wrong_pattern_is_an_error_of_the_rules_with_its_line(

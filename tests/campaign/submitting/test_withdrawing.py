@@ -18,7 +18,7 @@ Write = Callable[..., Path]
 def test_withdrawn_and_purged(news: News, write: Write) -> None:
     opened = news()
     run = opened.submit(write(), team="padua").submission
-    kept = records.path(opened.folder, run.object)
+    kept = records.object_path(opened.folder, run.object)
     with pytest.raises(PolicyError, match="run 'bm25' has no bytes to remove; withdraw it first"):
         opened.purge("bm25", "private")
     gone = opened.withdraw("BM25", "a bug")
@@ -44,7 +44,7 @@ def test_what_became_of_a_run_is_not_what_became_of_another_teams(news: News, wr
     opened.submit(write(), team="padua")
     opened.withdraw("bm25", "a bug")
     assert not opened.submit(write(docs="aa"), team="delft").accepted
-    with pytest.raises(PolicyError, match="that of team 'padua' is already withdrawn"):
+    with pytest.raises(PolicyError, match="the run of team 'padua' .* is already withdrawn"):
         opened.withdraw("bm25", "again")
     assert not opened.submit(write("dense", "aa"), team="delft").accepted
     with pytest.raises(PolicyError, match="'dense'; submissions with this tag were refused"):
@@ -59,10 +59,10 @@ def test_bytes_that_another_run_needs_stay(news: News, write: Write) -> None:
     other = opened.submit(write(), team="delft").submission
     assert other.object == run.object
     assert opened.purge("bm25", "private").team == "padua"
-    assert records.path(opened.folder, run.object).exists()
+    assert records.object_path(opened.folder, run.object).exists()
     opened.withdraw("bm25", "a bug")
     assert opened.purge("bm25", "private").team == "delft"
-    assert not records.path(opened.folder, run.object).exists()
+    assert not records.object_path(opened.folder, run.object).exists()
     assert opened.verify().ok
 
 
@@ -75,7 +75,7 @@ def test_bytes_that_are_judgments_too_stay(news: News, write: Write) -> None:
         tx.insert(Judgments("adhoc", "1", run.object, 2, run.received))
     opened.withdraw("bm25", "a bug")
     opened.purge("bm25", "private")
-    assert records.path(opened.folder, run.object).exists()
+    assert records.object_path(opened.folder, run.object).exists()
 
 
 def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Write) -> None:
@@ -83,8 +83,8 @@ def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Writ
     old = opened.submit(write("a", "ab"), team="padua").submission
     new = opened.submit(write("a", "ba"), team="padua", replaces="a").submission
     assert opened.purge("a", "names in it").id == old.id
-    assert not records.path(opened.folder, old.object).exists()
-    assert records.path(opened.folder, new.object).exists()
+    assert not records.object_path(opened.folder, old.object).exists()
+    assert records.object_path(opened.folder, new.object).exists()
     with pytest.raises(PolicyError, match="withdraw it first"):
         opened.purge("a", "names in it")
 

@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 def test_verify_says_whether_all_is_well(folder: Path) -> None:
     verify = ("campaign", "verify", "news")
     assert cranfield(folder, *verify) == ("intact: 2 files, 2 events\n", "")
-    records.put(folder / "news", b"left over")
+    records.put_object(folder / "news", b"left over")
     said, _ = cranfield(folder, *verify)
     assert said.startswith("intact: 2 files, 2 events\nobjects/")
     assert said.endswith("no record names it (left over)\n")
@@ -34,7 +34,7 @@ def test_verify_says_whether_all_is_well(folder: Path) -> None:
     said, _ = cranfield(folder, *verify, status=1)
     assert said == (
         "1 problem: 2 files, 3 events\n"
-        "campaign.toml: its SHA-256 is not the recorded one (rules as they were last used)\n"
+        "campaign.toml: its SHA-256 differs from the recorded one (rules as they were last used)\n"
     )
     said, _ = cranfield(folder, *verify, "--format", "json", status=1)
     assert [(one["kind"], one["file"]) for one in json.loads(said)] == [("problem", path.name)]
@@ -48,7 +48,7 @@ def test_what_cannot_be_verified_is_one_line(folder: Path, monkeypatch: pytest.M
     own = ("campaign", "verify", "news", "-o", "news/campaign.sqlite")
     assert "would overwrite an input file" in cranfield(folder, *own, status=2)[1]
     monkeypatch.setattr(schema, "LOCK_TIMEOUT", 0.1)
-    records.put(folder / "news", b"left over")
+    records.put_object(folder / "news", b"left over")
     with OpenedCampaign(folder / "news").registry.change("long"):
         _, said = cranfield(folder, "campaign", "verify", "news", "--repair", status=2)
     assert said.count("\n") == 1

@@ -50,9 +50,9 @@ def test_overview(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("release", "sheets", "campaign", "-o", "campaign/sheets"), "which is private"),
-        (("release", "overview", "campaign", "-o", "campaign"), "which is private"),
-        (("release", "packet", "campaign", "--all", "-o", "campaign"), "which is private"),
+        (("release", "sheets", "campaign", "-o", "campaign/sheets"), "private folder"),
+        (("release", "overview", "campaign", "-o", "campaign"), "private folder"),
+        (("release", "packet", "campaign", "--all", "-o", "campaign"), "private folder"),
         (
             ("release", "packet", "campaign", "-o", "x.zip"),
             "expected either --team or --all",

@@ -54,7 +54,7 @@ REFUSED = [
     ("s.csv", "topic,AP,AP\n1,1,1\n", "duplicate column 'AP'"),
     ("s.csv", "topic,system,AP,AP\n1,a,1,1\n", "duplicate column 'AP'"),
     ("s.csv", "topic,system,score,n,n\n1,a,1,1,1\n", "duplicate column 'n'"),
-    ("s.csv", "topic,shard,a\n1,x,1\n1,x,2\n", ":3: one row for each topic, got two"),
+    ("s.csv", "topic,shard,a\n1,x,1\n1,x,2\n", ":3: expected one row for each topic, got two"),
     ("s.csv", "topic,system,shard,score\n1,a,x,1\n1,a,x,2\n", "two scores in shard 'x'"),
     (
         "s.csv",

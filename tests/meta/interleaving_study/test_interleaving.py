@@ -17,7 +17,7 @@ from cranfield.base.streams import uniforms
 from cranfield.meta import interleaving_sensitivity
 from cranfield.meta.interleaving_study import cut_rankings, effects, summarise_pairs
 from cranfield.online import CascadeUser, impressions_needed, interleave, simulated_user
-from cranfield.result import together
+from cranfield.result import combine_results
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2, "d": -1}, "q2": {"x": 2, "y": 1}}
 RUNS = {
@@ -152,7 +152,7 @@ def test_what_it_says() -> None:
     assert repr(found) == (
         "Sensitivity(interleaving: 2 pairs of systems, 2 topics, 60 impressions per topic, top 10)"
     )
-    said = together(found)
+    said = combine_results(found)
     assert "2 pairs of systems, 2 topics, 60 impressions per topic, top 10" in said.heading[0]
     assert set(said.frames) == {"interleaving sensitivity", "interleaving pairs"}
     assert said.facts["methods"] == ("TeamDraft", "A/B")

@@ -47,7 +47,7 @@ BAD_FILES = {
         ("page,rank,time\n1,1,NaN\n", "clicks.csv:2: time 'NaN' is not a time"),
         ("page,rank,time\n1,1,soon\n", "clicks.csv:2: time 'soon' is not a time"),
         ("page,rank,dwell\n1,1,long\n", "clicks.csv:2: dwell 'long' is not a number of seconds"),
-        ("page,rank,doc\n1,,\n", "clicks.csv:2: a click names neither a rank nor a document"),
+        ("page,rank,doc\n1,,\n", "clicks.csv:2: a click has neither a rank nor a document"),
         ("page,time\n1,3\n", "clicks.csv: has neither a rank nor a doc column"),
         ("rank\n1\n", "clicks.csv: has no page column"),
         ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),

@@ -412,7 +412,7 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
     yield "estimator", right, {"estimator": "DRR"}, "unknown estimator 'DRR'; expected one of:"
     yield "depends", right, {"depends": "all"}, "unknown depends 'all'; expected one of:"
     yield "clip", right, {"clip": 0}, "clip must be a number above 0"
-    yield "candidates", right, {"estimator": "PI"}, "PI requires candidates"
+    yield "candidates", right, {"estimator": "PI"}, "candidates is required by PI"
     uneven = right | {"propensity": [0.3, 0.7], "anywhere": [0.5, 0.5]}
     yield "few", uneven, {"estimator": "PI", "candidates": 2}, "not 1 / candidates"
 

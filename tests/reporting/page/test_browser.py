@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.tabular import shown_p
+from cranfield.tabular import format_pvalue
 from tests.reporting.page.opening import opened
 
 HOSTILE = "<img src=x onerror=document.title='caught'>"
@@ -117,7 +117,7 @@ def test_two_systems(page: Any, evaluation: cf.Evaluation) -> None:
         assert facts == {
             "difference": minus(f"{sign * found.difference[k]:.4f}"),
             "95% confidence interval, all pairs together": minus(f"{low:.4f} to {high:.4f}"),
-            "p": shown_p(found.adjusted_pvalues[k]),
+            "p": format_pvalue(found.adjusted_pvalues[k]),
             "effect": minus(f"{sign * found.effect[k]:.2f}"),
             "order of means on any scale": "holds"
             if cf.meaningfulness(found).dominance.holds[k]
@@ -309,7 +309,7 @@ def test_scores_that_are_missing_or_infinite(browser: Any, tmp_path: Path) -> No
     one.page.get_by_label("First system").select_option("0")
     one.page.get_by_label("Second system").select_option("1")
     said, rows = of_pair(one.page)
-    assert "2 topics lack a score of one of the two." in said
+    assert "2 topics lack a score of one of the two systems." in said
     assert "a has inf on x" in said
     assert [[row[0], *row[2:]] for row in rows] == [
         ["5", "inf", "0.2000", "inf"],
@@ -366,7 +366,7 @@ def test_no_hit_and_long_names(browser: Any, tmp_path: Path) -> None:
     third.wait_for(timeout=10_000)
     assert third.inner_text().strip() == "m0"
     page.get_by_label("Filter systems by name").fill("zzz")
-    assert page.locator("#shown").inner_text() == "no system has this in its name"
+    assert page.locator("#shown").inner_text() == "no name contains this text"
     assert not page.locator("#systems thead").is_visible()
     page.close()
 
@@ -395,7 +395,7 @@ def test_a_pair_without_limits_and_the_name_of_its_difference(browser: Any, tmp_
             limits = next(
                 v for k, v in facts[statistic, name].items() if "confidence interval" in k
             )
-            expected = "none: they would contradict the decision"
+            expected = "none: it would contradict the decision"
             assert limits == (expected if np.isnan(low) else minus(f"{low:.4f} to {high:.4f}"))
         assert one.complaints == []
         one.page.close()

@@ -334,9 +334,8 @@ def jackknife(
     from scipy.special import expit, stdtrit
 
     n_topics = has_units.sum(axis=0)
-    use_log_odds = are_proportions & np.where(
-        has_units, (replicates > 0) & (replicates < 1), True
-    ).all(axis=0)
+    is_inside = ~has_units | ((replicates > 0) & (replicates < 1))
+    use_log_odds = are_proportions & is_inside.all(axis=0)
 
     def transform(values: Floats) -> Floats:
         if not bounded:
@@ -352,9 +351,8 @@ def jackknife(
             has_units, transformed - np.where(has_units, transformed, 0).sum(axis=0) / n_topics, 0
         )
         spread = np.sqrt((n_topics - 1) / n_topics * (deviations**2).sum(axis=0))
-        half_width = (
-            stdtrit(degrees_of_freedom(deviations, n_topics), (1 + confidence) / 2) * spread
-        )
+        df = degrees_of_freedom(deviations, n_topics)
+        half_width = stdtrit(df, (1 + confidence) / 2) * spread
         low, high = inverse(centre - half_width), inverse(centre + half_width)
     # Without differences between topics, the variance cannot be estimated.
     is_defined = (n_topics > 1) & np.isfinite(spread) & (spread > ROUNDING)

@@ -30,7 +30,7 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf, Whole
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
-from cranfield.tabular import Table, number
+from cranfield.tabular import Table, format_number
 
 MAX_PRINTED = 40
 """Maximum number of comparisons that are printed."""
@@ -267,7 +267,7 @@ class Agreement(Result):
         for k, names in enumerate(self.comparisons[:limit]):
             row = [comparison_label(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
             for cell in zip(self.value[k], self.low[k], self.high[k], strict=True):
-                value, low, high = (number(bound, places) for bound in cell)
+                value, low, high = (format_number(bound, places) for bound in cell)
                 row += [value or "-", f"[{low}, {high}]" if low else "-"][: 1 + has_intervals]
             rows.append(row)
         n_hidden = len(self.comparisons) - len(rows)

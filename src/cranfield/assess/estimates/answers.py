@@ -105,10 +105,10 @@ def ppi_answers(
         raise PolicyError(f"people and judge must label with the same type, got {kinds}")
     [parsed] = parse_measures(measure)
     name = str(parsed)
-    by_judge = evaluate_answers(judge, parsed)[name].values
+    judge_scores = evaluate_answers(judge, parsed)[name].values
     with collected_warnings():
         # Answers outside the sample are not missing.
-        by_people = evaluate_answers(human, parsed)[name].values
+        people_scores = evaluate_answers(human, parsed)[name].values
     is_judged = _is_answered(judge)
     index_of = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(is_judged)}
     people = np.full(is_judged.shape, np.nan)
@@ -119,15 +119,15 @@ def ppi_answers(
                 f"people labelled an answer of {quoted(system)} that the judge did not label",
                 topic=topic,
             )
-        people[index_of[topic, system]] = by_people[t, s]
+        people[index_of[topic, system]] = people_scores[t, s]
     fit = Fit(lambda_, folds, seed, alpha)
     frames, notes = [], []
     for k, system in enumerate(judge.systems):
         is_item = is_judged[:, k]
-        means = estimate_means(people[is_item, k], by_judge[is_item, k], fit)
+        means = estimate_means(people[is_item, k], judge_scores[is_item, k], fit)
         # Missing answers have the score 0, without error.
         scaled = pl.col("estimate", "standard_error", "low", "high") * is_item.mean()
-        sizes = {"answers": int(is_item.sum()), "by judge": float(by_judge[:, k].mean())}
+        sizes = {"answers": int(is_item.sum()), "by judge": float(judge_scores[:, k].mean())}
         labels = pl.DataFrame({"measure": name, "system": system, **sizes})
         frames.append(labels.hstack(means.to_polars().with_columns(scaled)))
         notes += [f"{system}: {note}" for note in means.notes]

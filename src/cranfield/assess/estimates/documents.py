@@ -292,12 +292,12 @@ def estimate_scores(
             for part in (human_errors * judge_errors, judge_errors**2)
         )
         weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[:, fold].T
-    by_people, by_judge = (
+    people_sums, judge_sums = (
         sum_rows(part / sample.inclusion, sample.topic, n_topics).T
         for part in (sample.people, sample.judge)
     )
     return DocumentEstimates(
-        values=by_people + weight * (sample.judge_scores - by_judge),
+        values=people_sums + weight * (sample.judge_scores - judge_sums),
         errors=human_errors - weight.T[:, sample.topic] * judge_errors,
         lambda_=weight,
         human_errors=human_errors,

@@ -591,9 +591,9 @@ def stratified_mean(
     row, item = np.nonzero(~np.isnan(y))
     cell = row * n_strata + code[item]
     count = np.bincount(cell, minlength=n_means * n_strata).reshape(n_means, n_strata)
-    too_few = np.argwhere((count < 2) & (count < size))
-    if too_few.size:
-        mean_index, stratum = too_few[0].tolist()
+    short_strata = np.argwhere((count < 2) & (count < size))
+    if short_strata.size:
+        mean_index, stratum = short_strata[0].tolist()
         raise PolicyError(
             f"stratum {quoted(np.asarray(strata)[np.argmax(code == stratum)])} has"
             f" {count[mean_index, stratum]} human labels of {int(size[stratum])} items; expected at"

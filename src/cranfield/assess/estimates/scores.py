@@ -30,9 +30,9 @@ from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.result import Column, Columns, Result, readable_table
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.tabular import Table
 
 
@@ -144,8 +144,8 @@ class PPIScores(Result):
 
     def _frame(self) -> pl.DataFrame:
         systems = pl.DataFrame({"system": pl.Series(self.systems, dtype=pl.String)})
-        by_judge = pl.Series("by judge", self.by_judge)
-        return systems.hstack(_table_columns(self.means)).with_columns(by_judge)
+        judge_means = pl.Series("by judge", self.by_judge)
+        return systems.hstack(_table_columns(self.means)).with_columns(judge_means)
 
     def _size(self) -> str:
         judged = counted(self.means.items, self.unit)
@@ -162,7 +162,7 @@ class PPIScores(Result):
         ]
         if self.means.folds:
             notes.append(f"lambda: {self.means.folds}-fold cross-fitting, seed {self.means.seed}")
-        return [replace(readable(self._frame(), title, self.columns), notes=notes)]
+        return [replace(readable_table(self._frame(), title, self.columns), notes=notes)]
 
     def differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences of all pairs of systems, or from a baseline.
@@ -186,7 +186,7 @@ class PPIScores(Result):
         if baseline is None:
             pairs = list(combinations(indices, 2))
         else:
-            baseline_index = place_of(baseline, self.systems)
+            baseline_index = label_index(baseline, self.systems)
             pairs = [(k, baseline_index) for k in indices if k != baseline_index]
         first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         names = pl.Series(self.systems, dtype=pl.String)
@@ -321,17 +321,17 @@ def ppi_scores(
     if unit == "topic":
         if fixed_topics:
             raise PolicyError("fixed_topics requires unit='document', got unit='topic'")
-        estimates, topics, by_judge = _estimate_by_topic(runs, panel, parsed, fit, options)
+        estimates, topics, judge_scores = _estimate_by_topic(runs, panel, parsed, fit, options)
         values = estimates.values()
         notes = panel.notes
         if options.get("unjudged") != "condensed":
             notes += _gap_notes(panel)
     else:
         check_sum(parsed)
-        estimates, by_judge, notes = _estimate_by_document(
+        estimates, judge_scores, notes = _estimate_by_document(
             runs, panel, parsed, fit, fixed_topics, options
         )
-        topics, values = by_judge.topics, estimates.values
+        topics, values = judge_scores.topics, estimates.values
     means = estimates.means()
     settings = {
         "PPI unit": unit,
@@ -343,19 +343,19 @@ def ppi_scores(
     scores = Scores(
         values,
         topics,
-        by_judge.systems,
+        judge_scores.systems,
         f"PPI {parsed}",
-        settings=by_judge.settings | settings,
-        lower_is_better=by_judge.lower_is_better,
+        settings=judge_scores.settings | settings,
+        lower_is_better=judge_scores.lower_is_better,
     )
     return PPIScores(
         str(parsed),
         judges[0].name,
         unit,
         means,
-        by_judge.mean(),
+        judge_scores.mean(),
         scores,
-        len(by_judge.topics),
+        len(judge_scores.topics),
         fixed_topics,
         notes + means.notes,
         estimates,
@@ -383,10 +383,12 @@ def _estimate_by_topic(
             [topic for topic in scores.topics if topic in judged_topics]
         ).complete()[0]
 
-    by_judge, by_people = score_labels(judge.labels), score_labels(panel.human)
-    people = np.full(by_judge.values.shape, np.nan)
-    people[[by_judge.topics.index(topic) for topic in by_people.topics]] = by_people.values
-    return TopicEstimates(people.T, by_judge.values.T, fit), by_people.topics, by_judge
+    judge_scores, people_scores = score_labels(judge.labels), score_labels(panel.human)
+    people = np.full(judge_scores.values.shape, np.nan)
+    people[[judge_scores.topics.index(topic) for topic in people_scores.topics]] = (
+        people_scores.values
+    )
+    return TopicEstimates(people.T, judge_scores.values.T, fit), people_scores.topics, judge_scores
 
 
 def _judged_topics(qrels: Qrels) -> set[str]:

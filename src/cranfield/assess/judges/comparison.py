@@ -21,18 +21,18 @@ from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
 from cranfield.assess.agreement.tables import MAX_ENTRIES, Tables, tables_from_joint
 from cranfield.assess.judges.reading import (
     Scale,
-    combinations,
     drop_unsampled,
     match_labels,
     read_panel,
+    tabulate,
 )
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.kinds import OneOf
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
-from cranfield.result import Column, Columns, Result, readable
-from cranfield.tabular import Table, between, number
+from cranfield.result import Column, Columns, Result, readable_table
+from cranfield.tabular import Table, format_interval, format_number
 
 
 def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
@@ -136,7 +136,7 @@ def _divergence(divergence: Callable[[Floats, Floats], Floats], joint: Floats) -
 
 
 ORDINAL: dict[str, Callable[[Floats], Floats]] = {
-    **{name: partial(_divergence, law) for name, law in DIVERGENCES.items()},
+    **{name: partial(_divergence, function) for name, function in DIVERGENCES.items()},
     "CEM-ORD": closeness,
 }
 """Measures of ordinal quantification and classification, functions of counts of grade pairs."""
@@ -244,19 +244,16 @@ class JudgeComparison(Result):
 
     def intervals(self) -> pl.DataFrame:
         """Return the table `intervals`, with a row for each judge and statistic."""
-        values = {"estimate": self.values, "low": self.low, "high": self.high}
-        numbers = pl.DataFrame({name: table.ravel() for name, table in values.items()})
-        names = combinations(judge=self.judges, statistic=self.statistics)
-        return names.hstack(numbers.fill_nan(None))
+        columns = {"estimate": self.values, "low": self.low, "high": self.high}
+        return tabulate(columns, judge=self.judges, statistic=self.statistics)
 
     def calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of people's grades by grade of the judge."""
-        by_judge = [calibration(table, self.confidence) for table in self.joint]
-        proportion, low, high = (np.stack(table).ravel() for table in zip(*by_judge, strict=True))
-        pairs = np.swapaxes(self.joint.sum(axis=1), 1, 2).ravel()
-        numbers = pl.DataFrame({"pairs": pairs, "share": proportion, "low": low, "high": high})
-        names = combinations(judge=self.judges, label=self.scale, grade=self.scale)
-        return names.hstack(numbers.fill_nan(None))
+        calibrations = [calibration(table, self.confidence) for table in self.joint]
+        proportion, low, high = (np.stack(table) for table in zip(*calibrations, strict=True))
+        pairs = np.swapaxes(self.joint.sum(axis=1), 1, 2)
+        columns = {"pairs": pairs, "share": proportion, "low": low, "high": high}
+        return tabulate(columns, judge=self.judges, label=self.scale, grade=self.scale)
 
     def distributions(self) -> pl.DataFrame:
         """Return the table `distributions`: divergences of judges' grades from people's grades."""
@@ -270,12 +267,10 @@ class JudgeComparison(Result):
                 values[k], topic_values = function(total), function(topic_counts)
                 bounds = jackknife(values[k], function(without), has_pairs, self.confidence)
                 low[k], high[k] = np.clip(bounds, 0.0, 1.0)
-                means[k] = np.where(has_pairs, topic_values, 0.0).sum(axis=0) / has_pairs.sum(
-                    axis=0
-                )
-        numbers = {"value": values, "low": low, "high": high, "mean": means}
-        frame = pl.DataFrame({name: table.T.ravel() for name, table in numbers.items()})
-        return combinations(judge=self.judges, measure=tuple(ORDINAL)).hstack(frame.fill_nan(None))
+                means[k] = np.where(has_pairs, topic_values, 0.0).sum(axis=0)
+                means[k] /= has_pairs.sum(axis=0)
+        columns = {"value": values.T, "low": low.T, "high": high.T, "mean": means.T}
+        return tabulate(columns, judge=self.judges, measure=tuple(ORDINAL))
 
     def confusion(self, judge: str) -> pl.DataFrame:
         """Return a data frame of pairs by grade of people (rows) and grade of a judge (columns)."""
@@ -289,11 +284,11 @@ class JudgeComparison(Result):
         frame, columns = self.to_polars(), self.columns["agreement"]
         title = f"Agreement with people: kappa, and alpha ({self.level}; nominal for binary grades)"
         coefficients = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
-        agreement = readable(frame.select("judge", "pairs", *coefficients), title, columns)
+        agreement = readable_table(frame.select("judge", "pairs", *coefficients), title, columns)
         tables = [agreement, self._intervals()]
         if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
             title = "Labels without a counterpart, and answers without a grade"
-            counts = readable(frame.select("judge", *COUNTS), title, columns)
+            counts = readable_table(frame.select("judge", *COUNTS), title, columns)
             notes = [
                 f"{k}: {column.about[0].lower()}{column.about[1:-1]}"
                 for k, column in COUNTS.items()
@@ -305,17 +300,17 @@ class JudgeComparison(Result):
         return tables
 
     def _intervals(self) -> Table:
-        with_interval = [
+        interval_columns = [
             self.statistics.index(name) for name in ("kappa", "alpha", "agreement", "bias")
         ]
         sides = [self.statistics.index(name) for name in SIDES]
         head = ["judge"]
-        for k in with_interval:
+        for k in interval_columns:
             head += [self.statistics[k], "interval"]
         rows = []
         for j, judge in enumerate(self.judges):
             row = [judge]
-            for k in with_interval:
+            for k in interval_columns:
                 row += [number(self.values[j, k], 3), between(self.low[j, k], self.high[j, k], 3)]
             rows.append([*row, *(number(self.values[j, k], 3) for k in sides)])
         title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"
@@ -333,7 +328,7 @@ class JudgeComparison(Result):
         for (label,), part in frame.group_by(["label"], maintain_order=True):
             row = [str(label), f"{part['pairs'].sum():,}"]
             for bounds in part.select("share", "low", "high").iter_rows():
-                proportion, low, high = (number(bound, 3) for bound in bounds)
+                proportion, low, high = (format_number(bound, 3) for bound in bounds)
                 row.append(f"{proportion} ({low}-{high})" if proportion else "")
             rows.append(row)
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import jackknife
-from cranfield.assess.judges.reading import Panel, combinations, read_panel, set_highest_grade
+from cranfield.assess.judges.reading import Panel, read_panel, set_highest_grade, tabulate
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, check_share
 from cranfield.base.kinds import check_keywords
@@ -25,7 +24,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, Result
 from cranfield.scores.averages import FLOOR
-from cranfield.tabular import Table, between, number
+from cranfield.tabular import Table, format_interval, format_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,8 +213,8 @@ class JudgeRankings(Result):
                 cells = [row["judge"], f"{row['topics']:,}"]
                 for tau in ("tau", "tau AP"):
                     low, high = row[f"{tau} low"], row[f"{tau} high"]
-                    cells += [number(row[tau], 3), between(low, high, 3)]
-                cells += [number(row["RBO"], 3), number(row["tau by topic"], 3)]
+                    cells += [format_number(row[tau], 3), format_interval(low, high, 3)]
+                cells += [format_number(row["RBO"], 3), format_number(row["tau by topic"], 3)]
                 cells += [f"{row['flips']:,}", f"{row['largest change']:+}", row["of system"]]
                 rows.append(cells)
             title = f"Systems ranked by judges and by people: {name}"
@@ -366,11 +365,10 @@ def judge_rankings(
         "judge": tuple(judge.name for judge in scored.panel.judges),
     }
     return JudgeRankings(
-        rankings=_table(columns, **names).with_columns(
-            pl.selectors.float().fill_nan(None),
-            pl.Series("of system", pl.Series(scored.systems).gather(most_moved.ravel())),
+        rankings=tabulate(columns, **names).with_columns(
+            pl.Series("of system", pl.Series(scored.systems).gather(most_moved.ravel()))
         ),
-        means=_table(system_columns, **names, system=scored.systems),
+        means=tabulate(system_columns, **names, system=scored.systems),
         measures=names["measure"],
         judges=names["judge"],
         systems=scored.systems,
@@ -378,12 +376,6 @@ def judge_rankings(
         confidence=confidence,
         notes=scored.panel.notes,
     )
-
-
-def _table(columns: Mapping[str, NDArray[Any]], **names: Sequence[str]) -> pl.DataFrame:
-    """Return a data frame with a row of values for each combination of names."""
-    values = pl.DataFrame({name: column.ravel() for name, column in columns.items()})
-    return combinations(**names).hstack(values)
 
 
 def ranks_of(values: Floats) -> Ints:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole, quoted
@@ -372,15 +373,15 @@ def _fit_to_scale(
     )
 
 
-def combinations(**names: Sequence[Any]) -> pl.DataFrame:
-    """Return a row for each combination of names; the last column varies fastest."""
-    indices = np.indices([len(values) for values in names.values()])
-    return pl.DataFrame(
-        {
-            name: pl.Series(values).gather(index.ravel())
-            for (name, values), index in zip(names.items(), indices, strict=True)
-        }
-    )
+def tabulate(columns: Mapping[str, NDArray[Any]], **names: Sequence[Any]) -> pl.DataFrame:
+    """Return a row of values for each combination of names, the last varying fastest."""
+    indices = np.indices([len(labels) for labels in names.values()])
+    keys = {
+        name: pl.Series(labels).gather(index.ravel())
+        for (name, labels), index in zip(names.items(), indices, strict=True)
+    }
+    values = {name: column.ravel() for name, column in columns.items()}
+    return pl.DataFrame(keys | values).fill_nan(None)
 
 
 def set_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:

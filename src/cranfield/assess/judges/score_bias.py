@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 from scipy.special import stdtrit
 
 from cranfield.assess.judges.rankings import score_by_judges
-from cranfield.assess.judges.reading import combinations
+from cranfield.assess.judges.reading import tabulate
 from cranfield.assess.judges.self_preference import ROUNDING
 from cranfield.base.errors import check_share
 from cranfield.base.kinds import check_keywords
@@ -106,12 +105,10 @@ def score_bias(
     error = np.where(spread > ROUNDING, spread, np.nan) / np.sqrt(np.maximum(topics, 1))
     tail = (1 - confidence) / (2 * len(scored.systems))
     half_width = stdtrit(np.maximum(topics - 1, 1), 1 - tail) * error
-    values = {"topics": topics, "bias": bias, "low": bias - half_width, "high": bias + half_width}
-    names = combinations(
+    rows = tabulate(
+        {"topics": topics, "bias": bias, "low": bias - half_width, "high": bias + half_width},
         measure=tuple(map(str, scored.measures)),
         judge=tuple(judge.name for judge in scored.panel.judges),
         system=scored.systems,
     )
-    columns = [pl.Series(name, table.ravel()) for name, table in values.items()]
-    rows = names.with_columns(columns).with_columns(pl.selectors.float().fill_nan(None))
     return ScoreBias(rows, confidence)

@@ -11,13 +11,13 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from cranfield.assess.judges.rankings import ranks_of, score_by_judges
-from cranfield.assess.judges.reading import combinations
+from cranfield.assess.judges.reading import tabulate
 from cranfield.base.arrays import Bools, to_order
 from cranfield.base.errors import PolicyError, check_share, quoted
 from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judging import judge as judge_runs
-from cranfield.result import Column, Columns, TableResult, readable
+from cranfield.result import Column, Columns, TableResult, readable_table
 from cranfield.sources import schemas
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Schema
@@ -138,7 +138,9 @@ class SelfPreference(TableResult):
             f" {counted(n_judges, 'judge')} (Bonferroni)",
         ]
         return [
-            replace(readable(part, f"Self-preference bias: {name}", self.columns), notes=notes)
+            replace(
+                readable_table(part, f"Self-preference bias: {name}", self.columns), notes=notes
+            )
             for (name,), part in self.rows.group_by(["measure"], maintain_order=True)
         ]
 
@@ -277,13 +279,9 @@ def self_preference(
     if rank_by_judge.any():
         values |= ranks
     measure_names = tuple(map(str, scored.measures))
-    table = pl.DataFrame({name: column.ravel() for name, column in values.items()})
     return SelfPreference(
-        rows=combinations(measure=measure_names, judge=names)
-        .hstack(table)
-        .with_columns(
-            pl.selectors.float().fill_nan(None),
-            pl.selectors.by_name(*ranks, require_all=False).replace(0, None),
+        rows=tabulate(values, measure=measure_names, judge=names).with_columns(
+            pl.selectors.by_name(*ranks, require_all=False).replace(0, None)
         ),
         measures=measure_names,
         judges=names,

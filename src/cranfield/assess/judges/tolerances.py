@@ -158,9 +158,9 @@ class Decisions(TableResult):
         groups = self.rows.group_by(["quantity", "measure"], maintain_order=True)
         for (quantity, measure), part in groups:
             subject = f"{quantity} of {measure}" if measure else str(quantity)
-            limit = f"{part['comparison'][0]} {part['tolerance'][0]:g}"
+            condition = f"{part['comparison'][0]} {part['tolerance'][0]:g}"
             if part.height <= MAX_SENTENCES:
-                sentences += [self._sentence(row, subject, limit) for row in part.to_dicts()]
+                sentences += [self._sentence(row, subject, condition) for row in part.to_dicts()]
                 continue
             judges = {name: part.filter(verdict=name)["judge"].to_list() for name in VERDICTS}
             counts = [
@@ -168,19 +168,19 @@ class Decisions(TableResult):
                 for name in VERDICTS
                 if judges[name]
             ]
-            sentences.append(f"{subject}: {limit}: {'; '.join(counts)}.")
+            sentences.append(f"{subject}: {condition}: {'; '.join(counts)}.")
         return tuple(sentences)
 
-    def _sentence(self, row: Mapping[str, Any], subject: str, limit: str) -> str:
+    def _sentence(self, row: Mapping[str, Any], subject: str, condition: str) -> str:
         system = f", system {row['system']}" if row["system"] else ""
         subject += f"{system}, judge {row['judge']}"
         if row["estimate"] is None:
-            return f"{subject}: undefined; {limit}: undecided."
+            return f"{subject}: undefined; {condition}: undecided."
         interval = "no interval"
         if row["low"] is not None:
             level = f"{'simultaneous ' if system else ''}{100 * self.confidence:g}%"
             interval = f"{level} interval {row['low']:.4f} to {row['high']:.4f}"
-        text = f"{subject}: {row['estimate']:.4f} ({interval}); {limit}: {row['verdict']}."
+        text = f"{subject}: {row['estimate']:.4f} ({interval}); {condition}: {row['verdict']}."
         if row["topics"] is not None:
             text += (
                 f" About {counted(row['topics'], 'topic')} in total would decide with this estimate"

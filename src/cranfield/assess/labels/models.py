@@ -93,14 +93,14 @@ class Crowd:
     ) -> None:
         check_whole("iterations", iterations, 1)
         check_nonnegative("tolerance", tolerance)
-        grades = labels.grades.size
-        check_size({"worker": len(labels.workers), "grade": grades, "true grade": grades})
-        check_size({"label": len(labels), "grade": grades})
+        n_grades = labels.grades.size
+        check_size({"worker": len(labels.workers), "grade": n_grades, "true grade": n_grades})
+        check_size({"label": len(labels), "grade": n_grades})
         self.labels = labels
         self.counts = LabelCounts(labels)
         self.gold, self.notes = gold_levels(gold, labels)
         self.gold_pairs = np.flatnonzero(self.gold >= 0)
-        self.fixed_prior = _prior(prior, grades)
+        self.fixed_prior = _prior(prior, n_grades)
 
     def initial_posterior(self) -> Floats:
         """Return the proportions of labels by pair; gold grades have probability 1."""
@@ -151,16 +151,16 @@ def correct_counts(counts: Floats) -> Floats:
     return np.asarray(np.diagonal(counts, axis1=1, axis2=2))
 
 
-def _prior(prior: Any, grades: int) -> Floats | None:
+def _prior(prior: Any, n_grades: int) -> Floats | None:
     if isinstance(prior, str):
         if prior not in PRIORS:
             raise PolicyError(
                 f"unknown prior {quoted(prior)}; expected a list, or one of: {', '.join(PRIORS)}"
             )
-        return None if prior == "estimated" else np.full(grades, 1 / grades)
-    reason = f"prior must be {counted(grades, 'number')} that sum to 1, got {quoted(prior)}"
+        return None if prior == "estimated" else np.full(n_grades, 1 / n_grades)
+    reason = f"prior must be {counted(n_grades, 'number')} that sum to 1, got {quoted(prior)}"
     probabilities = as_array(prior, reason)
-    if probabilities.shape != (grades,) or not has_numbers(probabilities):
+    if probabilities.shape != (n_grades,) or not has_numbers(probabilities):
         raise PolicyError(reason)
     probabilities = probabilities.astype(np.float64)
     if not ((probabilities >= 0).all() and abs(probabilities.sum() - 1) < 1e-6):

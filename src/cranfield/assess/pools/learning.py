@@ -9,7 +9,7 @@ import numpy as np
 from cranfield.assess.pools.method import Method, MethodState
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.spec import TRUE_SHARE, choice, number, parameter
+from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
 from cranfield.base.streams import stream_of
 
 TIE_TOLERANCE = 1e-12
@@ -93,7 +93,7 @@ class RankBiased(Method):
     name = "RBP-B"
     source = "Moffat, Webber and Zobel 2007"
     learns = True
-    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
+    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next rank")
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
         return ResidualState(pool, self.p, uses_base=False)
@@ -158,7 +158,9 @@ class Hedge(Method):
     name = "Hedge"
     source = "Aslam, Pavlu and Savell 2003"
     learns = True
-    beta: float = parameter(0.1, TRUE_SHARE, "factor by which a loss of 1 reduces a run's weight")
+    beta: float = parameter(
+        0.1, OPEN_PROBABILITY, "factor by which a loss of 1 reduces a run's weight"
+    )
     sums: str = parameter("stable", choice("stable", "plain"), "how sums over runs are computed")
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:

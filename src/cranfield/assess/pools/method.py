@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.spec import (
-    TRUE_SHARE,
+    OPEN_PROBABILITY,
     Registry,
     Spec,
     integer,
@@ -172,7 +172,7 @@ class Condorcet(Method):
     source = "Montague and Aslam 2002"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        return np.concatenate([fusion.wins_of(pool, t) for t in range(len(pool.topics))])
+        return np.concatenate([fusion.count_wins(pool, t) for t in range(len(pool.topics))])
 
 
 def _rank_sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
@@ -197,11 +197,13 @@ class Combination(Method):
     source = "Fox and Shaw 1994"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        values, starts = pool.ascending(fusion.min_max(pool)), pool.document_starts[:-1]
+        values, starts = pool.ascending(fusion.min_max_norm(pool)), pool.document_starts[:-1]
         n_positive = np.add.reduceat(values > 0, starts, dtype=np.int64)
         n_runs = pool.runs_of_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
-        return method.combine(fusion.ScoreLists(values, starts, pool.holders, n_positive, n_runs))
+        return method.combine(
+            fusion.DocumentScores(values, starts, pool.holders, n_positive, n_runs)
+        )
 
 
 class CombSum(Combination):
@@ -246,7 +248,7 @@ class RankBiasedSum(Method):
     name = "RBP-A"
     aliases = ("RBP",)
     source = "Moffat, Webber and Zobel 2007"
-    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
+    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next rank")
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         return _rank_sums(pool, fusion.RankBiasedCentroid(p=self.p))

@@ -28,7 +28,7 @@ from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.pairs import UngradedError
 from cranfield.collection.policies import DEEPEST, TIES
 from cranfield.collection.qrels import Qrels
-from cranfield.fusion.rankings import Rankings, all_topics, number_jointly, top_of
+from cranfield.fusion.rankings import Rankings, all_topics, number_jointly, top_rows
 from cranfield.result import Column, Columns, Result
 
 UNJUDGED = -(2**31)
@@ -341,7 +341,7 @@ def pool(
         run_list = read_runs(runs)
         if not len(run_list):
             raise InputError("expected at least one run, got none")
-        top = partial(top_of, depth=depth, ties=ties)
+        top = partial(top_rows, depth=depth, ties=ties)
         tops = list(map_runs(run_list, top, progress, jobs=jobs))
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])
         name_order = sorted(range(len(tops)), key=names.__getitem__)

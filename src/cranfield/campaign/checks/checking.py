@@ -1,4 +1,4 @@
-"""The check of one run: all faults at once."""
+"""Check a run, and report all its faults at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cranfield.campaign.rules.task_rules import (
     TaskRules,
     check_patterns,
     full_matches,
-    safe_name,
+    is_safe_name,
 )
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.files.layouts import BLANKS
@@ -43,12 +43,13 @@ from cranfield.sources.text import decoded
 from cranfield.sources.values import integers_in, numbers_in
 
 _ROWS = 1 << 20
-"""Number of rows of a table read at a time."""
+"""Number of rows of a table that are read at a time."""
 
 _BLOCK = 1 << 18
-"""Number of rows hashed at a time."""
+"""Number of rows that are hashed at a time."""
 
-_NAMES = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
+_DOC_COLUMNS = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
+"""Names of the column of documents in a Parquet file."""
 
 
 def check_run(
@@ -61,26 +62,25 @@ def check_run(
 ) -> CheckReport:
     """Check a run by the rules of a task and report all faults at once.
 
-    Taken tags, limits and deadlines, which only the registry knows, are not checked.
+    Taken tags, limits and deadlines, which require the registry, are not checked.
 
     Parameters
     ----------
     path
-        The run, compressed or not; `-` is standard input.
+        File of the run, compressed or not; `-` is standard input.
     task
-        The rules.
+        Rules of the task.
     tag
-        Run tag that the run must have.
+        Tag that the run must have.
     team
-        Id of the team; a run tag equal to it is an error.
+        Id of the team, which must not be the tag.
     all_faults
-        List every fault, instead of the first 25 of each kind and the number of the others.
+        Whether to list every fault, instead of the first 25 of each kind and the number of others.
 
     Returns
     -------
     CheckReport
-        All faults. A run without errors is read by :func:`cranfield.read_run` and follows the
-        rules.
+        All faults. A run without errors follows the rules, and :func:`cranfield.read_run` reads it.
 
     Raises
     ------
@@ -113,48 +113,48 @@ def check_with_metadata(
     *,
     all_faults: bool = False,
 ) -> tuple[CheckReport, Metadata | None]:
-    """Check a run; also return its metadata if they can be read."""
+    """Check a run, and return the report and the metadata, or None if it cannot be read."""
     check_patterns(task)
     name = fspath(path)
-    place = MetadataPlace(path=name)
+    metadata_source = MetadataPlace(path=name)
 
     def chunks() -> Iterator[bytes]:
-        nonlocal place
+        nonlocal metadata_source
         source = BoundedSource(name, task.max_bytes, task.max_decompressed_bytes)
         for number, chunk in enumerate(source.chunks(TOGETHER * CHUNK)):
             header = header_of(chunk, name) if number == 0 else None
             if header is not None:
-                place = MetadataPlace(header, name)
+                metadata_source = MetadataPlace(header, name)
             yield chunk if header is None else header.blanked(chunk)
 
     faults = Faults(task, all_faults=all_faults)
-    rows, count, error = read_lines(chunks(), faults, task.format)
+    rows, n_lines, error = read_lines(chunks(), faults, task.format)
     # Missing topics are not reported for truncated or empty files.
     is_complete = error is None and rows.height > 0
-    own_tag = _check_tag(rows, task, tag, team, faults)
-    metadata = check_metadata(replace(place, tag=own_tag), task, own_tag, faults)
+    run_tag = _check_tag(rows, task, tag, team, faults)
+    metadata = check_metadata(replace(metadata_source, tag=run_tag), task, run_tag, faults)
     topics = _check_topics(rows, task, faults, is_complete=is_complete)
-    # The text columns are dropped here, as they may be large.
+    # This drops the columns of text, which may be large.
     rows = _check_values(rows, task, faults)
     rows = _check_documents(rows, task, faults)
     ranking = _check_order(rows, task, faults)
-    # A pipe can be read once, and a device may have no end.
+    # A pipe can be read only once, and a device may be endless.
     is_rereadable = name != "-" and _is_file(name) and not isinstance(error, TooLargeError)
-    if is_complete and is_rereadable and faults.readable:
-        # Readers have to accept every run that is accepted here.
+    if is_complete and is_rereadable and faults.is_readable:
+        # A run is accepted only if the reader accepts it, too.
         try:
             with collected_warnings():
                 read_run(name, format=task.format)
-        except InputError as unreadable:
-            faults.add("unreadable", unreadable.reason, unreadable.line)
+        except InputError as reader_error:
+            faults.add("unreadable", reader_error.reason, reader_error.line)
     report = CheckReport(
         source=Source(name).name,
-        tag=own_tag,
+        tag=run_tag,
         faults=faults.all(),
-        lines=count,
+        lines=n_lines,
         topics=topics,
         object=file_sha256(name) if is_rereadable else None,
-        ranking=ranking if faults.readable else None,
+        ranking=ranking if faults.is_readable else None,
     )
     return report, metadata
 
@@ -169,12 +169,12 @@ def _is_file(name: str) -> bool:
 def _check_tag(
     rows: pl.DataFrame, task: TaskRules, declared: str | None, team: str | None, faults: Faults
 ) -> str | None:
-    """Check and return the run's tag, which is that of the first line with a score."""
+    """Check and return the tag of the run: the tag of the first line with a score."""
     tags = rows.select("line", "tag", scored=numbers_in(pl.col("score")).is_not_null())
     tags = tags.filter(pl.col("tag").is_not_null())
     if not tags.height:
         return None
-    # A header of column names has no score, and no tag.
+    # A line with names of columns has no score, and its last word is not the tag.
     line, tag, _ = tags.row(tags["scored"].arg_max() or 0)
     name = f"tag {quoted(tag)}"
     if declared not in (None, tag):
@@ -184,19 +184,19 @@ def _check_tag(
         faults.add("tag-team", f"{name} is the team's own id", line)
     if not full_matches(pl.Series([tag]), task.tag).item():
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
-    elif not safe_name(tag):
+    elif not is_safe_name(tag):
         faults.add("tag", f"{name} is not a valid file name on all systems", line)
     other_tags = tags.filter(pl.col("line") > line, pl.col("tag") != tag).with_columns(
-        own=pl.lit(tag)
+        run_tag=pl.lit(tag)
     )
-    faults.add_rows("tag-changes", other_tags, "tag {tag} differs from the run's tag {own}")
+    faults.add_rows("tag-changes", other_tags, "tag {tag} differs from the run's tag {run_tag}")
     return str(tag)
 
 
 def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_complete: bool) -> int:
     """Check topics and their numbers of documents; return the number of topics.
 
-    Missing topics and documents are not reported for truncated files.
+    Missing topics and documents are reported only for complete files.
     """
     expected, max_documents = topic_ids(task), task.max_per_topic
     lines = pl.col("line").filter(~pl.col("broken"))
@@ -221,27 +221,27 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
     missing = [topic for topic in expected or () if topic not in present]
     if missing and is_complete:
         noun = "topics" if len(missing) > 1 else "topic"
-        message = f"no documents for {noun} {faults.names(missing)}"
+        message = f"no documents for {noun} {faults.list_names(missing)}"
         faults.add("topic-missing", message, count=len(missing))
     return counts.height
 
 
 def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.DataFrame:
-    """Check the values of lines; return lines with their ranks and scores as numbers.
+    """Check the values of lines; return the lines with ranks and scores as numbers.
 
-    A score that is not a finite number is null, and so is a rank that is not an integer.
+    Scores that are not finite numbers and ranks that are not integers are null.
     """
     for name, noun in (("topic", "topic"), ("doc", "document")):
         blank = rows.filter(~pl.col("broken"), pl.col(name).str.contains(f"[{BLANKS}]"))
         message = f"{noun} {{{name}}} contains a blank, which separates the columns of pools and"
         faults.add_rows("id-blank", blank, f"{message} judgments")
     if task.second_column:
-        wrong = rows.filter(~pl.col("q0").is_in(task.second_column))
-        if wrong.height:
+        invalid = rows.filter(~pl.col("q0").is_in(task.second_column))
+        if invalid.height:
             expected = " or ".join(map(quoted, task.second_column))
-            message = f"second column {quoted(wrong['q0'][0])} is not {expected}"
-            message += f" ({counted(wrong.height, 'line')})"
-            faults.add("second-column", message, wrong["line"][0], count=wrong.height)
+            message = f"second column {quoted(invalid['q0'][0])} is not {expected}"
+            message += f" ({counted(invalid.height, 'line')})"
+            faults.add("second-column", message, invalid["line"][0], count=invalid.height)
     values = rows.select(
         *("line", "topic", "doc"),
         rank_text="rank",
@@ -250,12 +250,12 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
         score=numbers_in(pl.col("score")),
     )
     if task.rank != "off" or task.ranks_decide:
-        valid = (pl.col("rank") >= 0).fill_null(False)
-        wrong = values.filter(~valid, pl.col("rank_text").is_not_null())
+        is_valid = (pl.col("rank") >= 0).fill_null(False)
+        invalid = values.filter(~is_valid, pl.col("rank_text").is_not_null())
         message = "rank {rank_text} is not an integer from 0 to 2147483647"
-        faults.add_rows("rank", wrong, message)
-    wrong = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
-    faults.add_rows("score", wrong, "score {score_text} is not a finite number")
+        faults.add_rows("rank", invalid, message)
+    invalid = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
+    faults.add_rows("score", invalid, "score {score_text} is not a finite number")
     return values.select("line", "topic", "doc", "rank", "score")
 
 
@@ -278,11 +278,11 @@ def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.
 
 
 def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.DataFrame:
-    """Report lines that repeat the key of an earlier line; return the others."""
-    duplicated = rows.select(key).is_duplicated()
-    if not duplicated.any():
+    """Report lines that repeat the key of an earlier line; return the lines without them."""
+    is_duplicated = rows.select(key).is_duplicated()
+    if not is_duplicated.any():
         return rows
-    repeats = rows.filter(duplicated).with_columns(first=pl.col("line").min().over(key))
+    repeats = rows.filter(is_duplicated).with_columns(first=pl.col("line").min().over(key))
     repeats = repeats.filter(pl.col("line") > pl.col("first"))
     message = "document twice in one topic, first in line {first:,}"
     faults.add_rows("document-twice", repeats, message)
@@ -292,7 +292,7 @@ def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.D
 def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | None:
     """Check for ties and for ranks that contradict scores; return the SHA-256 of the ranking.
 
-    No document may occur twice in a topic; lines without a score are skipped.
+    The rows must not have duplicates; lines without a score are skipped.
     """
     rows = rows.filter(pl.col("score").is_not_null())
     if not rows.height:
@@ -311,11 +311,13 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
     if ties not in {"rank", "file"}:
         is_ranked = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
-        by_rank = order if is_ranked.all() else order_of(run.restricted(is_ranked), ties)
-        if task.rank == "order" and by_rank.contradictions:
-            places = counted(by_rank.contradictions, "place")
-            message = f"the rank column contradicts the scores in {places}; scores decide"
-            faults.add("rank-order", message, count=by_rank.contradictions)
+        ranked_order = order if is_ranked.all() else order_of(run.restricted(is_ranked), ties)
+        if task.rank == "order" and ranked_order.contradictions:
+            cases = counted(ranked_order.contradictions, "case")
+            message = (
+                f"the rank column contradicts the scores in {cases}; documents are ranked by score"
+            )
+            faults.add("rank-order", message, count=ranked_order.contradictions)
         if order.tied / len(run) > task.tied:
             message = f"{order.tied:,} of {counted(len(run), 'document')} are tied with"
             message += " another document of the topic; "
@@ -327,9 +329,8 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
 def ranking_sha256(run: Run, order: Order) -> str:
     """Return the SHA-256 of the ranking of a run, without its scores and tag.
 
-    The bytes are those of UTF-8 text with two lines for each document, its topic and its id, each
-    ended by a line feed: the topics in ascending order of their bytes, the documents of a topic
-    from the first to the last.
+    It is the hash of UTF-8 text with two lines for each document, its topic and its id, each ending
+    in a line feed. Topics are in ascending order of their bytes, documents in order of rank.
 
     Examples
     --------
@@ -339,10 +340,10 @@ def ranking_sha256(run: Run, order: Order) -> str:
     >>> sha256 == hashlib.sha256(b"q1\\nd2\\nq1\\nd1\\n").hexdigest()
     True
     """
-    names = pl.Series(run.topics, dtype=pl.String)
-    place = names.arg_sort().arg_sort().to_numpy()
-    rows = order.rows[np.argsort(place[run.codes[order.rows]], kind="stable")]
-    frame = pl.DataFrame({"topic": names[run.codes[rows]], "doc": run.docs[rows]})
+    topics = pl.Series(run.topics, dtype=pl.String)
+    topic_ranks = topics.arg_sort().arg_sort().to_numpy()
+    rows = order.rows[np.argsort(topic_ranks[run.codes[order.rows]], kind="stable")]
+    frame = pl.DataFrame({"topic": topics[run.codes[rows]], "doc": run.docs[rows]})
     sha256 = hashlib.sha256()
     for block in frame.iter_slices(_BLOCK):
         text = block.write_csv(include_header=False, separator="\n", quote_style="never")
@@ -351,20 +352,20 @@ def ranking_sha256(run: Run, order: Order) -> str:
 
 
 def is_unlisted(docs: pl.Series, path: Path) -> Bools:
-    """Return a mask of the documents that are not in a list, which is read in chunks.
+    """Return a mask of the documents that are not in a list.
 
-    The ids are the first word of each line, or a column of a Parquet file.
+    The ids of the list are the first words of lines, or a column of a Parquet file.
     """
-    missing = np.ones(len(docs), dtype=bool)
+    is_missing = np.ones(len(docs), dtype=bool)
     if not len(docs):
-        return missing
+        return is_missing
     index = DocIndex(docs)
     parquet = Source(str(path)).suffix == ".parquet"
     for documents in _parquet_documents(path) if parquet else _first_words(path):
-        missing[index.pairs(documents)[1]] = False
-        if not missing.any():
+        is_missing[index.pairs(documents)[1]] = False
+        if not is_missing.any():
             break
-    return missing
+    return is_missing
 
 
 def _parquet_documents(path: Path) -> Iterator[pl.Series]:
@@ -375,7 +376,7 @@ def _parquet_documents(path: Path) -> Iterator[pl.Series]:
         rows = table.select(pl.len()).collect().item()
     if not names:
         raise InputError("has no column of documents", source=str(path))
-    name = next((name for name in names if name.lower() in _NAMES), names[0])
+    name = next((name for name in names if name.lower() in _DOC_COLUMNS), names[0])
     for start in range(0, rows, _ROWS):
         with reading_parquet(str(path)):
             docs = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS).collect()
@@ -384,7 +385,7 @@ def _parquet_documents(path: Path) -> Iterator[pl.Series]:
 
 def _first_words(path: Path) -> Iterator[pl.Series]:
     for _, lines in _list_lines(path):
-        # Most lists only have ids, which is faster.
+        # Splitting lines is slow, and most lists have only ids.
         has_blanks = lines.str.contains(f"[{BLANKS}]").any()
         yield lines.str.extract(WORD, 0).drop_nulls() if has_blanks else lines.filter(lines != "")
 
@@ -399,16 +400,16 @@ def _list_lines(path: Path) -> Iterator[tuple[int, pl.Series]]:
 
 
 def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
-    """Return a mask of the rows in a list of topics and documents, or in judgments."""
+    """Return a mask of the rows whose topic and document are in a list or in judgments."""
     mask = np.zeros(rows.height, dtype=bool)
     for first_line, lines in _list_lines(path):
         words = lines.str.extract_all(WORD)
         widths = words.list.len()
-        wrong = (~widths.is_in([0, 2, 4])).arg_true()
-        if len(wrong):
+        invalid = (~widths.is_in([0, 2, 4])).arg_true()
+        if len(invalid):
             reason = "expected 2 columns (topic doc) or 4 (topic iteration doc grade),"
-            reason += f" got {widths[wrong[0]]}"
-            raise InputError(reason, source=Source(str(path)).name, line=first_line + wrong[0])
+            reason += f" got {widths[invalid[0]]}"
+            raise InputError(reason, source=Source(str(path)).name, line=first_line + invalid[0])
         pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}
         excluded_rows = rows.with_row_index().join(
             pl.DataFrame(pairs), on=["topic", "doc"], how="semi"

@@ -1,4 +1,4 @@
-"""Checks of judgments together with runs."""
+"""Check files of judgments and runs, alone and in comparison."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from cranfield.sources.values import integers_in
 
 
 def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> CheckReport:
-    """Check lines of topic, iteration, document and grade."""
+    """Check the lines of judgments: topic, iteration, document, grade."""
     faults = Faults(task, all_faults=all_faults)
     chunks = Source(path).chunks(TOGETHER * CHUNK)
-    rows, count, _ = read_lines(chunks, faults, kind="judgment")
-    wrong = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
-    faults.add_rows("grade", wrong, "grade {grade} is not an integer")
+    rows, n_lines, _ = read_lines(chunks, faults, kind="judgment")
+    invalid = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
+    faults.add_rows("grade", invalid, "grade {grade} is not an integer")
     rows = rows.filter(~pl.col("broken"))
     check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
-    return CheckReport(Source(path).name, None, faults.all(), count, rows["topic"].n_unique())
+    return CheckReport(Source(path).name, None, faults.all(), n_lines, rows["topic"].n_unique())
 
 
 MIN_JUDGED = 0.8
-"""Minimum proportion of judged documents in the top 10; below it there is a warning."""
+"""Minimum proportion of judged documents in the top 10; a run below it gets a warning."""
 
 _RULES = TaskRules(
     "check",
@@ -53,7 +53,7 @@ _RULES = TaskRules(
     max_decompressed_bytes=1 << 62,
     severities={"tag": "off", "tag-changes": "warning", "rank": "warning", "id-blank": "off"},
 )
-"""Rules for runs outside a campaign: readability and anomalies."""
+"""Rules for runs outside a campaign: runs must be readable; anomalies are warnings."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,8 +63,8 @@ class FileChecks(Result):
     Attributes
     ----------
     files
-        A report for each file, the judgments first. Faults are errors, for which the file is
-        refused, warnings, and notes.
+        One report per file, the judgments first. Faults are errors, which readers refuse, warnings
+        and notes.
     """
 
     name: ClassVar[str] = "faults"
@@ -76,7 +76,7 @@ class FileChecks(Result):
 
     @property
     def accepted(self) -> bool:
-        """True if every file can be read; also the truth value of the checks."""
+        """True if every file can be read; also the truth value of this object."""
         return all(report.accepted for report in self.files)
 
     def __bool__(self) -> bool:
@@ -89,17 +89,17 @@ class FileChecks(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return one line: numbers of files, of refused ones, and of faults by severity."""
-        refused = sum(not report.accepted for report in self.files)
+        """Return one line: numbers of files, of refused files, and of faults by severity."""
+        n_refused = sum(not report.accepted for report in self.files)
         faults = Counter(fault.severity for report in self.files for fault in report.faults)
         counts = "".join(f", {counted(n, name)}" for name, n in sorted(faults.items()))
-        return [f"{counted(len(self.files), 'file')}, {refused} refused{counts}"]
+        return [f"{counted(len(self.files), 'file')}, {n_refused} refused{counts}"]
 
-    def reworded(self, reword: Callable[[str], str]) -> FileChecks:
-        """Return the checks with each message reworded."""
+    def map_messages(self, convert: Callable[[str], str]) -> FileChecks:
+        """Return the checks with a function applied to each message."""
         files = []
         for report in self.files:
-            faults = (replace(fault, message=reword(fault.message)) for fault in report.faults)
+            faults = (replace(fault, message=convert(fault.message)) for fault in report.faults)
             files.append(replace(report, faults=tuple(faults)))
         return FileChecks(tuple(files))
 
@@ -117,7 +117,7 @@ def check(
     numbers: str = "auto",
     all_faults: bool = False,
 ) -> FileChecks:
-    """Check judgments and runs, each file by itself and in comparison with the others.
+    """Check files of judgments and runs, each alone and in comparison with the other files.
 
     Parameters
     ----------
@@ -126,15 +126,15 @@ def check(
     runs
         Files, folders or patterns of runs.
     format, encoding, separator, numbers
-        As for :func:`cranfield.read_run`.
+        Parameters of :func:`cranfield.read_run`.
     all_faults
-        As for :func:`cranfield.campaign.check_run`.
+        Whether to list every fault, instead of the first 25 of each kind.
 
     Returns
     -------
     FileChecks
-        For each file its faults: errors, for which readers refuse it, warnings and notes. Every
-        line of TREC text is checked; of other formats only the first fault is reported.
+        Faults of each file: errors, which readers refuse, warnings and notes. Every line of TREC
+        text is checked; in other formats only the first fault is reported.
 
     Raises
     ------
@@ -156,56 +156,60 @@ def check(
     [(2, 'grade'), (1, 'score'), (2, 'document-twice')]
     """
     options: dict[str, Any] = {"format": format, "encoding": encoding, "separator": separator}
-    by_line = format in {"auto", "trec"} and (encoding, separator) == ("utf-8", "auto")
+    is_trec_text = format in {"auto", "trec"} and (encoding, separator) == ("utf-8", "auto")
     check_qrels_lines = partial(check_lines_of_qrels, task=_RULES, all_faults=all_faults)
     check_run_lines = partial(check_run, task=_RULES, all_faults=all_faults)
     patterns = [runs] if isinstance(runs, (str, PathLike)) else runs
-    named = list(named_files([fspath(pattern) for pattern in patterns]))
+    run_files = list(named_files([fspath(pattern) for pattern in patterns]))
     read_judgments = partial(read_qrels, **options)
-    checks = [_check_file(fspath(qrels), check_qrels_lines if by_line else None, read_judgments)]
-    for name, path in named:
+    checks = [
+        _check_file(fspath(qrels), check_qrels_lines if is_trec_text else None, read_judgments)
+    ]
+    for name, path in run_files:
         reader = partial(read_run, name=name, numbers=numbers, **options)
-        checks.append(_check_file(path, check_run_lines if by_line else None, reader))
+        checks.append(_check_file(path, check_run_lines if is_trec_text else None, reader))
     judgments, *read_runs = [data for data, _ in checks]
     reports = [report for _, report in checks]
-    misplaced = [""]
-    for (_, path), run in zip(named, read_runs, strict=True):
+    order_messages = [""]
+    for (_, path), run in zip(run_files, read_runs, strict=True):
         is_qrels = run is None and can_be_read(path, "qrels", **options)
-        message = "looks like judgments, expected a run; judgments come first"
-        misplaced.append(message if is_qrels else "")
-    if (any(misplaced) or not reports[0].accepted) and can_be_read(fspath(qrels), "run", **options):
-        misplaced[0] = "looks like a run, expected judgments, which come first: QRELS RUN..."
+        message = "expected a run, got judgments; put the judgments first: QRELS RUN..."
+        order_messages.append(message if is_qrels else "")
+    if (any(order_messages) or not reports[0].accepted) and can_be_read(
+        fspath(qrels), "run", **options
+    ):
+        order_messages[0] = "expected judgments, got a run; put the judgments first: QRELS RUN..."
     run_faults = _compare(judgments, read_runs, reports[1:])
     files = []
-    for report, message, faults in zip(reports, misplaced, [[], *run_faults], strict=True):
-        place = [Fault("place", "error", message)] if message else []
-        files.append(replace(report, faults=(*place, *report.faults, *faults)))
+    for report, message, faults in zip(reports, order_messages, [[], *run_faults], strict=True):
+        order_faults = [Fault("place", "error", message)] if message else []
+        files.append(replace(report, faults=(*order_faults, *report.faults, *faults)))
     return FileChecks(tuple(files))
 
 
 def _check_file(
-    path: str, by_line: Callable[[str], CheckReport] | None, reader: Callable[[str], Any]
+    path: str, check_lines: Callable[[str], CheckReport] | None, reader: Callable[[str], Any]
 ) -> tuple[Any, CheckReport]:
-    """Read a file and report its faults; if the reader accepts the file, none is an error."""
+    """Read a file and report its faults, which are not errors if the reader accepts the file."""
     source = Source(path)
     report = CheckReport(source.name, None, ())
     error: InputError | None = None
     data: Qrels | Run | None = None
     warnings: list[str] = []
     try:
-        if by_line is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
-            report = by_line(path)
+        if check_lines is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
+            report = check_lines(path)
         with collected_warnings() as warnings:
             data = reader(path)
-    except InputError as raised:
-        error = raised
+    except InputError as reader_error:
+        error = reader_error
     faults = list(report.faults)
     counts = report.counts()
     if error is not None and error.line is None and counts.get("columns", 0) >= report.lines > 0:
-        # The file is in another format, which its reader refuses as a whole.
+        # The file is in another format, and its reader refuses it as a whole.
         report, faults = replace(report, faults=()), []
     if error is None:
-        # The reader decides: if every line has a fault, the file is in another format.
+        # If every line has a fault, but the reader accepts the file, its format is not TREC text.
         faults = [
             replace(fault, severity="warning") if fault.severity == "error" else fault
             for fault in faults
@@ -229,20 +233,20 @@ def _check_file(
 def _compare(
     judgments: Qrels | None, runs: Sequence[Run | None], reports: Sequence[CheckReport]
 ) -> list[list[Fault]]:
-    """Return the anomalies of each run in comparison with the other runs and the judgments."""
-    named = {str(k): run for k, run in enumerate(runs) if run is not None}
+    """Return the faults of each run in comparison with the other runs and the judgments."""
+    readable_runs = {str(k): run for k, run in enumerate(runs) if run is not None}
     coverage: dict[str, SystemCoverage] = {}
-    if judgments is not None and named:
-        # The judgments cover nothing if they have no topic in common with any run.
+    if judgments is not None and readable_runs:
+        # An error is raised if the judgments and the runs have no topic in common.
         with suppress(InputError):
-            judged = judge([run.renamed(name) for name, run in named.items()], judgments)
+            judged = judge([run.renamed(name) for name, run in readable_runs.items()], judgments)
             coverage = {row.system: row for row in judged.coverage.systems}
-    tags = Counter(run.name for run in named.values())
-    depths = {name: int(np.bincount(run.codes).max()) for name, run in named.items()}
-    same_ranking: dict[str | None, CheckReport] = {}
+    tags = Counter(run.name for run in readable_runs.values())
+    depths = {name: int(np.bincount(run.codes).max()) for name, run in readable_runs.items()}
+    first_reports: dict[str | None, CheckReport] = {}
     run_faults = []
     for k, (run, report) in enumerate(zip(runs, reports, strict=True)):
-        first = same_ranking.setdefault(report.ranking, report)
+        first = first_reports.setdefault(report.ranking, report)
         faults: list[Fault] = []
         run_faults.append(faults)
         if run is None:
@@ -250,31 +254,32 @@ def _compare(
         if tags[run.name] > 1:
             message = f"tag {quoted(run.name)} is shared by {tags[run.name]} runs"
             faults.append(Fault("tag-equal", "warning", message))
-        depth, deepest = depths[str(k)], max(depths.values())
-        if depth < deepest:
+        depth, max_depth = depths[str(k)], max(depths.values())
+        if depth < max_depth:
             message = f"at most {counted(depth, 'document')} per topic; another run has"
-            faults.append(Fault("depth", "warning", f"{message} {deepest:,}"))
+            faults.append(Fault("depth", "warning", f"{message} {max_depth:,}"))
         if report.ranking is not None and first is not report:
             message = f"the same ranking as {quoted(first.source)}"
             faults.append(Fault("ranking-same", "warning", message))
         if judgments is not None:
-            faults += _uncovered(run, coverage.get(str(k)))
+            faults += _coverage_faults(run, coverage.get(str(k)))
     return run_faults
 
 
-def _uncovered(run: Run, coverage: SystemCoverage | None) -> Iterator[Fault]:
-    """Yield faults for topics and documents without judgments; without coverage, none is judged."""
+def _coverage_faults(run: Run, coverage: SystemCoverage | None) -> Iterator[Fault]:
+    """Yield faults for topics and documents without judgments; None is a run without coverage."""
     extra, missing = (coverage.extra, coverage.missing) if coverage else (run.topics, ())
-    for code, names, problem in (
+    for code, topics, problem in (
         ("topic-unjudged", extra, "without judgments"),
         ("topic-missing", missing, "of the judgments without documents"),
     ):
-        if names:
-            message = f"{counted(len(names), 'topic')} {problem}: {some_of(map(quoted, names), 5)}"
-            yield Fault(code, "warning", message, count=len(names))
+        if topics:
+            noun = counted(len(topics), "topic")
+            message = f"{noun} {problem}: {some_of(map(quoted, topics), 5)}"
+            yield Fault(code, "warning", message, count=len(topics))
     if coverage is not None and coverage.retrieved:
-        judged_10 = 1 - coverage.unjudged_10 / coverage.retrieved_10
-        judged = 1 - coverage.unjudged / coverage.retrieved
-        message = f"{judged_10:.1%} of the first 10 documents of all topics are judged, and"
-        message += f" {judged:.1%} of all {coverage.retrieved:,} documents"
-        yield Fault("judged", "warning" if judged_10 < MIN_JUDGED else "note", message)
+        proportion_10 = 1 - coverage.unjudged_10 / coverage.retrieved_10
+        proportion = 1 - coverage.unjudged / coverage.retrieved
+        message = f"{proportion_10:.1%} of the first 10 documents of all topics are judged, and"
+        message += f" {proportion:.1%} of all {coverage.retrieved:,} documents"
+        yield Fault("judged", "warning" if proportion_10 < MIN_JUDGED else "note", message)

@@ -1,7 +1,7 @@
-"""Reading of lines of runs and judgments, also of invalid ones, as columns of text.
+"""Read the lines of runs and judgments, including invalid lines, as columns of text.
 
-Lines are split as by the readers of runs: empty lines and comments are skipped but counted, and
-columns are separated by blanks, or by semicolons in format `ntcir`.
+Lines are split as in :func:`cranfield.read_run`: empty lines and comments are skipped but counted,
+and columns are separated by blanks, or by semicolons in format `ntcir`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from cranfield.sources.chunks import Source
 WORD = f"[^{BLANKS}]+"
 
 
-_JSON = (
-    "is JSON, and a run of this task is lines of TREC text; the references of TREC RAG answers"
-    """ become lines by jq -r '. as $a | .references | to_entries[] | "\\($a.topic_id) Q0"""
+_JSON_MESSAGE = (
+    "is JSON, expected lines of TREC text; convert the references of TREC RAG answers by"
+    """ jq -r '. as $a | .references | to_entries[] | "\\($a.topic_id) Q0"""
     """ \\(.value) \\(.key + 1) \\(-.key) \\($a.run_id)"'"""
 )
 
@@ -49,21 +49,21 @@ class Lines(NamedTuple):
 def read_lines(
     chunks: Iterable[bytes], faults: Faults, form: str = "trec", kind: str = "run"
 ) -> Lines:
-    """Read the lines of a run or of judgments, and report those that cannot be split or decoded."""
+    """Read the lines of a run or of judgments, and report lines that cannot be read."""
     names = (*(RUN if kind == "run" else QRELS).columns,)
     schema = {"line": pl.Int64, "width": pl.UInt32, "broken": pl.Boolean}
     parts = [pl.DataFrame(schema=schema | dict.fromkeys(names, pl.String))]
-    count, stop_error = 0, None
+    n_lines, stop_error = 0, None
     try:
         for chunk in chunks:
-            if not count and chunk.lstrip().startswith((b'{"', b"[{")):
-                faults.add("columns", _JSON, 1)
-                stop_error = InputError(_JSON, line=1)
+            if not n_lines and chunk.lstrip().startswith((b'{"', b"[{")):
+                faults.add("columns", _JSON_MESSAGE, 1)
+                stop_error = InputError(_JSON_MESSAGE, line=1)
                 break
-            parts.append(_split(chunk, count + 1, names, form, faults))
-            count += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
+            parts.append(_split_lines(chunk, n_lines + 1, names, form, faults))
+            n_lines += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
     except InputError as error:
-        faults.add(code_of(error), error.reason, error.line)
+        faults.add(fault_code(error), error.reason, error.line)
         stop_error = error
     rows = pl.concat(parts)
     if not rows.height and stop_error is None:
@@ -72,8 +72,8 @@ def read_lines(
     columns = " ".join(names).replace("subtopic", "iteration")
     columns += ", separated by ';'" if form == "ntcir" else ""
     expected = f"where a {kind} line has {len(names)} ({columns})"
-    wrong = rows.filter(pl.col("width") != len(names)).select("line", "width")
-    faults.add_rows("columns", wrong, f"{{width}} columns {expected}")
+    invalid = rows.filter(pl.col("width") != len(names)).select("line", "width")
+    faults.add_rows("columns", invalid, f"{{width}} columns {expected}")
     if form == "ntcir":
         # Semicolons allow empty values; readers of runs ignore the second column.
         required = [name for name in names if name != "q0"]
@@ -81,28 +81,28 @@ def read_lines(
             empty = rows.filter(pl.col(name) == "").select("line")
             faults.add_rows("columns", empty, f"an empty {name} {expected}")
         rows = rows.with_columns(pl.when(pl.col(required) != "").then(pl.col(required)))
-    return Lines(rows, count, stop_error)
+    return Lines(rows, n_lines, stop_error)
 
 
-def _split(
+def _split_lines(
     chunk: bytes, first_line: int, names: tuple[str, ...], form: str, faults: Faults
 ) -> pl.DataFrame:
     """Split the lines of a chunk into columns."""
-    decoded, undecoded = _decoded(chunk, first_line, faults)
-    text = pl.Series([decoded]).str.split("\n").explode()
-    mixed = b"\t" in chunk and _has_other_blanks(chunk)
+    text, undecodable_lines = _decode(chunk, first_line, faults)
+    lines = pl.Series([text]).str.split("\n").explode()
+    has_mixed_blanks = b"\t" in chunk and _has_other_blanks(chunk)
     if form == "ntcir":
-        split = text.str.strip_chars_end(BLANKS).str.split(";")
-    elif mixed and all_by_tabs(chunk, len(names)):
-        split = text.str.split("\t")
-    elif mixed:
-        split = _by_line(text, names)
+        cells = lines.str.strip_chars_end(BLANKS).str.split(";")
+    elif has_mixed_blanks and all_by_tabs(chunk, len(names)):
+        cells = lines.str.split("\t")
+    elif has_mixed_blanks:
+        cells = _split_each_line(lines, names)
     elif (separator := separator_of(chunk)) is not None:
-        split = text.str.split(separator)
+        cells = lines.str.split(separator)
     else:
-        split = text.str.extract_all(WORD)
+        cells = lines.str.extract_all(WORD)
     values, width, topic = pl.col("values"), pl.col("width"), pl.col("topic")
-    rows = pl.DataFrame({"values": split}).select(
+    rows = pl.DataFrame({"values": cells}).select(
         pl.int_range(pl.len(), dtype=pl.Int64).alias("line") + first_line,
         values.list.len().alias("width"),
         *(values.list.get(k, null_on_oob=True).alias(name) for k, name in enumerate(names)),
@@ -110,7 +110,7 @@ def _split(
     if form == "ntcir":
         # Document ids may contain blanks, as in judgments.
         rows = rows.with_columns(pl.col(pl.String).exclude("doc").str.strip_chars(BLANKS))
-    elif mixed:
+    elif has_mixed_blanks:
         rows = rows.with_columns(pl.col(pl.String).str.strip_chars(BLANKS))
         if names[-1] == "tag":
             # A tag ends at its first blank, as in trec_eval.
@@ -124,52 +124,52 @@ def _split(
         "topic",
         pl.when(~broken).then(pl.col(names[1:])),
     )
-    if undecoded:
+    if undecodable_lines:
         is_undecodable = pl.col(pl.String).str.contains("\ufffd", literal=True)
-        is_undecodable &= pl.col("line").is_in(undecoded)
+        is_undecodable &= pl.col("line").is_in(undecodable_lines)
         rows = rows.with_columns(pl.when(~is_undecodable).then(pl.col(pl.String)))
     return rows
 
 
 def _has_other_blanks(chunk: bytes) -> bool:
-    """Return True if a chunk has blanks besides tabs and the ends of lines."""
+    """Return True if a chunk has blanks other than tabs and ends of lines."""
     if any(blank in chunk for blank in (b" ", b"\v", b"\f")):
         return True
     return b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n")
 
 
-def _by_line(text: pl.Series, names: tuple[str, ...]) -> pl.Series:
-    """Split each line at tabs if they separate all of its columns, else at any blanks."""
+def _split_each_line(lines: pl.Series, names: tuple[str, ...]) -> pl.Series:
+    """Split each line at tabs if they separate all its columns, otherwise at all blanks."""
     stripped = pl.element().str.strip_chars(BLANKS)
     tabs = pl.col("text").str.strip_chars_start(BLANKS).str.split("\t").list.eval(stripped)
-    lines = pl.DataFrame({"text": text}).select(
+    cells = pl.DataFrame({"text": lines}).select(
         tabs=tabs, blanks=pl.col("text").str.extract_all(WORD)
     )
     width, columns = pl.col("tabs").list.len(), len(names)
     # Readers of runs ignore additional columns.
-    fits = width >= columns if names[-1] == "tag" else width == columns
-    fits &= ~pl.col("tabs").list.head(columns).list.contains("")
-    return lines.select(pl.when(fits).then("tabs").otherwise("blanks")).to_series()
+    has_tabs = width >= columns if names[-1] == "tag" else width == columns
+    has_tabs &= ~pl.col("tabs").list.head(columns).list.contains("")
+    return cells.select(pl.when(has_tabs).then("tabs").otherwise("blanks")).to_series()
 
 
-def _decoded(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[int]]:
-    """Decode a chunk; report and return the lines with bytes that are not UTF-8."""
+def _decode(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[int]]:
+    """Decode a chunk, and report lines that are not UTF-8; return the text and these lines."""
     try:
         return chunk.decode(), []
     except UnicodeDecodeError:
-        undecoded = []
+        undecodable_lines = []
     for number, line in enumerate(chunk.split(b"\n"), first_line):
         try:
             line.decode()
         except UnicodeDecodeError as error:
             byte = line[error.start]
             faults.add("encoding", f"byte 0x{byte:02x} is not valid UTF-8 text", number)
-            undecoded.append(number)
-    return chunk.decode(errors="replace"), undecoded
+            undecodable_lines.append(number)
+    return chunk.decode(errors="replace"), undecodable_lines
 
 
-def code_of(error: InputError) -> str:
-    """Return the code of the fault for an error of a reader; raise errors that are not faults."""
+def fault_code(error: InputError) -> str:
+    """Return the code of the fault of a file for an error; other errors are raised."""
     if isinstance(error, HeaderError):
         return "metadata-header"
     if isinstance(error, TooLargeError):
@@ -183,7 +183,7 @@ def code_of(error: InputError) -> str:
 
 
 MAX_LINE = 64 << 20
-"""Maximum number of bytes of a line, so that an endless line is not read into memory."""
+"""Maximum number of bytes of a line, so that an endless line does not fill the memory."""
 
 
 class TooLargeError(InputError):
@@ -199,7 +199,7 @@ class BoundedSource(Source):
 
     @contextmanager
     def open_raw(self) -> Iterator[IO[bytes]]:
-        """Open for reading without decompression, unless it is too large."""
+        """Open the file without decompression; refuse a file that is too large."""
         with super().open_raw() as raw:
             if self.path != "-" and Path(self.path).stat().st_size > self.max_bytes:
                 raise TooLargeError(f"the file has more than {self.max_bytes:,} bytes")
@@ -207,28 +207,28 @@ class BoundedSource(Source):
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Open for reading, decompressed."""
+        """Open the file and decompress it."""
         with super().open() as stream:
             yield cast("IO[bytes]", _LimitedReader(stream, self.max_decompressed_bytes))
 
 
 class _LimitedReader:
-    """A stream from which a limited number of bytes can be read."""
+    """A stream that raises an error beyond a number of bytes."""
 
     def __init__(self, stream: IO[bytes], max_bytes: int) -> None:
         self._stream = stream
         self._max_bytes = self._n_left = max_bytes
 
     def read(self, size: int) -> bytes:
-        return self._checked(self._stream.read(min(size, self._n_left + 1)))
+        return self._count_bytes(self._stream.read(min(size, self._n_left + 1)))
 
     def readline(self, _size: int = -1) -> bytes:
-        line = self._checked(self._stream.readline(min(MAX_LINE, self._n_left) + 1))
+        line = self._count_bytes(self._stream.readline(min(MAX_LINE, self._n_left) + 1))
         if len(line) > MAX_LINE:
             raise TooLargeError(f"a line has more than {MAX_LINE:,} bytes")
         return line
 
-    def _checked(self, data: bytes) -> bytes:
+    def _count_bytes(self, data: bytes) -> bytes:
         self._n_left -= len(data)
         if self._n_left < 0:
             raise TooLargeError(f"the decompressed file has more than {self._max_bytes:,} bytes")

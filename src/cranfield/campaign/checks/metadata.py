@@ -1,4 +1,4 @@
-"""Checks of the metadata of a run, and removal of their private values."""
+"""Check the metadata of a run, and remove private values from it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace
 
-PRIVATE = ("actor.mail", "implementation.source.archive.path", "implementation.script.path")
+PRIVATE_KEYS = ("actor.mail", "implementation.source.archive.path", "implementation.script.path")
 """Metadata keys that are not published."""
 
-PERSONAL = ("actor", "implementation.source", "research goal.publication")
-"""Metadata keys that identify people."""
+PERSONAL_KEYS = ("actor", "implementation.source", "research goal.publication")
+"""Metadata keys whose values identify people."""
 
-_PLACE = re.compile(
+_LOCAL_PATH = re.compile(
     r"(?<![\w.:/])~?/[\w.~+-]+/"  # /home/me, not http://a/b
     r"|(?<!\w)[A-Za-z]:[\\/](?!/)|\\\\\w|file:/|(?<!\w)(?:/root|~)(?:/|\b)"
 )
-_MAIL = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
+_MAIL_ADDRESS = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 
 
 def check_metadata(
-    place: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
+    source: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
 ) -> Metadata | None:
-    """Check and return the metadata of a run; without rules, they only have to be readable."""
-    line = None if place.header is None else place.header.line
+    """Check and return the metadata of a run; without rules, it only has to be readable."""
+    line = None if source.header is None else source.header.line
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CranfieldWarning)
-            metadata = place.read()
+            metadata = source.read()
     except InputError as error:
         error_line = None if line is None else error.line
         faults.add("metadata-yaml", f"ir_metadata: {error.reason}", error_line)
@@ -50,9 +50,11 @@ def check_metadata(
         return metadata
     for problem in metadata.problems(rules.required, rules.placeholders):
         faults.add(f"metadata-{problem.kind}", f"ir_metadata: {problem}", line)
-    stated_tag = metadata.get("tag")
-    if stated_tag is not None and tag is not None and stated_tag != tag:
-        message = f"ir_metadata: tag is {quoted(stated_tag)}, but the run has the tag {quoted(tag)}"
+    metadata_tag = metadata.get("tag")
+    if metadata_tag is not None and tag is not None and metadata_tag != tag:
+        message = (
+            f"ir_metadata: tag is {quoted(metadata_tag)}, but the run has the tag {quoted(tag)}"
+        )
         faults.add("metadata-tag", message, line)
     return metadata
 
@@ -62,17 +64,17 @@ def public_metadata(
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return the public part of metadata, as YAML, and the keys that were removed.
 
-    Comments are dropped, as are the keys that hold addresses and paths of machines, and all values
-    that look like either of them. Other values are kept, so private information may remain.
+    Comments are removed, the keys of mail addresses and local paths, and all values that look like
+    an address or a path. Other values are kept, so private information may remain.
 
     Parameters
     ----------
     metadata
         The metadata of a run.
     consent_mail
-        Whether addresses may be published.
+        Whether mail addresses may be published.
     anonymous
-        Whether to drop the keys that identify people, too.
+        Whether to remove the keys that identify people, too.
 
     Examples
     --------
@@ -81,18 +83,20 @@ def public_metadata(
     >>> public_metadata(about)
     (b'actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
     """
-    private = {*PRIVATE} - ({"actor.mail"} if consent_mail else set())
+    private_keys = {*PRIVATE_KEYS} - ({"actor.mail"} if consent_mail else set())
     if anonymous:
-        private |= {*PERSONAL}
-    dropped: dict[str, None] = {}
+        private_keys |= {*PERSONAL_KEYS}
+    removed_keys: dict[str, None] = {}
     removed = object()
 
-    def identifies(text: str) -> bool:
-        return bool(_PLACE.search(text)) or (not consent_mail and bool(_MAIL.search(text)))
+    def is_private(text: str) -> bool:
+        return bool(_LOCAL_PATH.search(text)) or (
+            not consent_mail and bool(_MAIL_ADDRESS.search(text))
+        )
 
     def public(value: Any, path: str) -> Any:
-        if path in private or (isinstance(value, str) and identifies(value)):
-            dropped[path] = None
+        if path in private_keys or (isinstance(value, str) and is_private(value)):
+            removed_keys[path] = None
             return removed
         if not value or not isinstance(value, (dict, list)):
             return value
@@ -100,14 +104,14 @@ def public_metadata(
             items = [public(item, path) for item in value]
             return [item for item in items if item is not removed] or removed
         values = {}
-        for key, inner in value.items():
-            if identifies(str(key)):
-                dropped[path or "a key"] = None
+        for key, item in value.items():
+            if is_private(str(key)):
+                removed_keys[path or "a key"] = None
                 continue
-            public_value = public(inner, f"{path}.{key}" if path and key else path or str(key))
+            public_value = public(item, f"{path}.{key}" if path and key else path or str(key))
             if public_value is not removed:
                 values[key] = public_value
         return values or removed
 
     values = public(metadata.values, "")
-    return Metadata({} if values is removed else values).to_yaml().encode(), tuple(dropped)
+    return Metadata({} if values is removed else values).to_yaml().encode(), tuple(removed_keys)

@@ -1,4 +1,4 @@
-"""Faults of files: codes, severities, their collection, and the report of a check."""
+"""Faults of files: their codes and severities, and the report of a check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cranfield.base.errors import quoted
 from cranfield.base.files import whole_file
 from cranfield.base.text import counted, plain
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.result import Column, Columns, Result
 
 if TYPE_CHECKING:
@@ -24,26 +24,26 @@ MAX_LISTED = 25
 """Maximum number of faults of a kind that are listed by default."""
 
 MORE_FAULTS = "... and {:,} more"
-"""Message of the fault that stands for the unlisted ones of its kind."""
+"""Message of the fault that stands for unlisted faults of its kind."""
 
 PRIVATE = "private"
-"""Severity of faults for the organisers only: they are in the registry, but in no report."""
+"""Severity of faults that are only recorded in the registry, for the organisers."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault of a run, or one that stands for `count` of its kind.
+    """A fault of a run, or a fault that stands for `count` faults of its kind.
 
     Attributes
     ----------
     code
-        Kind of the fault, such as `document-twice`; all are in :mod:`cranfield.campaign.checks`.
+        Kind of the fault, such as `document-twice`; a key of :data:`CODES`, or `grade`.
     severity
         `error`, `warning`, `note`, or `private` for faults that concern other teams.
     message
-        Description of the fault, without its line and without a full stop; safe to display.
+        Description of the fault, without its line and a full stop; control characters are escaped.
     line
-        Line in the file, from 1, with empty lines counted; None for faults of no line.
+        Line in the file, from 1, with empty lines counted; None for a fault that no line has.
     """
 
     code: str
@@ -65,10 +65,10 @@ class Fault:
         """
         position = plain(source) if self.line is None else f"{plain(source)}:{self.line}"
         severity = f"{self.severity}: " if self.severity in {"warning", "note"} else ""
-        named = (("topic", self.topic), ("document", self.doc))
-        about = [f"{name} {quoted(value)}" for name, value in named if value is not None]
-        about = [text for text in about if text not in self.message]
-        details = f" ({', '.join(about)})" if about else ""
+        ids = (("topic", self.topic), ("document", self.doc))
+        labels = [f"{noun} {quoted(value)}" for noun, value in ids if value is not None]
+        labels = [label for label in labels if label not in self.message]
+        details = f" ({', '.join(labels)})" if labels else ""
         return f"{position}: {severity}{self.message}{details} [{self.code}]"
 
 
@@ -76,22 +76,24 @@ class Fault:
 class CheckReport(Result):
     """Result of the check of one run; returned by :func:`check_run`.
 
-    Its text, which `cranfield check` prints, has a line for each fault, and the verdict.
+    As text, which `cranfield check` prints, it has a line for each fault, and the verdict.
 
     Attributes
     ----------
     source
         Name of the file.
     tag
-        The run's tag; None if no line has one.
+        Tag of the run; None if no line has a tag.
     faults
-        In order of line, those without a line first; at most 25 of a kind unless all are
-        requested, and last the numbers of the others.
+        Faults without a line, then faults in order of line: by default at most 25 of each kind, and
+        then the numbers of unlisted faults.
     lines, topics
-        Number of lines, empty ones included, and number of topics.
-    object, ranking
-        SHA-256 of the submitted bytes; SHA-256 of (topic, document) in order of rank by the task's
-        rule for ties, without the tag; None for a file that could not be read.
+        Number of lines, including empty lines, and number of topics.
+    object
+        SHA-256 of the submitted bytes; None for a file that could not be read twice.
+    ranking
+        SHA-256 of topics and documents in order of rank, by the rule of the task for ties, without
+        the tag; None for a file that could not be read.
     """
 
     name: ClassVar[str] = "faults"
@@ -99,12 +101,12 @@ class CheckReport(Result):
         "code": Column("Kind of the fault, such as document-twice."),
         "severity": Column("error, warning or note."),
         "line": Column(
-            "Line in the file, from 1, with empty lines counted; null for faults of no line."
+            "Line in the file, from 1, with empty lines counted; null for a fault that no line has."
         ),
-        "topic": Column("Topic that the fault concerns; null for faults of no topic."),
-        "doc": Column("Document that the fault concerns; null for faults of no document."),
+        "topic": Column("Topic that the fault concerns, or null."),
+        "doc": Column("Document that the fault concerns, or null."),
         "count": Column(
-            "Number of faults of this kind that the row stands for, such as several missing topics."
+            "Number of faults of this kind that the row stands for, such as missing topics."
         ),
         "message": Column("Description of the fault without file and line; safe to display."),
     }
@@ -134,10 +136,10 @@ class CheckReport(Result):
 
     @property
     def outcome(self) -> str:
-        """Verdict on the run, with the numbers of its faults."""
+        """Verdict on the run, with the numbers of errors and warnings."""
         parts = []
         for noun, faults in (("error", self.errors), ("warning", self.warnings)):
-            # A fault that stands for unlisted ones counts as all of them.
+            # A fault that stands for unlisted faults counts as all of them.
             n_unlisted = [
                 fault.count - 1 for fault in faults if fault.message.startswith(MORE_FAULTS[:7])
             ]
@@ -208,7 +210,7 @@ CODES = {
 }
 """Default severity of each kind of fault of a run: `error`, `warning` or `off`.
 
-A file with a fault that is `always` an error cannot be read; rules do not change its severity.
+`always`: a file with this fault cannot be read, so that it is an error whatever the rules.
 """
 
 GRADE = "grade"
@@ -218,13 +220,13 @@ UNREADABLE = frozenset({GRADE, *(code for code, severity in CODES.items() if sev
 """Codes of faults that are always errors."""
 
 
-def severity_of(code: str, task: TaskRules) -> str:
+def fault_severity(code: str, task: TaskRules) -> str:
     """Return the severity of a kind of fault by the rules of a task: `error`, `warning` or `off`.
 
     Examples
     --------
     >>> from cranfield.campaign.rules.task_rules import TaskRules
-    >>> severity_of("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
+    >>> fault_severity("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
     'warning'
     """
     if code in UNREADABLE or (code == "rank" and task.ranks_decide):
@@ -233,7 +235,7 @@ def severity_of(code: str, task: TaskRules) -> str:
 
 
 class Faults:
-    """The faults of one file: the first of each kind that the rules do not turn off, or all."""
+    """Collects the faults of one file: by default, the first faults of each kind."""
 
     def __init__(self, task: TaskRules, *, all_faults: bool = False) -> None:
         self._task = task
@@ -242,19 +244,19 @@ class Faults:
         self._n_more = Counter[str]()
 
     def applies(self, code: str) -> bool:
-        """Return True if the rules do not turn off this kind."""
-        return severity_of(code, self._task) != "off"
+        """Return True if the rules do not turn off this kind of fault."""
+        return fault_severity(code, self._task) != "off"
 
     @property
-    def readable(self) -> bool:
-        """True if no fault stops the readers of runs."""
+    def is_readable(self) -> bool:
+        """True if no fault keeps readers from reading the file."""
         return not any(code in UNREADABLE for code in self._listed)
 
-    def names(self, names: Sequence[str]) -> str:
-        """Return names for a message: the first few, or all."""
+    def list_names(self, names: Sequence[str]) -> str:
+        """List names for a message: the first names, or all of them."""
         first = names[: self._limit]
-        rest = f" and {len(names) - len(first):,} more" if len(first) < len(names) else ""
-        return ", ".join(map(quoted, first)) + rest
+        suffix = f" and {len(names) - len(first):,} more" if len(first) < len(names) else ""
+        return ", ".join(map(quoted, first)) + suffix
 
     def add(
         self,
@@ -265,25 +267,25 @@ class Faults:
         doc: str | None = None,
         count: int = 1,
     ) -> None:
-        """Add one fault, or one that stands for `count` of its kind."""
+        """Add a fault, or a fault that stands for `count` faults of its kind."""
         if not self.applies(code):
             return
         faults = self._listed.setdefault(code, [])
         if self._limit is None or len(faults) < self._limit:
-            severity = severity_of(code, self._task)
-            # Messages quote what a file holds, which must not command a terminal.
+            severity = fault_severity(code, self._task)
+            # Messages quote the file, whose control characters must not reach a terminal.
             faults.append(Fault(code, severity, plain(message), line, topic, doc, count))
         else:
             self._n_more[code] += count
 
     def add_rows(self, code: str, rows: pl.DataFrame, message: str) -> None:
-        """Add a fault for each row, with its line, and its topic and document if it has them.
+        """Add a fault for each row, with the line, and the topic and document if they are columns.
 
-        The message is a format string with names of columns; text is quoted.
+        The message is a format string with names of columns; texts are quoted.
         """
         for row in rows.head(self._limit or rows.height).iter_rows(named=True):
             values = {
-                n: quoted(value) if isinstance(value, str) else value for n, value in row.items()
+                k: quoted(value) if isinstance(value, str) else value for k, value in row.items()
             }
             text = message.format_map(values)
             self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
@@ -291,22 +293,22 @@ class Faults:
             self._n_more[code] += rows.height - self._limit
 
     def all(self) -> tuple[Fault, ...]:
-        """Return the faults by line and code, those without a line first, and counts last."""
+        """Return faults without a line, faults by line and code, and numbers of unlisted faults."""
         codes = [code for code in (*CODES, GRADE) if code in self._listed]
         faults = [fault for code in codes for fault in self._listed[code]]
         faults.sort(key=lambda fault: fault.line or 0)
         summaries = [
-            Fault(code, severity_of(code, self._task), MORE_FAULTS.format(count), count=count)
+            Fault(code, fault_severity(code, self._task), MORE_FAULTS.format(count), count=count)
             for code in codes
             if (count := self._n_more[code])
         ]
         return (*faults, *summaries)
 
 
-def as_json(reports: Iterable[CheckReport]) -> str:
-    """Return reports as a JSON array with an object for each run.
+def reports_json(reports: Iterable[CheckReport]) -> str:
+    """Return reports as a JSON array with one object per run.
 
-    Each has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
+    An object has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
     `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
     """
     entries = []
@@ -318,26 +320,26 @@ def as_json(reports: Iterable[CheckReport]) -> str:
     return json.dumps(entries, indent=1, ensure_ascii=True)
 
 
-def errlog_of(report: CheckReport) -> Path:
-    """Return the file in which evalbase expects the messages of a checker: `<tag>.errlog`.
+def errlog_path(report: CheckReport) -> Path:
+    """Return the path where evalbase expects the messages of a checker: `<tag>.errlog`.
 
-    It is in the folder of the run, and named after the run's file if the tag is not a safe name.
+    It is in the folder of the run, and named after the file if the tag is not a safe name.
 
     Examples
     --------
-    >>> errlog_of(CheckReport("runs/a.txt", "bm25", ())).as_posix()
+    >>> errlog_path(CheckReport("runs/a.txt", "bm25", ())).as_posix()
     'runs/bm25.errlog'
-    >>> errlog_of(CheckReport("runs/a.txt", "../../etc/x", ())).as_posix()
+    >>> errlog_path(CheckReport("runs/a.txt", "../../etc/x", ())).as_posix()
     'runs/a.errlog'
     """
     from cranfield.sources.chunks import Source
 
     tag = report.tag
-    name = tag if tag is not None and safe_name(tag) else Source(report.source).stem
+    name = tag if tag is not None and is_safe_name(tag) else Source(report.source).stem
     return Path(report.source).with_name(f"{name}.errlog")
 
 
 def write_errlog(report: CheckReport, path: Path) -> None:
-    """Write a report in the format of evalbase: one line per message, and the outcome."""
+    """Write a report in the format of evalbase: one line per fault, and the verdict."""
     with whole_file(path) as file:
         file.write(f"{report}\n".encode())

@@ -1,4 +1,4 @@
-"""Bags: folders with checksums of all files, in the format BagIt 1.0 (RFC 8493)."""
+"""Bags: folders with the checksums of all files, in the format BagIt 1.0 (RFC 8493)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ PAYLOAD = "data"
 MANIFEST, TAG_MANIFEST = "manifest-sha256.txt", "tagmanifest-sha256.txt"
 _TAG_FILES = ("bagit.txt", "bag-info.txt", MANIFEST)
 
-_ENCODED = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _LINE = re.compile(r"([0-9a-f]{64})[ \t]+(.+)", re.IGNORECASE)
 _OXUM = re.compile(r"^Payload-Oxum:[ \t]*(\d+)\.(\d+)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
 
 def write_bag(folder: Path, about: Mapping[str, str]) -> str:
-    """Make a bag of a folder that has only `data/`; return the SHA-256 of its tag manifest.
+    """Make a folder that has only `data/` a bag; return the SHA-256 of its tag manifest.
 
-    `about` has labels and values of `bag-info.txt`, in order; the payload's size is added. No times
-    are added, so that the same payload gives the same bytes.
+    `about` has the labels and values of `bag-info.txt`, in order; the size of the payload is added.
+    No times are added, so that the same payload gives the same bytes.
     """
     payload = {name: folder / name for name in _files(folder)}
     size = sum(path.stat().st_size for path in payload.values())
     values = {**about, "Payload-Oxum": f"{size}.{len(payload)}"}
-    # One line per value, so that no text can begin another label.
+    # Each value is one line, so that no text can begin another label.
     lines = (f"{label}: {' '.join(value.split())}\n" for label, value in values.items())
     _write(folder / "bagit.txt", DECLARATION)
     _write(folder / "bag-info.txt", "".join(lines))
@@ -38,10 +38,9 @@ def write_bag(folder: Path, about: Mapping[str, str]) -> str:
 
 
 def validate(folder: Path) -> list[str]:
-    """Return the problems of a bag, one line per file in order; empty for a valid bag.
+    """Return the problems of a bag, one line per file, in order of path; empty for a valid bag.
 
-    All files are checked, tag files too: listed files must exist with their SHA-256, and others
-    must not exist.
+    Every file that a manifest lists must exist with its SHA-256; other files must not exist.
     """
     problems: dict[str, str] = {}
     checksums: dict[str, str] = {}
@@ -54,10 +53,10 @@ def validate(folder: Path) -> list[str]:
                 problems[name] = f"lists {quoted(path)}, which does not belong there"
             else:
                 checksums[path] = sha256
-    existing = set(_files(folder))
-    for path in sorted(existing | set(checksums)):
+    files = set(_files(folder))
+    for path in sorted(files | set(checksums)):
         file = folder / path
-        if path not in existing:
+        if path not in files:
             problems[path] = "is missing"
         elif path not in checksums:
             if path != TAG_MANIFEST:
@@ -66,14 +65,14 @@ def validate(folder: Path) -> list[str]:
             problems[path] = "is not a regular file"
         elif file_sha256(file) != checksums[path]:
             problems[path] = "its SHA-256 differs from the manifest"
-    _check_declaration(folder, existing, problems)
+    _check_declaration(folder, files, problems)
     if not problems:
-        _check_size(folder, existing, problems)
-    return [f"{_safe_name(path)}: {problems[path]}" for path in sorted(problems)]
+        _check_size(folder, files, problems)
+    return [f"{_printable_name(path)}: {problems[path]}" for path in sorted(problems)]
 
 
-def _check_declaration(folder: Path, existing: set[str], problems: dict[str, str]) -> None:
-    if "bagit.txt" not in existing:
+def _check_declaration(folder: Path, files: set[str], problems: dict[str, str]) -> None:
+    if "bagit.txt" not in files:
         problems["bagit.txt"] = "is missing"
     elif "bagit.txt" not in problems:
         text = (folder / "bagit.txt").read_bytes().replace(b"\r\n", b"\n")
@@ -81,12 +80,12 @@ def _check_declaration(folder: Path, existing: set[str], problems: dict[str, str
             problems["bagit.txt"] = "is not the declaration of BagIt 1.0 in UTF-8"
 
 
-def _check_size(folder: Path, existing: set[str], problems: dict[str, str]) -> None:
+def _check_size(folder: Path, files: set[str], problems: dict[str, str]) -> None:
     """Compare the payload with the size declared in `bag-info.txt`, if any."""
-    if "bag-info.txt" not in existing:
+    if "bag-info.txt" not in files:
         return
     oxum = _OXUM.search((folder / "bag-info.txt").read_text("utf-8", errors="replace"))
-    payload = [folder / path for path in existing if PurePosixPath(path).parts[0] == PAYLOAD]
+    payload = [folder / path for path in files if PurePosixPath(path).parts[0] == PAYLOAD]
     size = sum(path.stat().st_size for path in payload)
     if oxum and (int(oxum[1]), int(oxum[2])) != (size, len(payload)):
         problems["bag-info.txt"] = (
@@ -102,12 +101,12 @@ def _files(folder: Path) -> Iterator[str]:
 
 def _manifest(files: Mapping[str, Path]) -> str:
     return "".join(
-        f"{file_sha256(path)}  {_encode(name)}\n" for name, path in sorted(files.items())
+        f"{file_sha256(path)}  {_escape(name)}\n" for name, path in sorted(files.items())
     )
 
 
-def _encode(name: str) -> str:
-    return "".join(_ENCODED.get(char, char) for char in name)
+def _escape(name: str) -> str:
+    return "".join(_ESCAPES.get(char, char) for char in name)
 
 
 def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -115,7 +114,7 @@ def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[s
         problems[manifest.name] = "is not a regular file"
         return
     try:
-        # Split bytes: str.splitlines would split at characters that may be part of a name.
+        # Bytes are split, because str.splitlines splits at characters that names may contain.
         lines = [line.decode() for line in manifest.read_bytes().splitlines()]
     except FileNotFoundError:
         problems[manifest.name] = "is missing"
@@ -125,25 +124,25 @@ def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[s
         return
     for number, line in enumerate(lines, 1):
         entry = _LINE.fullmatch(line)
-        path = "" if entry is None else _decode(entry[2].removeprefix("./"))
+        path = "" if entry is None else _unescape(entry[2].removeprefix("./"))
         if entry is None or not _is_inside(path):
             problems[manifest.name] = f"line {number} is not a SHA-256 and a path inside the bag"
         else:
             yield path, entry[1].lower()
 
 
-def _decode(name: str) -> str:
-    codes = {code: char for char, code in _ENCODED.items()}
+def _unescape(name: str) -> str:
+    codes = {code: char for char, code in _ESCAPES.items()}
     return re.sub("%(25|0D|0A)", lambda code: codes[code[0].upper()], name, flags=re.IGNORECASE)
 
 
 def _is_inside(path: str) -> bool:
-    """Return True if a path of a manifest stays in the bag."""
+    """Return True if a path of a manifest is inside the bag."""
     return not (path.startswith(("/", "~")) or "\\" in path or ".." in PurePosixPath(path).parts)
 
 
-def _safe_name(path: str) -> str:
-    """Return a printable name unchanged, and others quoted."""
+def _printable_name(path: str) -> str:
+    """Return a printable path unchanged, and any other path quoted."""
     return path if path.isprintable() else quoted(path, 200)
 
 

@@ -1,4 +1,4 @@
-"""Contents of a release: each file is written from public data, none is copied."""
+"""Contents of a release: every file is written from public data, and no file is copied."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from cranfield.base.parallel import in_threads
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.pages import filled_text
-from cranfield.campaign.results.leaderboard import MAX_COMPARED, compared_if_possible, leaderboard
-from cranfield.campaign.results.sheet_files import as_bytes, files_of
-from cranfield.campaign.results.sheet_making import SheetInputs, groups_by, in_order
-from cranfield.campaign.results.stored_inputs import qrels_of
+from cranfield.campaign.pages import render_text
+from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_or_reason, leaderboard
+from cranfield.campaign.results.sheet_files import encode_text, sheet_files
+from cranfield.campaign.results.sheet_making import SheetInputs, groups_by, sort_topics
+from cranfield.campaign.results.stored_inputs import read_stored_qrels
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_text
 from cranfield.campaign.rules.task_rules import TaskRules
@@ -49,25 +49,26 @@ EXCLUDED = (
     "warnings of the check and the log of events",
     "other versions of the judgments",
 )
-"""Data that no release contains, for its README."""
+"""Data that no release contains, as its README says."""
 
 EXCLUDED_OF_HIDDEN = (
-    "descriptions and metadata, answers that are free text, hashes and days of arrival of runs"
-    " whose team is not named"
+    "descriptions and metadata, answers that are free text, hashes and days of arrival of runs of"
+    " anonymous teams"
 )
+"""Data of anonymous teams that no release contains."""
 
 
 @dataclass(frozen=True)
 class ReleasedRun:
     """A run of a release."""
 
-    run: Submission  # with public fields and names only
-    record: Submission  # in the registry; only the documents of its run are written
+    run: Submission  # public fields, and public names
+    record: Submission  # record in the registry, which is not released
     hidden: bool  # whether its team is anonymous
 
 
 def hidden_teams(teams: Iterable[Team], day: str, *, everybody: bool) -> frozenset[str]:
-    """Return the teams that are anonymous in a release of a day, such as 2026-08-15."""
+    """Return the ids of teams that are anonymous on a day, such as 2026-08-15."""
     return frozenset(
         team.id
         for team in teams
@@ -82,10 +83,10 @@ def released_runs(
     secret: str,
     metadata: Mapping[int, str],
 ) -> tuple[ReleasedRun, ...]:
-    """Return the runs of a release, in order of their public tags.
+    """Return the runs of a release, in order of public tag.
 
-    The order of `hidden` teams and of their runs is drawn by the secret: with it and the ids of all
-    teams, the aliases can be resolved. `metadata` has the public part by id of the submission.
+    The secret determines the order of `hidden` teams and of their runs; who knows it and the ids of
+    all teams can resolve the aliases. `metadata` has public metadata by id of the submission.
     """
     names = _aliases(runs, hidden, secret)
     free_text = {name for name, question in task.questions.items() if not question.choices}
@@ -115,13 +116,13 @@ def released_runs(
 
 
 PUBLIC_FIELDS = ("task", "state", "type", "priority", "late", "pooled")
-"""Fields of a run that are unchanged in every release."""
+"""Fields of a submission that are released unchanged."""
 
 
 def _aliases(
     runs: Sequence[Submission], hidden: Collection[str], secret: str
 ) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return aliases of hidden teams and their runs: numbers in an order drawn by the secret."""
+    """Return numbered aliases of hidden teams and runs, in an order that the secret decides."""
 
     def draw(name: str) -> str:
         return sha256(f"{secret}\n{name}".encode()).hexdigest()
@@ -131,7 +132,7 @@ def _aliases(
     teams = sorted({run.team for run in hidden_runs}, key=draw)
     width = max(2, len(str(len(teams))))
     numbers = (f"{k:0{width}}" for k in count(1))
-    # A real team or run may have such a name.
+    # A number is not free if a real team or run has its name.
     free_numbers = (
         number
         for number in numbers
@@ -160,33 +161,35 @@ FILES = {
     "metadata/": "metadata of the runs that have them",
     "about.json": "description of this release, for programs",
 }
-"""The files of a release, with descriptions."""
+"""Files of a release, with descriptions."""
 
 
 def readme(about: Mapping[str, Any], folder: Path) -> str:
-    """Return the README of a release in Markdown; names and texts of teams are escaped."""
+    """Return the README of a release in Markdown, with escaped texts."""
     files = [(name, text) for name, text in FILES.items() if (folder / name).exists()]
-    return filled_text("release.md", about=about, files=files)
+    return render_text("release.md", about=about, files=files)
 
 
 _HEAD = 2 * LARGEST
+"""Number of bytes in which the metadata of a run are searched for."""
+
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
 
 
 def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> bytes:
-    """Return the decompressed lines of a run, without comments, header or description.
+    """Return the decompressed lines of a run, without comments and metadata.
 
-    Lines of a run with an alias are rewritten: topics, documents, ranks and scores are unchanged,
-    except that a rank that is not an integer is 0; the second column is `Q0`, the last the alias.
+    Lines of a run with an alias are rewritten: the second column is `Q0`, the last column is the
+    alias, and a rank that is not an integer is 0; other values are unchanged.
 
     Raises
     ------
     InputError
-        For a line that cannot be read, with its number among the released lines.
+        For a line that cannot be read; its number counts the released lines.
     """
     with decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", content=stream.read()).chunks())
-    # The check of the run refuses headers without an end.
+    # A header without an end was already refused by the check of the run.
     if header := header_of(text[:_HEAD], "the run"):
         text = text[header.before + len(header.raw) :]
     if b"#" in text:
@@ -198,7 +201,7 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
 
 
 def _anonymise(text: bytes, alias: str, form: str) -> bytes:
-    """Return lines of a run under an alias, and check that they have no other tag."""
+    """Return lines of a run with an alias as tag, after checking that they can be read back."""
     rank = pl.when(integers_in(pl.col("rank")).is_not_null()).then("rank").otherwise(pl.lit("0"))
     lines = _columns(text, form).with_columns(q0=pl.lit("Q0"), rank=rank, tag=pl.lit(alias))
     has_blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
@@ -206,12 +209,12 @@ def _anonymise(text: bytes, alias: str, form: str) -> bytes:
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
     anonymised = csv.encode()
     if not _columns(anonymised, form).equals(lines):
-        raise InputError(f"cannot be written under the tag {quoted(alias)}", source="the run")
+        raise InputError(f"cannot be written with the tag {quoted(alias)}", source="the run")
     return anonymised
 
 
 def _columns(text: bytes, form: str) -> pl.DataFrame:
-    """Read the columns of lines as text; shape (lines, 6)."""
+    """Read lines of a run into six columns of text."""
     faults = Faults(TaskRules("release"))
     lines = read_lines([text], faults, form)
     for fault in faults.all():
@@ -220,13 +223,13 @@ def _columns(text: bytes, form: str) -> pl.DataFrame:
     return lines.rows.select(*RUN.columns)
 
 
-def compressed(text: bytes) -> bytes:
-    """Compress with xz, in a single thread and with fixed settings, so that bytes are the same."""
+def compress(text: bytes) -> bytes:
+    """Compress bytes with xz and fixed settings, so that the result is reproducible."""
     return lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset=3)
 
 
 COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "object", "description")
-"""The fields of a run in `runs.csv`, where `object` is called `sha256`; answers follow."""
+"""Fields of a run in `runs.csv`, where `object` has the name `sha256`; answers follow."""
 
 
 @dataclass(frozen=True)
@@ -235,19 +238,19 @@ class Payload:
 
     campaign: OpenedCampaign
     task: TaskRules
-    arrived: tuple[Submission, ...]  # accepted runs in the registry, in order of arrival
-    runs: tuple[ReleasedRun, ...]  # readable runs, in order of their public tags
+    submissions: tuple[Submission, ...]  # accepted runs in the registry, in order of arrival
+    runs: tuple[ReleasedRun, ...]  # readable runs, in order of public tag
     teams: Mapping[str, str]  # names of the teams that are not anonymous, by id
     judgments: Judgments
-    evaluation: Evaluation  # of the accepted runs, by their submitted tags
-    excluded: tuple[str, ...]  # sentences on excluded data
+    evaluation: Evaluation  # of the accepted runs, by submitted tag
+    excluded: tuple[str, ...]  # descriptions of excluded data
     scores_only: bool = False
     date: str | None = None
     note: str = ""
 
     @property
     def public_runs(self) -> tuple[Submission, ...]:
-        """The runs with public fields only."""
+        """The runs, with public fields only."""
         return tuple(run.run for run in self.runs)
 
     @property
@@ -277,7 +280,7 @@ class Payload:
 
     @property
     def scores(self) -> Mapping[str, Any]:
-        """The scores by the task's own measures."""
+        """The scores by the measures of the rules."""
         measures = parse_measures(self.task.measures, compat=self.evaluation.compat)
         return {str(measure): self.evaluation[measure] for measure in measures}
 
@@ -289,14 +292,16 @@ def write_payload(folder: Path, payload: Payload) -> None:
     released = replace(evaluation, scores={name: evaluation[name] for name in payload.scores})
     if not payload.scores_only:
         _write_runs(folder / "runs", payload)
-        qrels = qrels_of(payload.campaign, payload.task, payload.judgments)
+        qrels = read_stored_qrels(payload.campaign, payload.task, payload.judgments)
         write_qrels(qrels, folder / "judgments.txt")
-    _csv(folder / "runs.csv", _runs(payload))
-    _csv(folder / "teams.csv", _teams(payload))
-    _write(folder / "rules.toml", rules_text(rules, payload.campaign.folder, [payload.task.name]))
+    _write_csv(folder / "runs.csv", _runs_table(payload))
+    _write_csv(folder / "teams.csv", _teams_table(payload))
+    _write_text(
+        folder / "rules.toml", rules_text(rules, payload.campaign.folder, [payload.task.name])
+    )
     _write_scores(folder / "scores", released)
-    _csv(folder / "leaderboard.csv", leaderboard(released, payload.public_runs).to_polars())
-    _csv(folder / "topic-statistics.csv", _statistics(released, payload))
+    _write_csv(folder / "leaderboard.csv", leaderboard(released, payload.public_runs).to_polars())
+    _write_csv(folder / "topic-statistics.csv", _statistics(released, payload))
     inputs = SheetInputs(
         evaluation,
         payload.public_runs,
@@ -307,12 +312,12 @@ def write_payload(folder: Path, payload: Payload) -> None:
         metadata={run.tag: run.metadata for run in payload.public_runs if run.metadata},
     )
     (folder / "sheets").mkdir()
-    for name, content in files_of(inputs.sheets()):
+    for name, content in sheet_files(inputs.sheets()):
         (folder / "sheets" / name).write_bytes(content)
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
-    # With more runs there is neither a report nor groups on the leaderboard.
+    # As on the leaderboard, larger numbers of runs are not compared.
     if len(evaluation.systems) <= MAX_COMPARED:
-        results = [compared_if_possible(scores) for scores in released.values()]
+        results = [compare_or_reason(scores) for scores in released.values()]
         comparisons = [result for result in results if not isinstance(result, str)]
         report(
             comparisons if len(comparisons) == len(results) else released,
@@ -323,19 +328,21 @@ def write_payload(folder: Path, payload: Payload) -> None:
         )
     for run in payload.public_runs:
         if run.metadata:
-            _write(folder / "metadata" / f"{run.tag}.yml", run.metadata)
-    _write(folder / "about.json", json.dumps(payload.about, indent=1, ensure_ascii=False) + "\n")
-    _write(folder / "README.md", readme(payload.about, folder))
+            _write_text(folder / "metadata" / f"{run.tag}.yml", run.metadata)
+    _write_text(
+        folder / "about.json", json.dumps(payload.about, indent=1, ensure_ascii=False) + "\n"
+    )
+    _write_text(folder / "README.md", readme(payload.about, folder))
 
 
 def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
-    """Return the scores by public tags, in their order: the order of real tags is private."""
-    places = {tag: k for k, tag in enumerate(evaluation.systems)}
-    order = np.array([places[run.record.tag] for run in runs], dtype=np.intp)
+    """Return the scores by public tag, in this order, because the order of real tags is private."""
+    columns = {tag: k for k, tag in enumerate(evaluation.systems)}
+    order = np.array([columns[run.record.tag] for run in runs], dtype=np.intp)
     tags = tuple(run.run.tag for run in runs)
     coverage = evaluation.coverage.systems
-    # In the order of sheets, so that the cached comparison of equal scores is used.
-    topics = tuple(in_order(evaluation.topics))
+    # The order of topics of sheets, so that the cached comparison of the scores is used.
+    topics = tuple(sort_topics(evaluation.topics))
     scores = {
         name: replace(values.select(topics, [run.record.tag for run in runs]), systems=tags)
         for name, values in evaluation.items()
@@ -347,7 +354,7 @@ def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Ev
         coverage=Coverage(
             tuple(replace(coverage[k], system=tag) for k, tag in zip(order, tags, strict=True))
         ),
-        values={name: by_topic.values for name, by_topic in scores.items()},
+        values={name: item.values for name, item in scores.items()},
     )
     return replace(evaluation, scores=scores, judged=judged)
 
@@ -356,18 +363,18 @@ def _write_runs(folder: Path, payload: Payload) -> None:
     folder.mkdir()
 
     def write(run: ReleasedRun) -> None:
-        data = records.read(payload.campaign.folder, run.record.object)
+        data = records.read_object(payload.campaign.folder, run.record.object)
         alias = run.run.tag if run.hidden else None
         try:
             text = released_text(data, alias, payload.task.format)
         except InputError as error:
             raise converted_error(error, InputError, f"run {quoted(run.record.tag)}") from None
-        (folder / f"{run.run.tag}.run.xz").write_bytes(compressed(text))
+        (folder / f"{run.run.tag}.run.xz").write_bytes(compress(text))
 
     in_threads(write, payload.runs, None)
 
 
-def _runs(payload: Payload) -> pl.DataFrame:
+def _runs_table(payload: Payload) -> pl.DataFrame:
     runs = payload.public_runs
     columns: dict[str, list[Any]] = {
         "sha256" if name == "object" else name: [getattr(run, name) for run in runs]
@@ -376,18 +383,18 @@ def _runs(payload: Payload) -> pl.DataFrame:
     for name in payload.task.questions:
         answers = [run.answers.get(name) for run in runs]
         columns[f"answer {name}" if name in columns else name] = answers
-    kinds = {"priority": pl.Int64, "late": pl.Boolean, "pooled": pl.Boolean}
-    return pl.DataFrame(columns, schema={name: kinds.get(name, pl.String) for name in columns})
+    dtypes = {"priority": pl.Int64, "late": pl.Boolean, "pooled": pl.Boolean}
+    return pl.DataFrame(columns, schema={name: dtypes.get(name, pl.String) for name in columns})
 
 
-def _teams(payload: Payload) -> pl.DataFrame:
+def _teams_table(payload: Payload) -> pl.DataFrame:
     ids = sorted({run.team for run in payload.public_runs})
     names = [payload.teams.get(id, id) for id in ids]
     return pl.DataFrame({"id": ids, "name": names}, schema={"id": pl.String, "name": pl.String})
 
 
 def _write_scores(folder: Path, evaluation: Evaluation) -> None:
-    """Write a table with a row per topic and run; rechunked, so that its bytes are the same."""
+    """Write a table with a row per topic and run; rechunking makes its bytes reproducible."""
     topics, systems = evaluation.topics, evaluation.systems
     frame = pl.DataFrame(
         {
@@ -404,28 +411,31 @@ def _write_scores(folder: Path, evaluation: Evaluation) -> None:
 
 def _statistics(evaluation: Evaluation, payload: Payload) -> pl.DataFrame:
     groups: list[dict[str, str] | None] = [None]
-    # A value may be 'all', and two categories may have the same value.
+    # Names have the key, because a value may be 'all', and two categories may share a value.
     groups += [
         {tag: f"{key}={value}" for tag, value in groups_by(payload.public_runs, key).items()}
         for key in payload.task.categories
     ]
     frames = []
     for name, scores in evaluation.items():
-        for k, by in enumerate(groups):
+        for k, groups_of_category in enumerate(groups):
             frame = topic_statistics(
-                scores, by, median=payload.task.median, min_runs=payload.task.min_category
+                scores,
+                groups_of_category,
+                median=payload.task.median,
+                min_runs=payload.task.min_category,
             ).to_polars()
             frame = frame if not k else frame.filter(pl.col("group") != "all")
             frames.append(frame.select(pl.lit(name).alias("measure"), pl.all()))
     return pl.concat(frames)
 
 
-def _csv(path: Path, frame: pl.DataFrame) -> None:
+def _write_csv(path: Path, frame: pl.DataFrame) -> None:
     out = BytesIO()
     frame.write_csv(out)
     path.write_bytes(out.getvalue())
 
 
-def _write(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(as_bytes(text))
+    path.write_bytes(encode_text(text))

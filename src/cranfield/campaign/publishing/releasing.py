@@ -1,4 +1,4 @@
-"""Releases of a task's results, and their retraction."""
+"""Release the results of a task, and retract releases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from cranfield.campaign.publishing.payload import (
     released_runs,
 )
 from cranfield.campaign.rules.task_rules import utc_text
-from cranfield.campaign.store.records import RELEASES, UNFINISHED, ReleaseRecord
+from cranfield.campaign.store.records import RELEASES, UNFINISHED_PREFIX, ReleaseRecord
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing.payload import Payload
@@ -47,11 +47,11 @@ class Release:
     path
         Folder of the release, a BagIt bag.
     manifest
-        SHA-256 of the bag's tag manifest, which covers every byte of the bag; to be published.
+        SHA-256 of the tag manifest, which covers every byte of the bag; publish it.
     runs, teams, hidden
-        Number of runs, of teams, and of anonymous teams.
+        Numbers of runs, teams and anonymous teams.
     excluded
-        Sentences that describe the excluded data.
+        Descriptions of the excluded data.
     """
 
     id: str
@@ -66,7 +66,7 @@ class Release:
 
     @property
     def summary(self) -> str:
-        """Size of the release in words."""
+        """The numbers of runs and teams, and the version of the judgments, as text."""
         size = f"{counted(self.runs, 'run')} of {counted(self.teams, 'team')}"
         hidden = f", {self.hidden} not named" if self.hidden else ""
         return f"{size}{hidden}, judgments {self.judgments}"
@@ -88,25 +88,24 @@ def release(
 ) -> Release:
     """Release a task: runs, judgments, scores and sheets, as a folder that never changes.
 
-    It is written from a list of public fields. The same campaign and options give the same bytes.
+    Only a list of public fields is written. The same campaign and options give the same bytes.
 
     Parameters
     ----------
     campaign
         The campaign.
     task, judgments
-        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
+        Parameters of :func:`~cranfield.campaign.results.scoring.score_runs`.
     anonymous
-        Replace the names of teams and runs by numbers. Their order is drawn from the seed and a
-        secret of the campaign's log.
+        Whether to replace the names of all teams and runs by numbers. The seed and a secret in the
+        log of the campaign determine their order.
     seed
-        Seed of the random order in which anonymous teams are numbered. It is refused without
-        anonymous teams.
+        Seed of the random order of the numbers; it requires an anonymous team.
     scores_only
-        Release the scores without runs and judgments.
+        Whether to release the scores without runs and judgments.
     date
-        Date of the release, such as `2026-11-20`; it is written into the release and decides which
-        teams are still anonymous. By default today, which is not written.
+        Date of the release, such as `2026-11-20`, which is part of the release and decides which
+        teams are still anonymous. By default today decides, and the release has no date.
     note
         Public note for the README of the release.
 
@@ -124,7 +123,7 @@ def release(
         day = None if date is None else day_type.fromisoformat(date).isoformat()
     except (TypeError, ValueError):
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
-    payload = _payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
+    payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     name, version = payload.task.name, payload.judgments.version
     about = {
         "Bag-Software-Agent": f"cranfield {__version__}",
@@ -138,20 +137,20 @@ def release(
         "scores_only": scores_only,
         "date": date,
     }
-    with _building(campaign.folder / RELEASES, name) as building:
-        (building / PAYLOAD).mkdir()
-        write_payload(building / PAYLOAD, payload)
-        manifest = write_bag(building, about)
-        _sync(building)
+    with _temporary_folder(campaign.folder / RELEASES, name) as new_folder:
+        (new_folder / PAYLOAD).mkdir()
+        write_payload(new_folder / PAYLOAD, payload)
+        manifest = write_bag(new_folder, about)
+        _sync(new_folder)
         with campaign.registry.change("release", name, options) as tx:
-            if tx.submissions(name) != payload.arrived:
-                raise _changed(name)
+            if tx.submissions(name) != payload.submissions:
+                raise _changed_error(name)
             release_id = _next_id(name, [record.id for record in tx.releases()])
-            target = building.with_name(release_id)
+            target = new_folder.with_name(release_id)
             if target.exists():
-                # Complete but not registered, because its process was killed.
+                # A complete release without a record, whose process was killed.
                 _remove(target)
-            building.rename(target)
+            new_folder.rename(target)
             sync_folder(target.parent)
             tx.insert(
                 ReleaseRecord(
@@ -177,7 +176,7 @@ def release(
     )
 
 
-def _payload(
+def _make_payload(
     campaign: OpenedCampaign,
     task: str | None,
     judgments: str | None,
@@ -187,29 +186,37 @@ def _payload(
     day: str | None,
     note: str,
 ) -> Payload:
-    """Select runs, judgments and names, and score the runs."""
+    """Select runs, judgments and public names, and score the runs."""
     from cranfield.campaign.publishing.payload import Payload
     from cranfield.campaign.results.scoring import score_runs
-    from cranfield.campaign.results.sheet_making import measures_of, public_part
-    from cranfield.campaign.results.stored_inputs import intact_runs, none_readable, version_of
+    from cranfield.campaign.results.sheet_making import public_run_metadata, sheet_measures
+    from cranfield.campaign.results.stored_inputs import (
+        find_judgments,
+        intact_submissions,
+        no_readable_run_error,
+    )
 
     rules = campaign.rules.task(task)
-    version = version_of(campaign, rules.name, judgments)
-    arrived = campaign.registry.submissions(rules.name)
+    version = find_judgments(campaign, rules.name, judgments)
+    submissions = campaign.registry.submissions(rules.name)
     evaluation = score_runs(
-        campaign, rules.name, measures=measures_of(rules), judgments=version.version
+        campaign, rules.name, measures=sheet_measures(rules), judgments=version.version
     )
-    runs = [run for run in intact_runs(campaign, arrived) if run.tag in evaluation.systems]
-    if len(runs) + sum(run.id in campaign.unreadable for run in arrived) < len(arrived):
-        raise _changed(rules.name)
+    runs = [
+        run for run in intact_submissions(campaign, submissions) if run.tag in evaluation.systems
+    ]
+    if len(runs) + sum(run.id in campaign.unreadable for run in submissions) < len(submissions):
+        raise _changed_error(rules.name)
     if not runs:
-        raise none_readable(campaign, rules.name)
+        raise no_readable_run_error(campaign, rules.name)
     teams = campaign.registry.teams()
     today = campaign.clock().astimezone(UTC).date().isoformat()
     hidden = hidden_teams(teams, day or today, everybody=anonymous)
-    public = {run.id: public_part(run) for run in runs if run.metadata and run.team not in hidden}
-    metadata = {id: text for id, (text, _) in public.items() if text}
-    dropped = sorted({key for _, keys in public.values() for key in keys})
+    public_parts = {
+        run.id: public_run_metadata(run) for run in runs if run.metadata and run.team not in hidden
+    }
+    metadata = {id: text for id, (text, _) in public_parts.items() if text}
+    removed_keys = sorted({key for _, keys in public_parts.values() for key in keys})
     public_runs = released_runs(runs, hidden, rules, _secret(campaign, seed), metadata)
     if seed and not any(run.hidden for run in public_runs):
         raise PolicyError(f"seed requires a team that is not named, got {seed}")
@@ -217,14 +224,16 @@ def _payload(
         *EXCLUDED,
         *([EXCLUDED_OF_HIDDEN] if any(run.hidden for run in public_runs) else []),
     ]
-    excluded += [f"of the metadata of runs: {', '.join(dropped)}"] if dropped else []
-    if unreadable := len(arrived) - len(runs):
+    excluded += [f"of the metadata of runs: {', '.join(removed_keys)}"] if removed_keys else []
+    if unreadable := len(submissions) - len(runs):
         excluded.append(f"{counted(unreadable, 'run')} that cannot be read")
-    excluded += ["runs and judgments: only what was computed from them"] if scores_only else []
+    excluded += (
+        ["runs and judgments; only results computed from them are included"] if scores_only else []
+    )
     return Payload(
         campaign=campaign,
         task=rules,
-        arrived=arrived,
+        submissions=submissions,
         runs=public_runs,
         teams={team.id: team.name for team in teams if team.id not in hidden},
         judgments=version,
@@ -236,44 +245,44 @@ def _payload(
     )
 
 
-def _changed(task: str) -> CranfieldError:
+def _changed_error(task: str) -> CranfieldError:
     return CranfieldError(
-        f"runs of {quoted(task)} were added or removed during the release: release again"
+        f"runs of {quoted(task)} were added or removed during the release; release again"
     )
 
 
 def _secret(campaign: OpenedCampaign, seed: int) -> str:
-    """Return a text with the hash of the first event, which no release contains."""
+    """Return a secret: the hash of the first event, which no release contains, and the seed."""
     sha256 = next(event.sha256 for event in campaign.registry.events() if event.action == "create")
     return f"{sha256}\n{seed}"
 
 
 def _next_id(task: str, ids: list[str]) -> str:
     numbers = [
-        int(id_[len(task) + 1 :]) for id_ in ids if re.fullmatch(rf"{re.escape(task)}-\d+", id_)
+        int(id[len(task) + 1 :]) for id in ids if re.fullmatch(rf"{re.escape(task)}-\d+", id)
     ]
     return f"{task}-{max(numbers, default=0) + 1}"
 
 
 @contextmanager
-def _building(folder: Path, task: str) -> Iterator[Path]:
-    """Create a temporary folder, which is removed unless it is renamed."""
-    building = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{task}.", dir=folder))
+def _temporary_folder(folder: Path, task: str) -> Iterator[Path]:
+    """Create a temporary folder, and remove it unless it was renamed."""
+    new_folder = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED_PREFIX}{task}.", dir=folder))
     try:
-        yield building
+        yield new_folder
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        shutil.rmtree(new_folder, ignore_errors=True)
 
 
 def _remove(folder: Path) -> None:
-    """Rename a folder and remove it, so that it is never visible in part under its name."""
-    trash = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder.parent))
+    """Remove a folder; it is renamed first, so that its name never has a partial folder."""
+    trash = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX, dir=folder.parent))
     folder.rename(trash / folder.name)
     shutil.rmtree(trash, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:
-    """Make a folder private, regardless of the umask, and flush it to the disk."""
+    """Make a folder private, whatever the umask, and flush it to the disk."""
     for path in sorted(folder.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
         if path.is_file():
@@ -318,7 +327,7 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
             raise PolicyError(f"{release} is already retracted")
         note = {"release": release, "retracted": utc_text(campaign.clock()), "reason": reason}
         text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
-        # If the process is killed before the commit, the note stays; a later one overwrites it.
+        # A note without a commit, if the process is killed, is overwritten by a later retraction.
         path = campaign.folder / RELEASES / f"{release}.retracted.json"
         with whole_file(path, private=True, synced=True) as out:
             out.write(text)

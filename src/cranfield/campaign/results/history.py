@@ -1,4 +1,4 @@
-"""History: scores of campaigns and leaderboards over time, and their records."""
+"""History of scores: entries of campaigns and leaderboards over time, and the records."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _BOARD = Schema(
 )
 
 OWN_MARKS = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
-"""Marks of the organisers' own entries."""
+"""Marks of entries of the organisers."""
 
 _BLANK = " \ufe0f"
 """Blanks around marks, and the variation selector of emoji."""
@@ -62,17 +62,17 @@ ENTRIES = {
     "own": pl.Boolean,
     "source": pl.String,
     "collection": pl.String,
-    "falls": pl.Boolean,
+    "is_lower_better": pl.Boolean,
 }
-"""Columns of entries; `falls` is True if the source states that lower scores are better."""
+"""Columns of entries; `is_lower_better` is True if the source says that lower is better."""
 
 
 @dataclass
-class _Entries:
-    """Reads the entries of sources; options as for :func:`history`.
+class _EntryReader:
+    """Reads the entries of sources, with options of :func:`history`.
 
-    `used` has the options `task`, `columns` and `own` that any source used, `unreadable` the reason
-    for each run of a campaign that cannot be read.
+    `used_options` are the options `task`, `columns` and `own` that apply to any source;
+    `unreadable` are the reasons why runs of campaigns cannot be read.
     """
 
     measure: str
@@ -81,7 +81,7 @@ class _Entries:
     columns: Mapping[str, str]
     own: tuple[str, ...]
     retracted: bool
-    used: set[str] = field(default_factory=set)
+    used_options: set[str] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
 
     def read(self, source: PathName) -> pl.DataFrame:
@@ -90,26 +90,26 @@ class _Entries:
             raise ArgumentError(f"a source must be a path, got {quoted(source)}")
         frames = [pl.DataFrame(schema=ENTRIES)]
         for path in _paths(fspath(source)):
-            # Relative paths such as `.` have no name.
+            # A relative path such as `.` has no name.
             full_path = path.absolute()
             is_retracted = (full_path.parent / f"{full_path.name}.retracted.json").is_file()
             if is_retracted and not self.retracted:
                 warn(f"{path} was retracted and is excluded", stacklevel=3)
                 continue
             if (path / REGISTRY).is_file():
-                frame, option = self.campaign(path), "task"
+                frame, option = self.read_campaign(path), "task"
             elif (path / "data" / "about.json").is_file():
-                frame, option = self.release(path), "task"
+                frame, option = self.read_release(path), "task"
             elif path.is_dir():
                 raise InputError("is neither a campaign nor a release", source=str(path))
             else:
-                frame, option = self.table(path), "columns"
-            self.used.add(option)
+                frame, option = self.read_table(path), "columns"
+            self.used_options.add(option)
             frame = frame.with_columns(source=pl.lit(str(path)))
-            frames.append(frame.select(pl.col(name).cast(kind) for name, kind in ENTRIES.items()))
+            frames.append(frame.select(pl.col(name).cast(dtype) for name, dtype in ENTRIES.items()))
         return pl.concat(frames)
 
-    def campaign(self, folder: Path) -> pl.DataFrame:
+    def read_campaign(self, folder: Path) -> pl.DataFrame:
         campaign = OpenedCampaign(folder)
         scoring = Scoring(campaign, self.task, [self.measure])
         [scores] = scoring.evaluation().values()
@@ -118,18 +118,18 @@ class _Entries:
         else:
             values = pl.DataFrame({"entry": scores.systems, "score": scores.overall()})
         self.unreadable.extend(campaign.unreadable.values())
-        by_tag = {run.tag: run for run in scoring.submissions}
-        runs = [by_tag[tag] for tag in values["entry"]]
+        submissions = {run.tag: run for run in scoring.submissions}
+        runs = [submissions[tag] for tag in values["entry"]]
         version = scoring.judgments.version
         return values.with_columns(
-            pl.Series("date", [_day(run.received) for run in runs], pl.Date),
+            pl.Series("date", [_parse_day(run.received) for run in runs], pl.Date),
             pl.Series("team", [run.team for run in runs], pl.String),
             own=False,
             collection=pl.lit(f"{campaign.rules.id}/{scoring.rules.name}, judgments {version}"),
-            falls=scoring.measures[0].info.lower_is_better,
+            is_lower_better=scoring.measures[0].info.lower_is_better,
         )
 
-    def release(self, folder: Path) -> pl.DataFrame:
+    def read_release(self, folder: Path) -> pl.DataFrame:
         data = folder / "data"
         about = read_json(data / "about.json")
         task, measures = about["task"], about["measures"]
@@ -152,12 +152,16 @@ class _Entries:
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
         collection = f"{about['campaign']}/{task}, judgments {about['judgments']}"
         return values.join(
-            runs.select("team", entry="tag", date=pl.col("received").map_elements(_day, pl.Date)),
+            runs.select(
+                "team", entry="tag", date=pl.col("received").map_elements(_parse_day, pl.Date)
+            ),
             on="entry",
             maintain_order="left",
-        ).with_columns(own=False, collection=pl.lit(collection), falls=measure.info.lower_is_better)
+        ).with_columns(
+            own=False, collection=pl.lit(collection), is_lower_better=measure.info.lower_is_better
+        )
 
-    def table(self, path: Path) -> pl.DataFrame:
+    def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""
         if self.standardised:
             raise PolicyError(
@@ -167,16 +171,16 @@ class _Entries:
         source = columns_of_file(Source(str(path)), replace(_BOARD, columns=()))
         names = [str(name) for name in source.names]
         own_names = {role: name for role, name in self.columns.items() if role != "score"}
-        places = _BOARD.places(names, str(path), own_names)
-        name_of = {role: names[k] for role, k in places.items()}
+        indices = _BOARD.places(names, str(path), own_names)
+        name_of = {role: names[k] for role, k in indices.items()}
         name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if "mark" in name_of:
-            self.used.add("own")
-        number = replace(NUMBER, missing=absent)
+            self.used_options.add("own")
+        score_kind = replace(NUMBER, missing=absent)
         columns = tuple(
-            Column(name, number if name == name_of["score"] else TAG, None)
+            Column(name, score_kind if name == name_of["score"] else TAG, None)
             for name in dict.fromkeys(name_of.values())
         )
         schema = replace(_BOARD, columns=columns, decisive=(), is_selected=True)
@@ -184,7 +188,7 @@ class _Entries:
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
-        days = [_day_of(table, row, day) for row, day in enumerate(cells["date"])]
+        days = [_row_day(table, row, day) for row, day in enumerate(cells["date"])]
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
@@ -193,14 +197,14 @@ class _Entries:
                 "score": cells["score"],
                 "own": marks.is_in([mark.strip(_BLANK).lower() for mark in self.own]),
             }
-        ).with_columns(collection=pl.lit(path.name), falls=False)
+        ).with_columns(collection=pl.lit(path.name), is_lower_better=False)
 
 
 def _paths(source: str) -> list[Path]:
     names = matches(source)
     if names is None:
         return [Path(source)]
-    # Exclude the notes of retracted releases.
+    # The notes of retracted releases are JSON files beside them.
     paths = [path for path in map(Path, names) if path.suffix != ".json"]
     if not paths:
         raise InputError("no file matches the pattern", source=source)
@@ -215,9 +219,9 @@ def _standardise(scores: Scores) -> pl.DataFrame:
 
 
 def _score_column(names: list[str], measure: str, path: Path) -> str:
-    """Return the column of a measure: its exact name, or the only one that begins with it."""
-    exact = [name for name in names if spelt(name) == spelt(measure)]
-    candidates = exact or [name for name in names if spelt(name).startswith(spelt(measure))]
+    """Return the name of a measure's column: the same name, or the only one that begins with it."""
+    exact_names = [name for name in names if spelt(name) == spelt(measure)]
+    candidates = exact_names or [name for name in names if spelt(name).startswith(spelt(measure))]
     if len(candidates) == 1:
         return candidates[0]
     choices = some_of(map(quoted, candidates or names), 12)
@@ -226,7 +230,7 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
 
-def _day(text: str) -> date:
+def _parse_day(text: str) -> date:
     match = _DAY.fullmatch(text.strip())
     if match is None:
         raise CranfieldError(f"expected a date such as 2026-08-15, got {quoted(text)}")
@@ -236,50 +240,53 @@ def _day(text: str) -> date:
         raise CranfieldError(f"{quoted(text)} is not a date of the calendar") from None
 
 
-def _day_of(table: Table, row: int, text: str | None) -> date:
+def _row_day(table: Table, row: int, text: str | None) -> date:
     try:
-        return _day(text or "")
+        return _parse_day(text or "")
     except CranfieldError as error:
         raise table.wrong(row, str(error)) from None
 
 
 STANDARDISED_NOTE = (
-    "standardised by the runs of each campaign; the better those runs, the lower the score of a run"
+    "scores are standardised by the runs of each campaign, so the same run has a lower score among"
+    " better runs"
 )
-"""Note on scores that are standardised by different runs."""
+"""Note on scores that are standardised by the runs of several campaigns."""
 
 
 _ENTRIES: result.Columns = {
     "date": result.Column("Day of the entry.", key=True),
-    "entry": result.Column("Name of the entry; of a campaign or release, the tag.", key=True),
-    "team": result.Column("Team of the entry; empty or null where the source names none."),
+    "entry": result.Column(
+        "Name of the entry; for a campaign or release, the tag of the run.", key=True
+    ),
+    "team": result.Column("Team of the entry; empty or null if the source has none."),
     "score": result.Column("Score by the measure."),
-    "own": result.Column("Whether it is the organisers' own entry."),
+    "own": result.Column("Whether the entry is one of the organisers'."),
     "record": result.Column("Whether the entry is better than all earlier entries."),
     "source": result.Column("Folder or file that the entry comes from."),
     "collection": result.Column(
-        "Collection: of a campaign or release its name, task and version of the judgments, of a"
-        " table the name of the file."
+        "Collection: campaign, task and version of the judgments for a campaign or release, name of"
+        " the file for a table."
     ),
 }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History(result.Result):
-    """Entries of campaigns and leaderboards in order of days; returned by :func:`history`.
+    """Entries of campaigns and leaderboards, in order of day; returned by :func:`history`.
 
     Attributes
     ----------
     measure
-        The measure of the scores, or the column of tables.
+        Measure of the scores, or column of the tables.
     standardised
         Whether scores are standardised by the runs of their campaign.
     frame
-        A row for each entry, in order of days.
+        One row per entry, in order of day.
     notes
-        Notes on entries that were excluded, and on how scores compare.
+        Notes on excluded entries, and on the comparability of scores.
     unreadable
-        The reason for each run of a campaign that cannot be read and is excluded.
+        Reasons why runs of campaigns cannot be read, and are excluded.
     """
 
     columns: ClassVar[Mapping[str, result.Columns]] = {"entries": _ENTRIES, "records": _ENTRIES}
@@ -291,10 +298,10 @@ class History(result.Result):
     unreadable: tuple[str, ...] = ()
 
     def records(self) -> pl.DataFrame:
-        """Return the entries that beat all earlier ones.
+        """Return the entries that are better than all earlier entries.
 
-        Of each day, only the best entry counts. An equal score is not a record. Entries of the
-        organisers have to be beaten, but are not records.
+        On each day, only the best entry can be a record. An equal score is not a record. Entries of
+        the organisers are never records, but a record must be better than them.
         """
         return self.frame.filter("record")
 
@@ -303,15 +310,15 @@ class History(result.Result):
         return {"entries": self.frame, "records": self.records()}
 
     def facts(self) -> dict[str, Any]:
-        """Return measure and standardisation."""
+        """Return the measure, and whether scores are standardised."""
         return {"measure": self.measure, "standardised": self.standardised}
 
     def note_lines(self) -> list[str]:
-        """Return no lines: the notes stand below the table."""
+        """Return no lines, because the notes are remarks of the table."""
         return []
 
     def tables(self, name: str = "records") -> list[tabular.Table]:
-        """Return the records for reading, without columns that have the same value in every row.
+        """Return the records as a table for reading, without columns that do not vary.
 
         Parameters
         ----------
@@ -320,14 +327,18 @@ class History(result.Result):
         """
         frame = self.to_polars(name)
         is_all = name != "records"
-        number = f"{frame.height:,} entries" if is_all and frame.height != 1 else None
-        noun = "entry" if is_all else "record"
-        title = f"{self.measure}: {number or counted(frame.height, noun)}"
+        noun = "record"
+        if is_all:
+            noun = "entry" if frame.height == 1 else "entries"
+        count = f"{frame.height:,} {noun}" if is_all else counted(frame.height, noun)
+        title = f"{self.measure}: {count}"
         hidden = [name for name in ("source", "collection") if self.frame[name].n_unique() == 1]
         hidden += [] if is_all else ["own", "record"]
         if not any(frame["team"]):
             hidden.append("team")
-        return [replace(tabular.from_frame(frame.drop(hidden), title), remarks=list(self.notes))]
+        return [
+            replace(tabular.table_from_frame(frame.drop(hidden), title), remarks=list(self.notes))
+        ]
 
     def __repr__(self) -> str:
         sizes = f"{self.frame.height:,} entries, {counted(self.records().height, 'record')}"
@@ -345,7 +356,7 @@ def history(
     lower_is_better: bool = False,
     retracted: bool = False,
 ) -> History:
-    """Order the scores of campaigns, releases and public leaderboards by day.
+    """Combine the scores of campaigns, releases and public leaderboards in order of day.
 
     Parameters
     ----------
@@ -353,37 +364,37 @@ def history(
         Folders of campaigns, folders of releases, and tables of leaderboards (CSV and other files
         with named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`, or score column of a table. The name of the column may be
-        longer if no other column begins with the same text.
+        Measure, such as `nDCG@10`, or the column of scores in tables. The name of the column may
+        be longer, if no other column begins with the same text.
     task
         Name of the task; required for campaigns with several tasks.
     standardised
-        Standardise the scores by the runs of each campaign, so that scores of different collections
-        can be compared. See :func:`cranfield.significance.standardise`; this requires scores by
-        topic, which tables do not have.
+        Whether to standardise scores by the runs of each campaign
+        (:func:`cranfield.significance.standardise`), so that scores of different collections can be
+        compared. This requires scores by topic, which tables do not have.
     columns
-        Names of the columns score, date, entry, team or mark, if they differ in tables.
+        Names of the columns score, date, entry, team and mark in tables, where they differ.
     own
-        Values of the column `mark` for entries of the organisers themselves.
+        Values of the column `mark` for entries of the organisers.
     lower_is_better
-        Treat lower scores as better, for tables; campaigns and releases know the direction of their
-        measures.
+        Whether lower scores are better in tables; campaigns and releases know the direction of
+        their measures.
     retracted
         Whether to include retracted releases.
 
     Returns
     -------
     History
-        Its :meth:`~History.records` are the entries that beat all earlier ones. Entries without a
-        score are excluded, and counted.
+        All entries; :meth:`~History.records` are better than all earlier entries. Entries without a
+        score are excluded, with a note.
 
     Raises
     ------
     PolicyError
-        For scores of different collections that are not standardised, because an easier collection
-        would look like progress.
+        For scores of different collections that are not standardised: an easier collection would
+        look like progress.
     InputError
-        For a source that cannot be read, an unknown column, an invalid date.
+        For a source that cannot be read, an unknown column, and an invalid date.
 
     Examples
     --------
@@ -407,14 +418,14 @@ def history(
     source_list = [sources] if isinstance(sources, str | PathLike) else list(sources)
     if not source_list:
         raise PolicyError("expected at least one source")
-    reader = _Entries(measure, task, standardised, columns, tuple(own), retracted)
+    reader = _EntryReader(measure, task, standardised, columns, tuple(own), retracted)
     entries = pl.concat(reader.read(source) for source in source_list)
     options = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN_MARKS}
     for name, is_set in options.items():
-        if is_set and name not in reader.used:
+        if is_set and name not in reader.used_options:
             required = {"task": "campaigns and releases", "columns": "tables"}
-            kinds = required.get(name, "tables with a column of marks")
-            raise PolicyError(f"{name} requires {kinds} among the sources")
+            sources_text = required.get(name, "tables with a column of marks")
+            raise PolicyError(f"{name} requires {sources_text} among the sources")
     collections = entries["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
         names = some_of(map(quoted, collections), 3)
@@ -426,38 +437,39 @@ def history(
     notes = []
     if scored.height < entries.height:
         n_missing = entries.height - scored.height
-        notes.append(f"{n_missing:,} of {entries.height:,} entries without a score excluded")
+        verb = "has no score and is" if n_missing == 1 else "have no score and are"
+        notes.append(f"{n_missing:,} of {entries.height:,} entries {verb} excluded")
     if standardised and len(collections) > 1:
         notes.append(STANDARDISED_NOTE)
-    falls = lower_is_better or bool(entries["falls"].any())
-    if falls:
+    is_lower_better = lower_is_better or bool(entries["is_lower_better"].any())
+    if is_lower_better:
         notes.append(f"lower scores of {measure} are better")
-    frame = with_records(scored, falls)
+    frame = mark_records(scored, is_lower_better)
     return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable))
 
 
-def with_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:
-    """Return entries in order of days, with a column that marks the records."""
+def mark_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:
+    """Return entries in order of day, with a column `record` that is True for records."""
     sign = -1.0 if lower_is_better else 1.0
-    worth = pl.col("worth")
-    # Means that differ by rounding only, such as 0.1 + 0.2 and 0.3, are equal.
+    value = pl.col("value")
+    # Means that differ only by rounding, such as 0.1 + 0.2 and 0.3, are equal.
     values = without_noise(entries["score"].to_numpy()) * sign
-    entries = entries.with_columns(worth=pl.Series(values, dtype=pl.Float64))
+    entries = entries.with_columns(value=pl.Series(values, dtype=pl.Float64))
     best_before = (
         entries.group_by("date")
-        .agg(worth.max().alias("best"))
+        .agg(value.max().alias("best"))
         .sort("date")
         .select("date", before=pl.col("best").cum_max().shift(1))
     )
-    # The best entry of each day comes first; among equal ones the organisers', then the earliest.
+    # Best entry of each day first; equal entries: the organisers' first, then in order of rows.
     best_first = entries.with_row_index("row").sort(
-        "date", worth, "own", "row", descending=[False, True, True, False]
+        "date", value, "own", "row", descending=[False, True, True, False]
     )
-    joined = best_first.join(best_before, on="date", how="left", maintain_order="left")
-    beats = pl.col("before").is_null() | (worth > pl.col("before"))
-    record = pl.col("date").is_first_distinct() & beats & ~pl.col("own")
+    entries = best_first.join(best_before, on="date", how="left", maintain_order="left")
+    is_better = pl.col("before").is_null() | (value > pl.col("before"))
+    is_record = pl.col("date").is_first_distinct() & is_better & ~pl.col("own")
     return (
-        joined.with_columns(record=record)
+        entries.with_columns(record=is_record)
         .sort("date", "row")
         .select("date", "entry", "team", "score", "own", "record", "source", "collection")
     )

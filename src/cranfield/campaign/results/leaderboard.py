@@ -14,13 +14,13 @@ from cranfield.base.arrays import places, without_noise
 from cranfield.base.errors import CranfieldError, check_share, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.results.scoring import Scoring, cached_frame, digest
+from cranfield.campaign.results.scoring import Scoring, hash_values, read_or_compute_table
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shorten_letters
-from cranfield.tabular import Table, from_frame
+from cranfield.tabular import Table, table_from_frame
 
 if TYPE_CHECKING:
     from cranfield.significance.comparison.result import PairwiseComparison
@@ -33,51 +33,53 @@ CACHE_SIZE = 8
 """Number of comparisons that are cached in memory."""
 
 
-def compared(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
+def compare_pairs(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
     """Compare all pairs of systems by the default test.
 
     Missing scores count as 0; if lower is better, topics with missing scores are excluded. Results
-    are cached: the comparison of 126 runs takes two seconds.
+    are cached, because a comparison of 126 runs takes two seconds.
     """
-    return _compared(_ScoresKey(scores), alpha)
+    return _cached_comparison(_ScoresKey(scores), alpha)
 
 
-def not_compared(runs: int, max_runs: int = MAX_COMPARED) -> str:
-    """Return the reason why so many runs are not compared; empty if they are compared."""
-    if runs < 2:
+def reason_against_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
+    """Return the reason why a number of runs is not compared; empty if they are compared."""
+    if n_runs < 2:
         return "there is only one run"
-    return f"{runs:,} runs exceed the maximum of {max_runs}" if runs > max_runs else ""
+    return f"{n_runs:,} runs exceed the maximum of {max_runs}" if n_runs > max_runs else ""
 
 
-def compared_if_possible(
+def compare_or_reason(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> PairwiseComparison | str:
-    """Compare all pairs, or return the reason against it, such as too few topics."""
+    """Compare all pairs, or return the reason why they are not compared."""
     check_share("alpha", alpha)
-    if reason := not_compared(len(scores.systems), max_runs):
+    if reason := reason_against_comparison(len(scores.systems), max_runs):
         return reason
     try:
-        return compared(scores, alpha)
+        return compare_pairs(scores, alpha)
     except CranfieldError as error:
         return str(error)
 
 
 @dataclass(frozen=True, eq=False)
 class _ScoresKey:
-    """Scores as a cache key; keys are equal if everything that a comparison depends on is equal."""
+    """Key of the cache: scores, which are equal if everything a comparison depends on is equal."""
 
     scores: Scores
 
     def _key(self) -> tuple[object, ...]:
         scores = self.scores
-        kind = (
+        return (
             scores.measure,
             scores.aggregate,
             scores.lower_is_better,
             scores.scale,
             scores.settings,
+            scores.topics,
+            scores.systems,
+            scores.values.tobytes(),
         )
-        return (*kind, scores.topics, scores.systems, scores.values.tobytes())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _ScoresKey) and self._key() == other._key()
@@ -87,8 +89,8 @@ class _ScoresKey:
 
 
 @lru_cache(CACHE_SIZE)
-def _compared(key: _ScoresKey, alpha: float) -> PairwiseComparison:
-    # Loaded only if no comparison is cached: it would take most of the time of a leaderboard.
+def _cached_comparison(key: _ScoresKey, alpha: float) -> PairwiseComparison:
+    # The import takes longer than a leaderboard with a cached comparison.
     from cranfield.significance.comparison.compare import compare
 
     missing = None
@@ -102,9 +104,10 @@ def _compared(key: _ScoresKey, alpha: float) -> PairwiseComparison:
 class Separation:
     """Result of a comparison of all pairs of runs.
 
-    `frame` has a row for each run: `tag`, `groups` (letters; two runs share one exactly when they
-    do not differ), and, if the test has them, `low` and `high`: bounds of simultaneous confidence
-    intervals. The verdict says whether the result is meaningful on the scale of the measure.
+    `frame` has one row per run: `tag`; `groups`, letters that two runs share exactly when they are
+    not significantly different; and, if the test has them, `low` and `high`, the bounds of
+    simultaneous confidence intervals. The verdict says whether the result is meaningful on the
+    scale of the measure.
     """
 
     frame: pl.DataFrame
@@ -120,12 +123,12 @@ class _NotComparedError(Exception):
 def separation(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> Separation | str:
-    """Compare all pairs of systems by the default test, or return the reason against it."""
-    # Loaded only if no comparison is cached.
+    """Compare all pairs of systems by the default test, or return the reason why not."""
+    # These imports are slow, and not needed if the comparison is cached.
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.result import RESCALING
 
-    comparison = compared_if_possible(scores, alpha, max_runs)
+    comparison = compare_or_reason(scores, alpha, max_runs)
     if isinstance(comparison, str):
         return comparison
     letters = comparison.groups()
@@ -136,23 +139,23 @@ def separation(
         "groups: two runs share a letter exactly when they are not significantly different"
         f" ({comparison.method}, alpha {alpha:g})"
     ]
-    # The first run of the leaderboard; equal runs are ordered by tag.
+    # The first run of the leaderboard; runs with equal means are ordered by tag.
     keys = without_noise(comparison.means) * (1 if scores.lower_is_better else -1)
     first = min(range(len(keys)), key=lambda k: (keys[k], comparison.systems[k]))
     interval = comparison.around(first)
     if interval is not None:
-        low, high = (pl.Series(ends).fill_nan(None) for ends in interval)
+        low, high = (pl.Series(bounds).fill_nan(None) for bounds in interval)
         frame = frame.with_columns(low=low, high=high)
         notes.append(
             "low, high: simultaneous confidence intervals around means; runs whose intervals do not"
             " overlap are significantly different"
             if comparison.half_widths is not None
-            else f"low, high: simultaneous confidence interval of the"
+            else "low, high: simultaneous confidence interval of the"
             f" {comparison.difference_from} the first run, shifted by the {comparison.mean_of} of"
             " the first run; a run whose interval"
             f" excludes this {comparison.mean_of} is significantly different from the first run"
         )
-    # The first line of `meaningfulness` already reports the scale of the measure.
+    # The verdict already reports the scale of the measure.
     notes += [note for note in comparison.notes if not note.endswith(RESCALING)]
     return Separation(frame, comparison.method, meaningfulness(comparison).first_line, tuple(notes))
 
@@ -166,21 +169,21 @@ class Leaderboard(TableResult):
     Attributes
     ----------
     measures
-        Text forms; the first one decides the order.
+        Text forms of the measures; the first one decides the order.
     separation
         Result of the comparison of all pairs; None if runs were not compared.
     notes
-        Notes on the comparison, and on runs that were not pooled.
+        Notes on the comparison and on runs that were not pooled.
     task
         Title of the task; empty for runs outside a campaign.
     """
 
     name: ClassVar[str] = "board"
     columns: ClassVar[Columns] = {
-        "rank": Column("Rank by the first measure, from 1; runs with the same value share it."),
+        "rank": Column("Rank by the first measure, from 1; runs with equal values share a rank."),
         "tag": Column("Tag of the run.", key=True),
         "team": Column("Team that submitted the run."),
-        "type": Column("Type of the run, such as automatic; null where none was declared."),
+        "type": Column("Type of the run, such as automatic; empty if none was declared."),
         "late": Column("Whether the run was submitted after the deadline."),
         "*": Column("Overall value of the measure of this name."),
         "groups": Column(
@@ -188,14 +191,13 @@ class Leaderboard(TableResult):
             " null where runs were not compared."
         ),
         "low": Column(
-            "Lower bound of a simultaneous confidence interval, around the mean or, as the notes"
-            " say, around the mean of the first run for the difference from it; null where runs"
+            "Lower bound of a simultaneous confidence interval: of the mean or, as the notes say,"
+            " of the difference from the first run plus the mean of the first run; null where runs"
             " were not compared or the test has no intervals."
         ),
-        "high": Column("Upper bound of the interval; null where the lower bound is null."),
+        "high": Column("Upper bound of the interval; null like the lower bound."),
         "unjudged@10": Column(
-            "Proportion of the first ten documents of all topics that have no judgment, from 0 to"
-            " 1."
+            "Proportion, 0 to 1, of the first ten documents of all topics that have no judgment."
         ),
     }
 
@@ -214,7 +216,7 @@ class Leaderboard(TableResult):
         return {"task": self.task}
 
     def note_lines(self) -> list[str]:
-        """Return no lines: the notes stand below the table."""
+        """Return no lines, because the notes are remarks of the table."""
         return []
 
     def tables(self, *, max_runs: int | None = None) -> list[Table]:
@@ -223,14 +225,16 @@ class Leaderboard(TableResult):
         Parameters
         ----------
         max_runs
-            Maximum number of rows; by default all.
+            Maximum number of rows; by default all rows.
         """
         rows = self.rows.with_columns(pl.col("groups").map_elements(shorten_letters, pl.String))
         empty = [name for name in ("type", "groups", "low", "high") if _is_empty(rows[name])]
         if not rows["late"].any():
             empty.append("late")
         title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
-        table = from_frame(rows.drop(empty)[:max_runs], f"{title}: {counted(rows.height, 'run')}")
+        table = table_from_frame(
+            rows.drop(empty)[:max_runs], f"{title}: {counted(rows.height, 'run')}"
+        )
         is_cut = max_runs is not None and rows.height > max_runs
         cuts = [f"the first {max_runs:,} of {rows.height:,} runs are shown"] if is_cut else []
         return [replace(table, remarks=[*self.remarks, *cuts])]
@@ -266,7 +270,7 @@ def leaderboard(
     Returns
     -------
     Leaderboard
-        Ranks are by overall values, and equal values share a rank; the groups are those of
+        Ranks are by overall values, and equal values share a rank. Groups are the letters of
         :func:`cranfield.compare` with its default test.
     """
     groups = separation(evaluation[str(evaluation.measures[0])], alpha, max_runs)
@@ -277,25 +281,25 @@ def _leaderboard(
     evaluation: Evaluation, submissions: Sequence[Submission], groups: Separation | str
 ) -> Leaderboard:
     """Join scores and groups with the submissions."""
-    # Columns are named by the text forms of measures, not by aliases.
+    # Columns have the text forms of measures as names, not aliases.
     names = [str(measure) for measure in evaluation.measures]
     frame = evaluation.by_system()
     frame.columns = ["tag", *names]
-    by_tag = {run.tag: run for run in submissions}
-    runs = [by_tag[tag] for tag in frame["tag"]]
-    first = frame[names[0]].cast(pl.Float64).to_numpy()
-    lower = evaluation.measures[0].info.lower_is_better
+    runs_by_tag = {run.tag: run for run in submissions}
+    runs = [runs_by_tag[tag] for tag in frame["tag"]]
+    values = frame[names[0]].cast(pl.Float64).to_numpy()
+    lower_is_better = evaluation.measures[0].info.lower_is_better
     coverage = evaluation.coverage.systems
     unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in coverage]
     frame = frame.with_columns(
-        pl.Series("rank", places(first, lower), pl.Int64),
+        pl.Series("rank", places(values, lower_is_better), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),
         pl.Series("type", [run.type for run in runs], pl.String),
         pl.Series("late", [run.late for run in runs], pl.Boolean),
         pl.Series("unjudged@10", unjudged, pl.Float64),
     )
     frame = frame.sort("rank", "tag")
-    unpooled = [quoted(tag) for tag in frame["tag"] if not by_tag[tag].pooled]
+    unpooled = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
     notes = []
     if 0 < len(unpooled) < frame.height:
         notes.append(f"not pooled: {some_of(unpooled, 10)}")
@@ -304,9 +308,9 @@ def _leaderboard(
     else:
         notes = [*groups.notes, *notes]
         frame = frame.join(groups.frame, on="tag", how="left", maintain_order="left")
-    for name, kind in {"groups": pl.String, "low": pl.Float64, "high": pl.Float64}.items():
+    for name, dtype in {"groups": pl.String, "low": pl.Float64, "high": pl.Float64}.items():
         if name not in frame.columns:
-            frame = frame.with_columns(pl.lit(None, kind).alias(name))
+            frame = frame.with_columns(pl.lit(None, dtype).alias(name))
     frame = frame.select(
         "rank", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
     )
@@ -328,52 +332,52 @@ def task_leaderboard(
     Parameters
     ----------
     campaign, task, measures, judgments
-        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
+        Parameters of :func:`~cranfield.campaign.results.scoring.score_runs`.
     alpha, max_runs
-        As for :func:`leaderboard`.
+        Parameters of :func:`leaderboard`.
     """
     scoring = Scoring(campaign, task, measures, judgments)
     evaluation = scoring.evaluation()
-    reason = not_compared(len(evaluation.systems), max_runs)
+    reason = reason_against_comparison(len(evaluation.systems), max_runs)
     groups = reason or _cached_separation(scoring, alpha)
-    ranked = _leaderboard(evaluation, scoring.submissions, groups)
-    return replace(ranked, task=scoring.rules.title or scoring.rules.name)
+    result = _leaderboard(evaluation, scoring.submissions, groups)
+    return replace(result, task=scoring.rules.title or scoring.rules.name)
 
 
 def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
-    """Return the comparison by the first measure, which is cached."""
+    """Compare runs by the first measure; the result is cached in a file."""
     first = scoring.measures[0]
 
-    def make() -> tuple[pl.DataFrame, dict[str, str]]:
+    def compute() -> tuple[pl.DataFrame, dict[str, str]]:
         result = separation(scoring.for_measure(first).evaluation()[str(first)], alpha)
         if isinstance(result, str):
             raise _NotComparedError(result)
         notes = "\n".join(result.notes)
         return result.frame, {"method": result.method, "verdict": result.verdict, "notes": notes}
 
-    basis = digest("groups", scoring.basis(all_runs=True), str(first), alpha)
+    basis = hash_values("groups", scoring.basis(all_runs=True), str(first), alpha)
     try:
-        frame, about = cached_frame(scoring.campaign, scoring.judgments, basis, make)
+        frame, about = read_or_compute_table(scoring.campaign, scoring.judgments, basis, compute)
     except _NotComparedError as error:
         return str(error)
     return Separation(frame, about["method"], about["verdict"], tuple(about["notes"].split("\n")))
 
 
-PLACES = {"means": 2, "sheets": 4}
-"""Decimals of scores by the kind of feedback; sheets always have four."""
+DECIMALS = {"means": 2, "sheets": 4}
+"""Decimals of scores by kind of feedback; sheets always have four decimals."""
 
 
 def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
-    """Return the scores of accepted runs that their teams may see, by tag, as text.
+    """Return the scores that the rules show to the teams of accepted runs, as text by tag.
 
     Teams that submit many runs and see their scores can learn the judgments. Feedback is therefore
-    off by default, rounded, and should be combined with `runs_per_day`. It ends with a release,
+    off by default and rounded, and should be combined with `runs_per_day`. It ends with a release,
     which publishes the scores.
     """
-    places = PLACES.get(campaign.rules.task(task).feedback)
+    decimals = DECIMALS.get(campaign.rules.task(task).feedback)
     registry = campaign.registry
     is_released = any(record.task == task for record in registry.releases())
-    if places is None or is_released or not tags or not registry.judgments(task):
+    if decimals is None or is_released or not tags or not registry.judgments(task):
         return {}
     scoring = Scoring(campaign, task)
     means = scoring.evaluation().by_system()
@@ -383,6 +387,6 @@ def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict
     for run, *values in means.iter_rows():
         if run in tags:
             scores = zip(names, values, strict=True)
-            parts = [f"{name} {value:.{places}f}" for name, value in scores if value is not None]
+            parts = [f"{name} {value:.{decimals}f}" for name, value in scores if value is not None]
             texts[run] = ", ".join([*parts, version])
     return texts

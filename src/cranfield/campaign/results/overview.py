@@ -1,4 +1,4 @@
-"""The overview of a task: leaderboard, topics and charts of all runs."""
+"""Overview of a task: leaderboard, topics and charts of all runs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import filled_page
+from cranfield.campaign.pages import render_page
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import score_runs
-from cranfield.campaign.results.sheet_files import as_bytes, write_files
-from cranfield.campaign.results.sheet_making import in_order, own_measures, scored_runs
-from cranfield.campaign.results.stored_inputs import version_of
+from cranfield.campaign.results.sheet_files import encode_text, write_files
+from cranfield.campaign.results.sheet_making import scored_runs, sort_topics, task_measures
+from cranfield.campaign.results.stored_inputs import find_judgments
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
@@ -39,7 +39,7 @@ from cranfield.reporting.page.html import label
 from cranfield.reporting.page.report_page import report
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import shorten_letters
-from cranfield.tabular import Cell, Table, number
+from cranfield.tabular import Cell, Table, format_number
 
 CHARTS = {
     "scores": ("Scores over topics", "Scores of each run over topics"),
@@ -47,7 +47,7 @@ CHARTS = {
     "separation": ("Significant differences", "Significantly better and worse runs, by pairs"),
     "topics": ("Runs by topics", "Scores of all runs on all topics, the easiest topic first"),
 }
-"""Heading and description of each chart, by its name."""
+"""Heading and description of each chart, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +63,14 @@ class Overview:
 
 def leaderboard_table(overview: Overview) -> Table:
     """Return the leaderboard as a table; the best score by each measure is bold."""
-    ranked = overview.leaderboard
+    board = overview.leaderboard
     bold = _is_best(overview)
-    head = ["", "run", "team", "type", *ranked.measures, "groups", "unjudged@10"]
+    head = ["", "run", "team", "type", *board.measures, "groups", "unjudged@10"]
     rows = []
-    for k, row in enumerate(ranked.rows.rows(named=True)):
-        scores = [Cell(number(row[name]), bold=bool(bold[name][k])) for name in ranked.measures]
+    for k, row in enumerate(board.rows.rows(named=True)):
+        scores = [
+            Cell(format_number(row[name]), bold=bool(bold[name][k])) for name in board.measures
+        ]
         rows.append(
             [
                 str(row["rank"]),
@@ -81,7 +83,7 @@ def leaderboard_table(overview: Overview) -> Table:
             ]
         )
     title = f"{overview.title}, {counted(len(rows), 'run')}"
-    return Table(title, head, rows, (1, 2, 3, 4 + len(ranked.measures)), remarks=ranked.remarks)
+    return Table(title, head, rows, (1, 2, 3, 4 + len(board.measures)), remarks=board.remarks)
 
 
 def _is_best(overview: Overview) -> Mapping[str, Sequence[bool]]:
@@ -93,7 +95,7 @@ def _is_best(overview: Overview) -> Mapping[str, Sequence[bool]]:
 
 
 def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence[str]) -> str:
-    """Return the page; `svgs` are charts by name, `forms` the formats of their files."""
+    """Return the overview as a page; `svgs` has charts by name, `forms` the formats of files."""
     first = overview.leaderboard.measures[0]
     easiest_last = overview.evaluation[first].lower_is_better
     topics = overview.topics.select("topic", "mean", "best", "median", "worst")
@@ -112,7 +114,7 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         f"{counted(overview.leaderboard.rows.height, 'run')},"
         f" {counted(overview.topics.height, 'topic')}, judgments {label(overview.judgments)}"
     )
-    return filled_page(
+    return render_page(
         "overview.html",
         label(overview.title),
         counts=counts,
@@ -131,7 +133,7 @@ FORMS = ("html", "svg", "pdf", "png")
 """Formats of charts."""
 
 
-def overview_of(
+def make_overview(
     evaluation: Evaluation,
     runs: Sequence[Submission],
     task: TaskRules,
@@ -140,10 +142,10 @@ def overview_of(
     judgments: str = "",
     median: str = "better",
 ) -> Overview:
-    """Compute the contents of an overview, by the measures of the evaluation."""
+    """Compute the contents of an overview from an evaluation and the submissions."""
     tags = sorted(run.tag for run in runs)
     first = evaluation.measures[0]
-    scores = evaluation[str(first)].select(in_order(evaluation.topics), tags)
+    scores = evaluation[str(first)].select(sort_topics(evaluation.topics), tags)
     topics = topic_statistics(scores, median=median).for_group().drop("group")
     return Overview(
         title or task.title or task.name,
@@ -162,23 +164,23 @@ def write_overview(
     judgments: str | None = None,
     forms: Sequence[str] = ("svg",),
 ) -> tuple[Path, ...]:
-    """Write the overview of a task's accepted runs.
+    """Write the overview of the accepted runs of a task.
 
     Parameters
     ----------
     campaign, task, judgments
-        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
+        Parameters of :func:`~cranfield.campaign.results.scoring.score_runs`.
     folder
         Folder to write to; it is created if missing.
     forms
-        Chart formats: any of `html`, `svg`, `pdf` and `png`.
+        Formats of charts, from `html`, `svg`, `pdf` and `png`.
 
     Returns
     -------
     tuple of Path
-        `index.html`; the leaderboard as CSV, Parquet and LaTeX; `topics.csv`; `charts/`; and
-        `report.html`, as of :func:`cranfield.report`. Without the extra `charts`, no charts
-        are written, with a warning.
+        The written files: `index.html`; the leaderboard as CSV, Parquet and LaTeX; `topics.csv`;
+        the charts in `charts/`; and `report.html`, the page of :func:`cranfield.report`. Without
+        the extra `charts`, there are no charts, with a warning.
 
     Raises
     ------
@@ -190,11 +192,11 @@ def write_overview(
         check_choice("forms", form, FORMS)
     target = campaign.check_outside(folder)
     rules = campaign.rules.task(task)
-    version = version_of(campaign, rules.name, judgments).version
-    evaluation = score_runs(campaign, rules.name, measures=own_measures(rules), judgments=version)
+    version = find_judgments(campaign, rules.name, judgments).version
+    evaluation = score_runs(campaign, rules.name, measures=task_measures(rules), judgments=version)
     title = f"{campaign.rules.title or campaign.rules.id}: {rules.title or rules.name}"
     runs = scored_runs(campaign, rules.name, evaluation)
-    overview = overview_of(
+    overview = make_overview(
         evaluation, runs, rules, title=title, judgments=version, median=rules.median
     )
     rows, parquet = overview.leaderboard.rows, BytesIO()
@@ -202,32 +204,34 @@ def write_overview(
     files = {
         "leaderboard.csv": rows.write_csv().encode(),
         "leaderboard.parquet": parquet.getvalue(),
-        "leaderboard.tex": as_bytes(leaderboard_table(overview).to_latex(caption=True, long=True)),
+        "leaderboard.tex": encode_text(
+            leaderboard_table(overview).to_latex(caption=True, long=True)
+        ),
         "topics.csv": overview.topics.write_csv().encode(),
     }
     svgs: dict[str, bytes] = {}
     try:
-        for name, chart in charts_of(overview):
+        for name, chart in make_charts(overview):
             svgs[name] = render_chart(chart, "svg")
             for form in forms:
                 content = svgs[name] if form == "svg" else render_chart(chart, form)
                 files[f"charts/{name}.{form}"] = content
     except MissingDependencyError as error:
         warn(f"the overview has no charts: {error}")
-    page = as_bytes(overview_page(overview, svgs, forms))
+    page = encode_text(overview_page(overview, svgs, forms))
     index, *paths = write_files(target, {"index.html": page, **files})
     return index, *paths, report(evaluation, target / "report.html", title=overview.title)
 
 
-def charts_of(overview: Overview) -> Iterator[tuple[str, Any]]:
+def make_charts(overview: Overview) -> Iterator[tuple[str, Any]]:
     """Yield names and charts of the scores by the first measure."""
     scores = overview.evaluation[overview.leaderboard.measures[0]]
     yield "scores", charts.box_plot(scores)
     yield "topics", charts.difficulty_map(scores)
     if overview.leaderboard.separation is not None:
-        has_gaps = np.isnan(scores.values).any()
-        comparison = compare(scores, missing="zero" if has_gaps else None)
+        has_missing = np.isnan(scores.values).any()
+        comparison = compare(scores, missing="zero" if has_missing else None)
         yield "separation", charts.significance_matrix(comparison)
         with suppress(PolicyError):
-            # Some comparisons have no intervals around means.
+            # Not every comparison has intervals around means.
             yield "intervals", charts.intervals_chart(comparison)

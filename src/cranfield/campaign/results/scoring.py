@@ -17,7 +17,12 @@ from cranfield.base.errors import CranfieldError, InputError, check_several, quo
 from cranfield.base.files import whole_file
 from cranfield.base.version import __version__
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.results.stored_inputs import from_runs, none_readable, qrels_of, version_of
+from cranfield.campaign.results.stored_inputs import (
+    apply_to_runs,
+    find_judgments,
+    no_readable_run_error,
+    read_stored_qrels,
+)
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store.records import (
@@ -25,7 +30,7 @@ from cranfield.campaign.store.records import (
     Judgments,
     ScoreFile,
     Submission,
-    private_folder,
+    create_private_folder,
 )
 from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer, SystemCoverage
 from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
@@ -37,22 +42,22 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 
 
-def digest(*parts: object) -> str:
-    """Return the SHA-256 of values, as JSON text."""
+def hash_values(*parts: object) -> str:
+    """Return the SHA-256 of values, of their JSON text."""
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def cached_table(
+def read_cached_table(
     campaign: OpenedCampaign, task: str, basis: str
 ) -> tuple[pl.DataFrame, dict[str, str]] | None:
-    """Return a cached table and facts about it; warn if its file was changed.
+    """Return a cached table and facts about it, or None; warn if its file was changed.
 
-    `basis` is the SHA-256 of everything on which the table depends.
+    `basis` is the SHA-256 of everything that the table depends on.
     """
     for record in campaign.registry.score_files(task):
         if record.about.get("basis") != basis:
             continue
-        # The bytes are read once: another process may replace the file meanwhile.
+        # The bytes are read only once, because another process may replace the file.
         try:
             data, problem = (campaign.folder / record.path).read_bytes(), "is damaged"
         except OSError:
@@ -71,45 +76,45 @@ def cache_table(
     frame: pl.DataFrame,
     facts: Mapping[str, str],
 ) -> None:
-    """Write a table to a file, and register it, replacing the previous one on the same basis."""
+    """Write a table to a file and register it; it replaces a table with the same basis."""
     task, version = judgments.task, judgments.version
     buffer = BytesIO()
     frame.write_parquet(buffer, statistics=False)
     data = buffer.getvalue()
-    sha = sha256(data).hexdigest()
-    path = f"{SCORES}/{sha[:32]}.parquet"
-    private_folder(campaign.folder / SCORES)
+    sha256_text = sha256(data).hexdigest()
+    path = f"{SCORES}/{sha256_text[:32]}.parquet"
+    create_private_folder(campaign.folder / SCORES)
     with whole_file(campaign.folder / path, private=True, synced=True) as out:
         out.write(data)
-    key = digest(task, version, basis)
-    record = ScoreFile(key, task, version, path, sha, {"basis": basis, **facts})
+    key = hash_values(task, version, basis)
+    record = ScoreFile(key, task, version, path, sha256_text, {"basis": basis, **facts})
     details = {"judgments": version, **({"runs": int(facts["runs"])} if "runs" in facts else {})}
     with campaign.registry.change("score", task, details) as change:
-        old = {file.key: file for file in change.score_files(task)}.get(key)
-        (change.update if old else change.insert)(record)
-    if old and old.path != path:
-        (campaign.folder / old.path).unlink(missing_ok=True)
+        previous = {file.key: file for file in change.score_files(task)}.get(key)
+        (change.update if previous else change.insert)(record)
+    if previous and previous.path != path:
+        (campaign.folder / previous.path).unlink(missing_ok=True)
 
 
-def cached_frame(
+def read_or_compute_table(
     campaign: OpenedCampaign,
     judgments: Judgments,
     basis: str,
-    make: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
+    compute: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return a table and facts about it from the cache, or compute and cache them."""
-    stored = cached_table(campaign, judgments.task, basis)
-    if stored is None:
-        stored = make()
-        cache_table(campaign, judgments, basis, *stored)
-    return stored
+    """Read a table and facts about it from the cache, or compute and cache them."""
+    table = read_cached_table(campaign, judgments.task, basis)
+    if table is None:
+        table = compute()
+        cache_table(campaign, judgments, basis, *table)
+    return table
 
 
-FORM = "scores 3"
-"""Format of the files of scores, part of the key under which they are cached.
+FORMAT = "scores 3"
+"""Format of the files of scores, which is part of the key of the cache.
 
-A row without a topic holds the overall values of a run, and its coverage as JSON. Each other row
-holds the scores of a run for a topic. Null is a score that was not computed, NaN a missing score.
+A row without a topic has the overall values of a run, and its coverage as JSON. Any other row has
+the scores of a run for a topic. Null is a score that was not computed, NaN a missing score.
 """
 
 SCHEMA = {
@@ -118,35 +123,36 @@ SCHEMA = {
     "coverage": pl.String,
     "max_grade": pl.Int64,
 }
+"""Columns of files of scores, besides a column for each measure."""
 
 
-def table_of(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame:
-    """Return an evaluation in the format of files of scores; `objects` are SHA-256 by system."""
-    shas = pl.Series([objects[system] for system in evaluation.systems], dtype=pl.String)
+def scores_table(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame:
+    """Return an evaluation as a table of scores; `objects` has the SHA-256 of each run by tag."""
+    hashes = pl.Series([objects[system] for system in evaluation.systems], dtype=pl.String)
     topics = pl.Series(evaluation.topics, dtype=pl.String)
     coverage = {system.system: json.dumps(asdict(system)) for system in evaluation.coverage.systems}
-    by_run = pl.DataFrame(
+    run_rows = pl.DataFrame(
         {
-            "object": shas,
+            "object": hashes,
             "coverage": [coverage[system] for system in evaluation.systems],
             **{name: scores.overall() for name, scores in evaluation.items()},
         }
     )
-    by_topic = pl.DataFrame(
+    topic_rows = pl.DataFrame(
         {
-            "object": shas.gather(np.repeat(np.arange(len(shas)), len(topics))),
-            "topic": topics.gather(np.tile(np.arange(len(topics)), len(shas))),
+            "object": hashes.gather(np.repeat(np.arange(len(hashes)), len(topics))),
+            "topic": topics.gather(np.tile(np.arange(len(topics)), len(hashes))),
             **{name: scores.values.T.ravel() for name, scores in evaluation.items()},
         }
     )
     grade = pl.lit(evaluation.judged.max_grade, pl.Int64).alias("max_grade")
-    return pl.concat([by_run, by_topic], how="diagonal").with_columns(grade)
+    return pl.concat([run_rows, topic_rows], how="diagonal").with_columns(grade)
 
 
 def merge_rows(table: pl.DataFrame) -> pl.DataFrame:
     """Return one row per run and topic, with the first non-null value of each column.
 
-    Values that were computed twice are equal.
+    Several values of a cell are equal.
     """
     if table.select("object", "topic").is_unique().all():
         return table
@@ -171,7 +177,7 @@ class CachedRuns(Scorable):
         return self.highest_grade
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by each measure."""
+        """Return the scores by each measure, shape (topics, systems)."""
         return [self.values[str(measure)] for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
@@ -180,12 +186,12 @@ class CachedRuns(Scorable):
 
 
 class Scoring:
-    """Scoring of the runs of a task by a version of its judgments and some measures.
+    """Scoring of the accepted runs of a task with a version of its judgments.
 
     Parameters
     ----------
     campaign, task, measures, judgments
-        As for :func:`score_runs`.
+        Parameters of :func:`score_runs`.
     """
 
     def __init__(
@@ -202,7 +208,7 @@ class Scoring:
         self.compat: str | None = options.pop("compat", None)
         self.policies = policies(self.compat, **options)
         self.measures = parse_measures(measures or self.rules.measures, compat=self.compat)
-        self.judgments: Judgments = version_of(campaign, self.rules.name, judgments)
+        self.judgments: Judgments = find_judgments(campaign, self.rules.name, judgments)
         accepted = campaign.registry.submissions(self.rules.name)
         self.submissions = tuple(sorted(accepted, key=lambda run: run.tag))
         if not self.submissions:
@@ -210,7 +216,7 @@ class Scoring:
 
     @property
     def objects(self) -> dict[str, str]:
-        """SHA-256 of each run's bytes, by tag, in order of tag."""
+        """SHA-256 of the bytes of each run by tag, in order of tag."""
         return {run.tag: run.object for run in self.submissions}
 
     def for_measure(self, measure: Measure) -> Scoring:
@@ -218,12 +224,12 @@ class Scoring:
         return Scoring(self.campaign, self.rules.name, [measure], self.judgments.version)
 
     def basis(self, all_runs: bool = False) -> str:
-        """Return a hash of everything that scores depend on, except for the run and the measure.
+        """Return a hash of everything that scores depend on, except the run and the measure.
 
-        With `all_runs`, for measures that depend on other runs, the hash covers all runs.
+        If `all_runs`, as for measures that depend on other runs, the hash covers all runs.
         """
-        return digest(
-            FORM,
+        return hash_values(
+            FORMAT,
             __version__,
             self.judgments.object,
             topic_ids(self.rules),
@@ -233,20 +239,20 @@ class Scoring:
         )
 
     def table(self) -> pl.DataFrame:
-        """Score runs without cached scores; return the cached table of all runs.
+        """Return the scores of all runs; runs without cached scores are scored.
 
         Unreadable runs are removed from the submissions.
         """
         n_before = len(self.submissions)
         tables = [self._cached(all_runs) for all_runs in (False, True)]
         if len(self.submissions) < n_before:
-            # Some measures depend on the set of all runs.
+            # Runs were removed, and some measures depend on the set of all runs.
             return self.table()
         table = pl.concat(tables, how="diagonal")
         return merge_rows(table.filter(pl.col("object").is_in(list(self.objects.values()))))
 
     def _cached(self, all_runs: bool) -> pl.DataFrame:
-        """Return the scores by the measures that depend on all runs, or by the other measures."""
+        """Return scores by the measures that depend on all runs, or by the other measures."""
         measures = [
             measure for measure in self.measures if measure.info.depends_on_others == all_runs
         ]
@@ -255,11 +261,11 @@ class Scoring:
         if not measures:
             return table
         basis = self.basis(all_runs)
-        if stored := cached_table(self.campaign, self.rules.name, basis):
+        if stored := read_cached_table(self.campaign, self.rules.name, basis):
             table = pl.concat([table, stored[0]], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
-        by_run = table.filter(pl.col("topic").is_null())
-        scored_runs = objects.join(by_run, on="object", how="left").select("object", *names)
+        run_rows = table.filter(pl.col("topic").is_null())
+        scored_runs = objects.join(run_rows, on="object", how="left").select("object", *names)
         missing = scored_runs.filter(pl.any_horizontal(pl.col(names).is_null()))["object"].to_list()
         if missing:
             evaluation = self._evaluate(
@@ -269,9 +275,9 @@ class Scoring:
             unreadable = self.campaign.unreadable
             self.submissions = tuple(run for run in self.submissions if run.id not in unreadable)
             if not self.submissions:
-                raise none_readable(self.campaign, self.rules.name)
+                raise no_readable_run_error(self.campaign, self.rules.name)
             if evaluation is not None:
-                new_rows = table_of(evaluation, self.objects)
+                new_rows = scores_table(evaluation, self.objects)
                 table = merge_rows(pl.concat([table, new_rows], how="diagonal"))
                 runs = {"runs": str(table["object"].n_unique())}
                 cache_table(self.campaign, self.judgments, basis, table, runs)
@@ -281,10 +287,10 @@ class Scoring:
         self, runs: Sequence[Submission], measures: Sequence[Measure]
     ) -> Evaluation | None:
         """Score runs from their bytes; return None if no run can be read."""
-        qrels = qrels_of(self.campaign, self.rules, self.judgments)
+        qrels = read_stored_qrels(self.campaign, self.rules, self.judgments)
 
         def judge_runs(submissions: Sequence[Submission]) -> JudgedRuns | None:
-            return from_runs(
+            return apply_to_runs(
                 *(self.campaign, self.rules, submissions),
                 lambda readable: judge(readable, qrels, **self.policies.describe()),
             )
@@ -294,33 +300,35 @@ class Scoring:
         except InputError:
             if len(runs) == len(self.objects):
                 raise
-            # A run without a judged topic can only be judged together with others.
+            # A run without a judged topic can only be judged with other runs.
             judged_runs = judge_runs(self.submissions)
-        # Scores are cached by text form, not by the requested name of the measure.
-        plain_measures = [measure() for measure in measures]
+        # Scores are cached by the text form of the measure, not by its requested name.
+        canonical_measures = [measure() for measure in measures]
         return (
-            None if judged_runs is None else score(judged_runs, plain_measures, compat=self.compat)
+            None
+            if judged_runs is None
+            else score(judged_runs, canonical_measures, compat=self.compat)
         )
 
     def evaluation(self) -> Evaluation:
         """Return the scores by topic."""
         table = self.table()
         names = [str(measure) for measure in self.measures]
-        # Topics of other runs only have no score here.
+        # Topics that only other runs have, whose scores are missing, are skipped.
         is_scored = pl.any_horizontal(pl.col(names).is_not_nan())
         cells = table.filter(pl.col("topic").is_not_null() & is_scored)
         topics = topic_order(cells["topic"].unique().to_list())
-        # Tags of the same bytes have the same scores.
+        # Runs with the same bytes have the same scores.
         objects = list(dict.fromkeys(self.objects.values()))
         columns = [objects.index(sha256) for sha256 in self.objects.values()]
         row_of = {topic: k for k, topic in enumerate(topics)}
         column_of = {sha256: k for k, sha256 in enumerate(objects)}
         rows = [row_of[topic] for topic in cells["topic"]]
-        places = [column_of[sha256] for sha256 in cells["object"]]
+        cell_columns = [column_of[sha256] for sha256 in cells["object"]]
         values = {}
         for name in names:
             scores = np.full((len(topics), len(objects)), np.nan)
-            scores[rows, places] = cells[name].to_numpy()
+            scores[rows, cell_columns] = cells[name].to_numpy()
             values[name] = scores[:, columns]
         runs = CachedRuns(
             tuple(topics),
@@ -334,12 +342,15 @@ class Scoring:
 
     def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
         """Return the coverage of each run by the judgments."""
-        by_run = table.filter(pl.col("topic").is_null())
-        stored = dict(zip(by_run["object"], map(json.loads, by_run["coverage"]), strict=True))
+        run_rows = table.filter(pl.col("topic").is_null())
+        stored = dict(zip(run_rows["object"], map(json.loads, run_rows["coverage"]), strict=True))
         coverage = []
-        for tag, sha in self.objects.items():
-            missing, extra = tuple(stored[sha]["missing"]), tuple(stored[sha]["extra"])
-            fields = {**stored[sha], "system": tag, "missing": missing, "extra": extra}
+        for tag, sha256_text in self.objects.items():
+            missing, extra = (
+                tuple(stored[sha256_text]["missing"]),
+                tuple(stored[sha256_text]["extra"]),
+            )
+            fields = {**stored[sha256_text], "system": tag, "missing": missing, "extra": extra}
             coverage.append(SystemCoverage(**fields))
         return tuple(coverage)
 
@@ -351,7 +362,7 @@ def score_runs(
     measures: Sequence[str | Measure] | None = None,
     judgments: str | None = None,
 ) -> Evaluation:
-    """Score the accepted runs of a task; cached scores are not computed again.
+    """Score the accepted runs of a task that have no cached scores.
 
     Parameters
     ----------
@@ -360,17 +371,17 @@ def score_runs(
     task
         Name of the task; optional if there is only one.
     measures
-        Measures, such as `nDCG@10`; by default those of the task's rules.
+        Measures, such as `nDCG@10`; by default the measures of the rules.
     judgments
-        Version of the judgments; by default the newest.
+        Version of the judgments; by default the newest version.
 
     Returns
     -------
     Evaluation
-        Systems are tags, in order. The scores are exactly those of :func:`cranfield.evaluate`. They
-        are cached in files in `scores/`, by the bytes of the run and of the judgments, the measure,
-        the policies and the version of cranfield. Scores by a measure that depends on other runs,
-        such as `URisk`, are cached for this set of runs.
+        Scores of all accepted runs, cached or new, in order of tag. They equal the scores of
+        :func:`cranfield.evaluate`. Scores are cached in files in `scores/`, by the bytes of the run
+        and of the judgments, the measure, the policies and the version of cranfield; scores by a
+        measure that depends on other runs, such as `URisk`, also by the set of runs.
 
     Raises
     ------
@@ -383,6 +394,6 @@ def score_runs(
     -----
     CranfieldWarning
         For an unreadable run without cached scores, which is excluded, and for a damaged or missing
-        file of scores, which is computed again.
+        file of scores, whose scores are computed again.
     """
     return Scoring(campaign, task, measures, judgments).evaluation()

@@ -1,4 +1,4 @@
-"""The sheet of a run: its results for the participants."""
+"""The sheet of a run: its results, for its team."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 
 from cranfield.base.errors import InputError
 from cranfield.base.text import counted, json_text, plain
-from cranfield.tabular import number, text_table
+from cranfield.tabular import format_number, text_table
 
 Number = float | None
 """A score; None if missing."""
 
 
 def finite(value: float) -> Number:
-    """Return a finite number; None for NaN and infinities."""
+    """Return a finite number, or None for NaN and infinity."""
     return value if isfinite(value) else None
 
 
 @dataclass(frozen=True)
 class Category:
-    """The reference runs of a run: those with the same value of a category, or all."""
+    """The reference runs of a run: the runs with the same value of a category, or all runs."""
 
     key: str  # such as `type`; empty for all runs
     value: str  # such as `manual`; empty for all runs
@@ -36,7 +36,7 @@ class Category:
 
 @dataclass(frozen=True)
 class TopicScores:
-    """Scores of a topic: those of the run and of the category; None without a category."""
+    """Scores for a topic, of the run and of the category; None without a category."""
 
     topic: str
     relevant: int  # number of relevant documents
@@ -44,27 +44,27 @@ class TopicScores:
     best: Number = None
     median: Number = None
     worst: Number = None
-    rank: int | None = None  # one more than the runs of the category with a better score
+    rank: int | None = None  # 1 + number of runs of the category with a better score
 
 
 @dataclass(frozen=True)
 class SheetComparison:
     """Comparison of a run with all other runs by significance tests."""
 
-    rank: int  # one more than the runs with a better mean
-    runs: int
+    rank: int  # 1 + number of runs with a better mean
+    runs: int  # number of runs
     groups: str = ""  # letters; runs that share a letter are not significantly different
     method: str = ""  # the test, its correction and its level
-    better: int = 0  # runs that are significantly better
-    worse: int = 0
-    not_separated: int = 0
-    names: tuple[str, ...] | None = None  # of runs not separated, the best first; None if hidden
+    better: int = 0  # number of significantly better runs
+    worse: int = 0  # number of significantly worse runs
+    not_separated: int = 0  # number of runs that are not significantly different
+    names: tuple[str, ...] | None = None  # tags of these runs, the best first; None if hidden
     verdict: tuple[str, ...] = ()  # whether the result is meaningful on the scale of the measure
     not_compared: str = ""  # reason why runs are not compared; empty if they are
 
 
-FORM = "cranfield sheet 1"
-"""Name of the JSON form of a sheet."""
+FORMAT = "cranfield sheet 1"
+"""Name of the JSON format of a sheet."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,11 +74,11 @@ class Sheet:
     Attributes
     ----------
     campaign, campaign_title, task, task_title
-        Names and titles.
+        Names and titles of the campaign and the task.
     judgments
         Version of the judgments.
     tag, team, team_name, type, answers, priority, description
-        As submitted; answers to the task's questions by name.
+        Declaration of the team about the run; `answers` has the answers to questions by name.
     late, pooled, depth
         Whether the run was late, and whether its first `depth` documents per topic were pooled.
     sha256, received
@@ -88,7 +88,7 @@ class Sheet:
     metadata
         The public part of the metadata, as YAML.
     measure, lower_is_better
-        The measure of charts, topics and comparisons; whether lower is better.
+        Measure of charts, topics and comparisons, and whether lower is better.
     topics
         Number of scored topics.
     retrieved, relevant, relevant_retrieved
@@ -96,17 +96,17 @@ class Sheet:
     precision_at_recall
         Interpolated precision at recall 0, 0.1, ..., 1, shape (11,).
     median_precision
-        The median of the category at each of these levels; empty without a category.
+        Median precision of the category at these levels; empty without a category.
     precision_at
         Precision after 5, 10, ..., 1000 documents, by cutoff.
     average_precision, r_precision
         Means over topics.
     measures
-        The task's measures: means over topics, or another aggregate of the measure.
+        Overall values by the measures of the task.
     unjudged
         Proportion of documents without a judgment in the top ranks, by depth.
     category
-        The reference runs; None if there are too few.
+        The reference runs; None if there are too few of them.
     by_topic
         Scores by topic, in order of topics.
     comparison
@@ -151,26 +151,26 @@ class Sheet:
 
     def to_json(self) -> str:
         """Return the sheet as JSON, which :meth:`from_json` reads."""
-        return json_text({"form": FORM, **asdict(self)})
+        return json_text({"form": FORMAT, **asdict(self)})
 
     @classmethod
     def from_json(cls, text: str, source: str = "the sheet") -> Sheet:
-        """Read the JSON of :meth:`to_json`; `source` is its name in messages.
+        """Read a sheet from the JSON of :meth:`to_json`; messages name the `source`.
 
         Raises
         ------
         InputError
-            For other text.
+            For text that is not the JSON of a sheet.
         """
         try:
-            content = {name: _frozen(value) for name, value in json.loads(text).items()}
-            if content.pop("form") != FORM:
-                raise InputError(f"is not of the form {FORM!r}", source=source)
+            content = {name: _as_tuple(value) for name, value in json.loads(text).items()}
+            if content.pop("form") != FORMAT:
+                raise InputError(f"is not in the format {FORMAT!r}", source=source)
             for name in ("precision_at", "unjudged"):
                 content[name] = {int(cutoff): value for cutoff, value in content[name].items()}
             if content["category"] is not None:
                 content["category"] = Category(**content["category"])
-            comparison = {name: _frozen(value) for name, value in content["comparison"].items()}
+            comparison = {name: _as_tuple(value) for name, value in content["comparison"].items()}
             content["comparison"] = SheetComparison(**comparison)
             content["by_topic"] = tuple(TopicScores(**topic) for topic in content["by_topic"])
             return cls(**content)
@@ -186,15 +186,17 @@ class Sheet:
             "Relevant": f"{self.relevant:,}",
             "Relevant retrieved": f"{self.relevant_retrieved:,}",
         }
-        precision = {f"{k} documents": number(value) for k, value in self.precision_at.items()}
-        precision["R (R-precision)"] = number(self.r_precision)
+        precision = {
+            f"{k} documents": format_number(value) for k, value in self.precision_at.items()
+        }
+        precision["R (R-precision)"] = format_number(self.r_precision)
         means = {"Average precision": self.average_precision, **self.measures}
         means |= {f"Unjudged in the top {k}": rate for k, rate in self.unjudged.items()}
         curves = {"Precision": self.precision_at_recall}
         if self.median_precision:
             curves["Median"] = self.median_precision
         levels = [
-            [f"{k / 10:.2f}", *map(number, values)]
+            [f"{k / 10:.2f}", *map(format_number, values)]
             for k, values in enumerate(zip(*curves.values(), strict=True))
         ]
         sentences = ["Comparison with other runs", *comparison_sentences(self)]
@@ -203,15 +205,15 @@ class Sheet:
         titles = f"{self.campaign_title or self.campaign}, {self.task_title or self.task}"
         blocks = [
             f"{plain(f'{self.tag}: {titles}')}\n{plain(rank_sentence(self))}",
-            text_table(["", ""], [[*fact] for fact in facts(self)], left=(0, 1)).lstrip(),
+            text_table(["", ""], [[*fact] for fact in run_facts(self)], left=(0, 1)).lstrip(),
             *(f"warning: {plain(warning)}" for warning in self.warnings),
             _two_columns(f"Over {self.topics:,} topics", counts),
             _side_by_side(
                 text_table(["Recall", *curves], levels), _two_columns("Precision after", precision)
             ),
-            _two_columns("Measure", {name: number(value) for name, value in means.items()}),
-            f"{plain(f'{self.measure} by topic; {compared(self)}')}\n"
-            f"{text_table(topic_head(self), topic_rows(self))}",
+            _two_columns("Measure", {name: format_number(value) for name, value in means.items()}),
+            f"{plain(f'{self.measure} by topic; {describe_category(self)}')}\n"
+            f"{text_table(topic_columns(self), topic_rows(self))}",
             "\n".join(map(plain, sentences)),
         ]
         if self.metadata:
@@ -226,20 +228,20 @@ class Sheet:
         return f"Sheet({self.tag!r}, task {self.task}: rank {rank})"
 
 
-def facts(sheet: Sheet) -> list[tuple[str, str]]:
-    """Return names and values of the facts about the run."""
+def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
+    """Return facts about the run, as pairs of name and value."""
     pooled = ""
     if sheet.depth is not None:
         pooled = "not pooled; its documents are judged only if other runs retrieved them"
         if sheet.pooled:
             pooled = f"its first {counted(sheet.depth, 'document')} for each topic were judged"
-    # A list, as a question may have the name of another row.
+    # Not a dict, because a question may have the name of another row.
     rows = [
         ("Campaign", sheet.campaign_title or sheet.campaign),
         ("Task", f"{sheet.task} ({sheet.task_title})" if sheet.task_title else sheet.task),
         ("Judgments", f"version {sheet.judgments}" if sheet.judgments else ""),
         ("Run", sheet.tag),
-        ("Team", team_of(sheet)),
+        ("Team", team_label(sheet)),
         ("Type", sheet.type),
         ("Priority", "" if sheet.priority is None else str(sheet.priority)),
         *sheet.answers.items(),
@@ -251,19 +253,19 @@ def facts(sheet: Sheet) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
-def team_of(sheet: Sheet) -> str:
+def team_label(sheet: Sheet) -> str:
     has_name = sheet.team_name not in {"", sheet.team}
     return f"{sheet.team} ({sheet.team_name})" if has_name else sheet.team
 
 
 def rank_sentence(sheet: Sheet) -> str:
-    value = number(sheet.measures.get(sheet.measure))
+    value = format_number(sheet.measures.get(sheet.measure))
     rank = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.runs, 'run')}"
     return f"Rank {rank} by {sheet.measure}" + (f", {value}" if value else "")
 
 
-def compared(sheet: Sheet) -> str:
-    """Describe the runs of which best, median and worst are computed."""
+def describe_category(sheet: Sheet) -> str:
+    """Describe the runs whose best, median and worst scores are shown."""
     if sheet.category is None:
         return "too few other runs for a comparison"
     if not sheet.category.key:
@@ -272,12 +274,12 @@ def compared(sheet: Sheet) -> str:
     return f"best, median and worst of the {runs} of {sheet.category}"
 
 
-def difference(scores: TopicScores) -> float | None:
-    """Return the run's score minus the median of the category."""
+def minus_median(scores: TopicScores) -> float | None:
+    """Return the score of the run minus the median of the category."""
     return None if scores.score is None or scores.median is None else scores.score - scores.median
 
 
-def topic_head(sheet: Sheet) -> list[str]:
+def topic_columns(sheet: Sheet) -> list[str]:
     head = ["topic", "relevant", sheet.measure]
     if sheet.category is not None:
         head += ["best", "median", "worst", "minus median", "rank"]
@@ -287,18 +289,22 @@ def topic_head(sheet: Sheet) -> list[str]:
 def topic_rows(sheet: Sheet) -> list[list[str]]:
     rows = []
     for topic in sheet.by_topic:
-        row = [topic.topic, f"{topic.relevant:,}", number(topic.score)]
+        row = [topic.topic, f"{topic.relevant:,}", format_number(topic.score)]
         if sheet.category is not None:
-            row += [number(value) for value in (topic.best, topic.median, topic.worst)]
-            delta = difference(topic)
-            row.append(f"+{delta:.4f}" if delta is not None and delta > 0 else number(delta))
+            row += [format_number(value) for value in (topic.best, topic.median, topic.worst)]
+            difference = minus_median(topic)
+            row.append(
+                f"+{difference:.4f}"
+                if difference is not None and difference > 0
+                else format_number(difference)
+            )
             row.append(f"{topic.rank} of {sheet.category.runs}")
         rows.append(row)
     return rows
 
 
 def comparison_sentences(sheet: Sheet) -> list[str]:
-    """Describe which runs differ significantly from the run, and whether this is meaningful."""
+    """Describe how many runs are significantly different, and whether this is meaningful."""
     comparison = sheet.comparison
     if comparison.not_compared:
         return [f"Runs are not compared: {comparison.not_compared}."]
@@ -335,6 +341,6 @@ def _side_by_side(first: str, second: str) -> str:
     return "\n".join(f"{start:<{width}}{end}".rstrip() for start, end in rows)
 
 
-def _frozen(value: Any) -> Any:
-    """Return a list of JSON as a tuple."""
+def _as_tuple(value: Any) -> Any:
+    """Convert a list to a tuple."""
     return tuple(value) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Files of sheets, for all runs or for a single team."""
+"""Write the files of sheets, for all runs or for a single team."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import filled_page, filled_text
+from cranfield.campaign.pages import render_page, render_text
 from cranfield.campaign.results.sheet import (
     Sheet,
-    compared,
     comparison_sentences,
-    difference,
-    facts,
+    describe_category,
+    minus_median,
     rank_sentence,
-    team_of,
-    topic_head,
+    run_facts,
+    team_label,
+    topic_columns,
     topic_rows,
 )
 from cranfield.campaign.results.sheet_making import (
     NAMING_OF_OTHERS,
     SheetInputs,
-    own_measures,
     reference_groups,
     sheet_inputs,
+    task_measures,
 )
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.campaign.store.records import ACCEPTED
 from cranfield.reporting.page.html import label
 from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
@@ -47,7 +47,7 @@ def sheet_page(sheet: Sheet) -> str:
     titles = (sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task)
     counts = f"{', '.join(map(label, titles))}. {label(rank_sentence(sheet))}."
     values = sheet_values(sheet)
-    return filled_page(
+    return render_page(
         "sheet.html", label(sheet.tag), counts=counts, skip="Skip to the sheet", **values
     )
 
@@ -64,13 +64,13 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
     curves = {"this run": np.array(sheet.precision_at_recall, dtype=float)}
     if sheet.median_precision:
         curves[f"median of {sheet.category}"] = np.array(sheet.median_precision, dtype=float)
-    differences = np.array([difference(topic) for topic in sheet.by_topic], dtype=float)
+    differences = np.array([minus_median(topic) for topic in sheet.by_topic], dtype=float)
     sign = -1 if sheet.lower_is_better else 1
     title = f"{label(sheet.measure)} minus the median, by topic; the same numbers are in the table"
     return {
         "headings": headings,
         "sheet": sheet,
-        "facts": facts(sheet),
+        "facts": run_facts(sheet),
         "curves": draw_curves(
             np.arange(len(sheet.precision_at_recall)) / 10,
             [*curves.items()],
@@ -86,15 +86,15 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
             title=title,
             lower_is_better=sheet.lower_is_better,
         ),
-        "compared": compared(sheet),
-        "heads": [label(head) for head in topic_head(sheet)],
+        "compared": describe_category(sheet),
+        "heads": [label(head) for head in topic_columns(sheet)],
         "rows": topic_rows(sheet),
         "sentences": comparison_sentences(sheet),
     }
 
 
 RUNS = "runs"
-"""Folder of single sheets; separate from the index, since a tag may be `index`."""
+"""Folder of the sheets; separate from the index, because a tag may be `index`."""
 
 
 def write_sheets(
@@ -106,12 +106,13 @@ def write_sheets(
     measure: str | None = None,
     others: Annotated[str, OneOf(NAMING_OF_OTHERS)] = "named",
 ) -> tuple[Path, ...]:
-    """Write the sheets of a task's accepted runs: HTML, text and JSON, and an index.
+    """Write the sheets of the accepted runs of a task as HTML, text and JSON, and an index.
 
     Parameters
     ----------
     campaign, task, judgments, measure
-        As for :func:`~cranfield.campaign.results.sheet_making.sheet_inputs`.
+        Task, version of the judgments, and measure of charts, topics and comparisons; by default
+        the only task, the newest version, and the first measure of the rules.
     others
         Whether the sheet of a run names the other runs that are not significantly different from
         it: `named` or `hidden`.
@@ -121,12 +122,12 @@ def write_sheets(
     Returns
     -------
     tuple of Path
-        The index, and then all others.
+        The index, and then the sheets.
 
     Raises
     ------
     PolicyError
-        If the folder contains sheets of other runs, or lies in the campaign's folder.
+        If the folder contains sheets of other runs, or is in the campaign's folder.
     """
     target = campaign.check_outside(folder)
     sheets = sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
@@ -135,12 +136,12 @@ def write_sheets(
 
 def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes: the index, and for each sheet a page, text and JSON."""
-    yield "index.html", as_bytes(_index(sheets))
-    for name, content in files_of(sheets):
+    yield "index.html", encode_text(_index(sheets))
+    for name, content in sheet_files(sheets):
         yield f"{RUNS}/{name}", content
 
 
-def files_of(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
+def sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield `TAG.html`, `TAG.txt` and `TAG.json` of each sheet, with their bytes."""
     for sheet in sheets:
         for suffix, text in (
@@ -148,28 +149,28 @@ def files_of(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
             ("txt", sheet.to_text()),
             ("json", sheet.to_json()),
         ):
-            yield f"{sheet.tag}.{suffix}", as_bytes(text)
+            yield f"{sheet.tag}.{suffix}", encode_text(text)
 
 
-def as_bytes(text: str) -> bytes:
-    # Surrogates, as in names of files, are escaped, also in JSON.
+def encode_text(text: str) -> bytes:
+    # Names of files may have surrogates, which UTF-8 cannot encode.
     return text.encode("utf-8", "backslashreplace")
 
 
 def write_files(
     folder: PathName, files: Mapping[str, bytes], *, private: bool = False
 ) -> tuple[Path, ...]:
-    """Write files by name into a folder; refuse a folder with sheets of other runs."""
+    """Write files by name into a folder, unless it has sheets of other runs."""
     target = Path(fspath(folder))
-    for inner in sorted({(target / name).parent for name in files}):
-        if inner.name == RUNS and inner.is_dir():
-            existing = {path.name for path in inner.iterdir()}
-            if foreign := sorted(existing - {Path(name).name for name in files}):
+    for subfolder in sorted({(target / name).parent for name in files}):
+        if subfolder.name == RUNS and subfolder.is_dir():
+            names = {path.name for path in subfolder.iterdir()}
+            if extra := sorted(names - {Path(name).name for name in files}):
                 raise PolicyError(
-                    f"{inner} contains {quoted(foreign[0])}, which belongs to no current run;"
+                    f"{subfolder} contains {quoted(extra[0])}, which belongs to no current run;"
                     " remove it, or choose another folder"
                 )
-        make_folder(inner)
+        make_folder(subfolder)
     for name, content in files.items():
         with whole_file(target / name, private=private) as out:
             out.write(content)
@@ -186,8 +187,8 @@ def make_folder(folder: Path) -> None:
 
 
 def _index(sheets: Sequence[Sheet]) -> str:
-    """Write a page with links to all sheets, in order of rank."""
-    ordered = sorted(sheets, key=lambda sheet: (sheet.comparison.rank, sheet.tag))
+    """Return a page with links to all sheets, in order of rank."""
+    sorted_sheets = sorted(sheets, key=lambda sheet: (sheet.comparison.rank, sheet.tag))
     title, counts, heading = "Sheets", "", "Runs"
     if sheets:
         first = sheets[0]
@@ -196,8 +197,8 @@ def _index(sheets: Sequence[Sheet]) -> str:
         counts = f"{campaign}. {counted(len(sheets), 'run')}."
     headings = {"runs": heading}
     skip = "Skip to the runs"
-    return filled_page(
-        "sheets.html", title, counts=counts, headings=headings, skip=skip, sheets=ordered
+    return render_page(
+        "sheets.html", title, counts=counts, headings=headings, skip=skip, sheets=sorted_sheets
     )
 
 
@@ -213,7 +214,7 @@ def write_packet(
     *,
     judgments: str | None = None,
 ) -> Path:
-    """Write the packet of one team.
+    """Write the packet of a team: the sheets of its runs, and statistics of reference groups.
 
     Parameters
     ----------
@@ -222,12 +223,12 @@ def write_packet(
     team
         Id of the team.
     path
-        An archive if the name ends in `.zip`, else a folder; only the owner can read the files. The
-        same campaign gives the same bytes.
+        Archive if the name ends in `.zip`, otherwise a folder; only the owner can read the files.
+        The same campaign gives the same bytes.
     task
         Name of a task; by default all tasks for which the team has accepted runs.
     judgments
-        Version of the judgments; by default the newest of each task.
+        Version of the judgments; by default the newest version of each task.
 
     Raises
     ------
@@ -236,17 +237,17 @@ def write_packet(
 
     Notes
     -----
-    Other runs are not named, and best, median and worst are of categories with runs of at least
-    `min_category` teams, including this team. Of two such categories that differ by runs of fewer
-    teams, only one is included. Teams that combine their packets learn more.
+    Runs of other teams are not named. Best, median and worst scores are of categories with runs of
+    at least `min_category` teams, including this team; if two categories differ by runs of fewer
+    teams, only one of them is included. Teams that combine their packets learn more.
     """
     target = campaign.check_outside(path)
     if campaign.registry.team(team) is None:
         raise PolicyError(f"unknown team {quoted(team)}")
-    files = _packet(_all_inputs(campaign, task, judgments, team), team)
+    files = _team_files(_all_inputs(campaign, task, judgments, team), team)
     if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
-    return _write(files, target)
+    return _write_packet(files, target)
 
 
 def write_packets(
@@ -261,32 +262,34 @@ def write_packets(
     Raises
     ------
     PolicyError
-        For a team whose id is not a valid file name, or differs from another only in case.
+        For a team whose id is not a valid file name, or differs from another id only in case.
     """
     target = campaign.check_outside(folder)
     all_inputs = _all_inputs(campaign, task, judgments)
     teams = sorted({run.team for inputs in all_inputs for run in inputs.runs})
     first_ids: dict[str, str] = {}
     for team in teams:
-        if not safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
+        if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
             raise PolicyError(
                 f"team {quoted(team)} is not a valid file name; write its packet separately"
             )
     make_folder(target)
-    return tuple(_write(_packet(all_inputs, team), target / f"{team}.zip") for team in teams)
+    return tuple(
+        _write_packet(_team_files(all_inputs, team), target / f"{team}.zip") for team in teams
+    )
 
 
 def _all_inputs(
     campaign: OpenedCampaign, task: str | None, judgments: str | None, team: str | None = None
 ) -> list[SheetInputs]:
-    """Return the inputs of sheets, of all tasks with runs, or with runs of a team."""
+    """Return the inputs of the sheets of each task that has accepted runs (of a team)."""
     names = [campaign.rules.task(task).name] if task is not None else [*campaign.rules.tasks]
     tasks = [name for name in names if campaign.registry.submissions(name, (ACCEPTED,), team=team)]
     return [sheet_inputs(campaign, name, judgments) for name in tasks]
 
 
-def _packet(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
-    """Return all files of a team's packet, by name."""
+def _team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
+    """Return the files of the packet of a team, by name."""
     files = {}
     for inputs in all_inputs:
         if any(run.team == team for run in inputs.runs):
@@ -295,26 +298,26 @@ def _packet(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
     return files
 
 
-def _write(files: Mapping[str, bytes], target: Path) -> Path:
+def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
     if target.suffix.lower() == ".zip":
         with whole_file(target, private=True) as out:
-            out.write(zipped(files))
+            out.write(zip_files(files))
     else:
         write_files(target, files, private=True)
     return target
 
 
 def packet_files(inputs: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
-    """Yield names and bytes of the files of a team's packet on a task."""
+    """Yield names and bytes of the files of the packet of a team for a task."""
     sheets = inputs.sheets("hidden", team)
-    readme = filled_text("packet.txt", sheets=sheets, inputs=inputs, team=team_of(sheets[0]))
-    yield "README.txt", as_bytes(readme)
-    yield "statistics.csv", _statistics(inputs, team).write_csv().encode()
+    readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=team_label(sheets[0]))
+    yield "README.txt", encode_text(readme)
+    yield "statistics.csv", _group_statistics(inputs, team).write_csv().encode()
     yield from index_and_sheets(sheets)
 
 
-def _statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
-    """Return best, median and worst of the reference groups of the team's runs."""
+def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
+    """Return best, median and worst scores of the reference groups of the runs of a team."""
     groups = sorted(
         {
             group
@@ -326,25 +329,25 @@ def _statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
     tables = [
         inputs.statistics(inputs.scores_by(measure), (category, value)).with_columns(
             measure=pl.lit(measure),
-            # Both are empty for all runs.
+            # Category and value are empty for all runs.
             category=pl.lit(category),
             value=pl.lit(value),
             runs="n",
         )
-        for measure in own_measures(inputs.task)
+        for measure in task_measures(inputs.task)
         for category, value in groups
     ]
     return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=columns)
 
 
-def zipped(files: Mapping[str, bytes]) -> bytes:
+def zip_files(files: Mapping[str, bytes]) -> bytes:
     """Compress files in order of name, with a fixed time, so that bytes are reproducible."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(files):
             entry = zipfile.ZipInfo(name, TIMESTAMP)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            # The same on all systems: readable by all.
+            # Set explicitly, because the defaults depend on the system.
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             archive.writestr(entry, files[name])
     return buffer.getvalue()

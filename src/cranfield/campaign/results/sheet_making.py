@@ -1,4 +1,4 @@
-"""Computation of the sheets of a task's runs from their scores."""
+"""Compute the sheets of the runs of a task from their scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cranfield.base.errors import check_choice
 from cranfield.base.text import capitalised
 from cranfield.campaign.checks.metadata import public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.results.leaderboard import compared_if_possible
+from cranfield.campaign.results.leaderboard import compare_or_reason
 from cranfield.campaign.results.scoring import score_runs
 from cranfield.campaign.results.sheet import (
     Category,
@@ -27,7 +27,7 @@ from cranfield.campaign.results.sheet import (
     TopicScores,
     finite,
 )
-from cranfield.campaign.results.stored_inputs import version_of
+from cranfield.campaign.results.stored_inputs import find_judgments
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
@@ -43,16 +43,17 @@ ALL_RUNS = ("", "")
 """The group of all runs, as category and value."""
 
 Group = tuple[str, str]
+"""Category and value of a group of runs."""
 
 
-def value_of(run: Submission, key: str) -> str:
-    """Return a run's value of a category: its type, or its answer to a question."""
+def category_value(run: Submission, key: str) -> str:
+    """Return the value of a category for a run: its type, or its answer to a question."""
     return run.type if key == "type" else run.answers.get(key, "")
 
 
 def groups_by(runs: Sequence[Submission], key: str) -> dict[str, str]:
-    """Return the value of each run by tag, without runs that have none."""
-    return {run.tag: value for run in runs if (value := value_of(run, key))}
+    """Return the value of a category by tag, without runs that have no value."""
+    return {run.tag: value for run in runs if (value := category_value(run, key))}
 
 
 def reference_groups(
@@ -60,7 +61,7 @@ def reference_groups(
 ) -> dict[str, Group | None]:
     """Return the reference group of each run: the first group that is large enough, or all runs.
 
-    With a `team`, return those of its runs only, such that neither a group nor the difference of
+    With a `team`, return only groups of its runs, such that neither a group nor the difference of
     two groups reveals the scores of fewer teams than `min_category`, including the team itself.
     """
     team_of = {run.tag: run.team for run in runs}
@@ -76,12 +77,12 @@ def reference_groups(
     group_of: dict[str, Group | None] = {}
     for run in runs:
         if team is None or run.team == team:
-            groups = [*((key, value_of(run, key)) for key in task.categories), ALL_RUNS]
+            groups = [*((key, category_value(run, key)) for key in task.categories), ALL_RUNS]
             large = (group for group in groups if group in members and is_large(members[group]))
             group_of[run.tag] = next(large, None)
     if team is None:
         return group_of
-    # Exclude groups that differ from another by few runs of other teams, all runs first.
+    # A group is excluded if it differs from a preferred group by runs of few other teams.
     allowed = {group for group in group_of.values() if group is not None}
     for group, other_group in combinations(sorted(allowed, reverse=True), 2):
         if {group, other_group} <= allowed:
@@ -95,11 +96,13 @@ def reference_groups(
 
 
 LEVELS = tuple(f"{k / 10:g}" for k in range(11))
+"""Levels of recall, as names of topics."""
 
-NO_REASON = "the comparison is not possible"
+HIDDEN_REASON = "the comparison is not possible"
+"""Text instead of a reason that may name other runs."""
 
 NAMING_OF_OTHERS = ("named", "hidden")
-"""Whether a sheet names the runs that are not significantly different from its run."""
+"""Options: whether a sheet names runs that are not significantly different from its run."""
 
 COUNTS = {
     "topics": "NumQ",
@@ -112,16 +115,16 @@ COUNTS = {
 PRECISION = {k: f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)}
 
 
-def measures_of(task: TaskRules) -> tuple[str, ...]:
-    """Return all measures of a task's sheets: overall block, measures of the task, coverage."""
+def sheet_measures(task: TaskRules) -> tuple[str, ...]:
+    """Return the measures of sheets: of the overall block, of the rules, and of coverage."""
     coverage = (
         name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}")
     )
     block = [*COUNTS.values(), *recall_measures(task), "AP", *PRECISION.values(), "Rprec"]
-    return tuple(dict.fromkeys([*block, *own_measures(task), *coverage]))
+    return tuple(dict.fromkeys([*block, *task_measures(task), *coverage]))
 
 
-def own_measures(task: TaskRules) -> tuple[str, ...]:
+def task_measures(task: TaskRules) -> tuple[str, ...]:
     """Return the text forms of the measures in the rules."""
     return _text_forms(task, task.measures)
 
@@ -140,25 +143,25 @@ def _depths(task: TaskRules) -> tuple[int, ...]:
     return tuple(dict.fromkeys((10, *([task.pool.depth] if task.pool else []))))
 
 
-def comparisons_by_run(scores: Scores) -> tuple[SheetComparison, ...]:
-    """Compare each run with all others, by the default comparison of all pairs."""
+def compare_each_run(scores: Scores) -> tuple[SheetComparison, ...]:
+    """Compare each run with all other runs, by the default comparison of all pairs."""
     ranks = places(scores.overall(), scores.lower_is_better).tolist()
-    runs = len(scores.systems)
-    comparison = compared_if_possible(scores)
+    n_runs = len(scores.systems)
+    comparison = compare_or_reason(scores)
     if isinstance(comparison, str):
-        return tuple(SheetComparison(rank, runs, not_compared=comparison) for rank in ranks)
+        return tuple(SheetComparison(rank, n_runs, not_compared=comparison) for rank in ranks)
     statement = meaningfulness(comparison)
-    letters = group_letters(comparison) or [""] * runs
+    letters = group_letters(comparison) or [""] * n_runs
     verdicts = verdict_matrix(comparison)
     comparisons = []
     for k, rank in enumerate(ranks):
-        # The row has the verdicts on this run; those on the other runs are the opposite.
+        # The row has the verdicts on this run against each other run.
         better, worse = verdicts[k] == WORSE, verdicts[k] == BETTER
         ties = [int(j) for j in comparison.order if j != k and not better[j] and not worse[j]]
         comparisons.append(
             SheetComparison(
                 rank=rank,
-                runs=runs,
+                runs=n_runs,
                 groups=letters[k],
                 method=f"{comparison.title}, alpha {comparison.alpha:g}",
                 better=int(better.sum()),
@@ -172,18 +175,16 @@ def comparisons_by_run(scores: Scores) -> tuple[SheetComparison, ...]:
 
 
 def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
-    """Return sentences on meaningfulness, and on pairs of this run with an invariant order."""
+    """Return sentences about meaningfulness, and about invariant differences of the run."""
     first = verdict_sentence(statement)
     comparison = statement.comparison
-    involves_run = (
-        (comparison.first == k) | (comparison.second == k)
-    ) & comparison.is_significant()
-    significant = int(involves_run.sum())
-    if statement.verdict == MEANINGFUL or not significant:
+    is_of_run = ((comparison.first == k) | (comparison.second == k)) & comparison.is_significant()
+    n_significant = int(is_of_run.sum())
+    if statement.verdict == MEANINGFUL or not n_significant:
         return (first,)
-    holds = int((involves_run & statement.dominance.holds).sum())
+    n_ordered = int((is_of_run & statement.dominance.holds).sum())
     order = describe_order(
-        significant, holds, "run that differs from it", "runs that differ from it"
+        n_significant, n_ordered, "run that differs from it", "runs that differ from it"
     )
     return (first, f"{capitalised(order)}.")
 
@@ -195,9 +196,9 @@ def sheet_inputs(
     *,
     measure: str | None = None,
 ) -> SheetInputs:
-    """Return the inputs of the sheets of a task's accepted runs."""
+    """Return the inputs of the sheets of the accepted runs of a task."""
     rules, registry = campaign.rules.task(task), campaign.registry
-    names = [*measures_of(rules), *([] if measure is None else [measure])]
+    names = [*sheet_measures(rules), *([] if measure is None else [measure])]
     evaluation = score_runs(campaign, rules.name, measures=names, judgments=judgments)
     runs = scored_runs(campaign, rules.name, evaluation)
     return SheetInputs(
@@ -205,7 +206,7 @@ def sheet_inputs(
         runs,
         campaign.rules,
         rules,
-        version_of(campaign, rules.name, judgments).version,
+        find_judgments(campaign, rules.name, judgments).version,
         teams={team.id: team.name for team in registry.teams()},
         warnings={
             run.tag: tuple(
@@ -213,32 +214,32 @@ def sheet_inputs(
             )
             for run in runs
         },
-        metadata={run.tag: public_part(run)[0] for run in runs if run.metadata},
+        metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
         measure=measure,
     )
 
 
 def scored_runs(campaign: OpenedCampaign, task: str, evaluation: Evaluation) -> list[Submission]:
     """Return the accepted runs that have scores, in order of arrival."""
-    # A run submitted after the scoring has no scores.
+    # Runs that were submitted after the scoring have no scores.
     accepted = campaign.registry.submissions(task, (ACCEPTED,))
     return [run for run in accepted if run.tag in evaluation.systems]
 
 
-def public_part(run: Submission) -> tuple[str, tuple[str, ...]]:
-    """Return the public part of a run's metadata, as YAML, and the keys that were removed."""
+def public_run_metadata(run: Submission) -> tuple[str, tuple[str, ...]]:
+    """Return the public part of the metadata of a run, as YAML, and the removed keys."""
     metadata = read_metadata((run.metadata or "").encode())
     if metadata is None:
         return "", ()
-    text, dropped = public_metadata(metadata)
-    return text.decode(), dropped
+    text, removed_keys = public_metadata(metadata)
+    return text.decode(), removed_keys
 
 
 @dataclass(frozen=True, eq=False)
 class SheetInputs:
     """Inputs of sheets."""
 
-    evaluation: Evaluation  # scores of all runs by all of `measures_of`
+    evaluation: Evaluation  # scores of all runs by the measures of `sheet_measures`
     runs: Sequence[Submission]
     rules: Rules
     task: TaskRules
@@ -246,22 +247,22 @@ class SheetInputs:
     teams: Mapping[str, str] = field(default_factory=dict)  # names by id
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the check, by tag
     metadata: Mapping[str, str] = field(default_factory=dict)  # public part as YAML, by tag
-    measure: str | None = None  # of charts, topics and comparisons; by default the task's first
+    measure: str | None = None  # of charts, topics and comparisons; by default the first
 
     @cached_property
     def scores(self) -> Scores:
         """The scores of charts, topics and comparisons."""
-        return self.scores_by(self.measure or own_measures(self.task)[0])
+        return self.scores_by(self.measure or task_measures(self.task)[0])
 
     def scores_by(self, measure: str) -> Scores:
         """Return the scores by a measure, with topics and tags in order."""
         tags = sorted(run.tag for run in self.runs)
-        return self.evaluation[measure].select(in_order(self.evaluation.topics), tags)
+        return self.evaluation[measure].select(sort_topics(self.evaluation.topics), tags)
 
     def members(self, scores: Scores, group: Group) -> Scores:
         """Return the scores of the runs of a group, in order of tags."""
         key, value = group
-        tags = [run.tag for run in self.runs if not key or value_of(run, key) == value]
+        tags = [run.tag for run in self.runs if not key or category_value(run, key) == value]
         return scores.select(systems=sorted(tags))
 
     def statistics(self, scores: Scores, group: Group) -> pl.DataFrame:
@@ -275,24 +276,24 @@ class SheetInputs:
         Parameters
         ----------
         others
-            `named`: the sheets name the runs that are not significantly different from their run.
-            `hidden`: no other run is named.
+            `named` if sheets name the runs that are not significantly different from their run,
+            `hidden` if they name no other run.
         team
-            Return the sheets of this team only, with reference groups that do not reveal the scores
-            of few other teams.
+            Team to return the sheets of, with reference groups that do not reveal the scores of few
+            other teams; by default all teams.
         """
         check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task
         group_of = reference_groups(self.runs, task, team)
         groups = dict.fromkeys(group for group in group_of.values() if group is not None)
-        by_group = {group: self._group_fields(group) for group in groups}
+        group_fields = {group: self._group_fields(group) for group in groups}
         counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
         relevant = [int(count) for count in np.nanmax(counts, axis=1)]
-        measures = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
-        names = dict.fromkeys([*measures_of(task), *measures])
+        measures = tuple(dict.fromkeys([*task_measures(task), scores.measure]))
+        names = dict.fromkeys([*sheet_measures(task), *measures])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
-        comparisons = comparisons_by_run(scores)
-        run_of = {run.tag: run for run in self.runs}
+        comparisons = compare_each_run(scores)
+        submissions = {run.tag: run for run in self.runs}
         sheets = []
         for k, tag in enumerate(scores.systems):
             if tag not in group_of:
@@ -305,18 +306,20 @@ class SheetInputs:
             fields: dict[str, Any] = {}
             group = group_of[tag]
             if group is not None:
-                fields, by_topic, ranks = by_group[group]
+                fields, by_topic, ranks = group_fields[group]
                 columns |= by_topic | {"rank": ranks[tag]}
             comparison = comparisons[k]
             if others == "hidden":
-                # The reason may name another run, too.
-                reason = comparison.not_compared and NO_REASON
+                # The reason may name other runs, too.
+                reason = comparison.not_compared and HIDDEN_REASON
                 comparison = replace(comparison, names=None, not_compared=reason)
             rows = zip(*columns.values(), strict=True)
             sheets.append(
                 Sheet(
-                    **self._about(run_of[tag]),
-                    **_overall({name: row[k] for name, row in overall.items()}, measures, task),
+                    **self._run_fields(submissions[tag]),
+                    **_overall_fields(
+                        {name: row[k] for name, row in overall.items()}, measures, task
+                    ),
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
                     by_topic=tuple(
@@ -331,7 +334,7 @@ class SheetInputs:
     def _group_fields(
         self, group: Group
     ) -> tuple[dict[str, Any], dict[str, list[Number]], dict[str, list[int]]]:
-        """Return fields of sheets on a group, its best, median and worst, and ranks by tag."""
+        """Return the fields of sheets about a group, its statistics by topic, and ranks by tag."""
         levels = [self.scores_by(name).overall() for name in recall_measures(self.task)]
         curves = Scores(np.stack(levels), LEVELS, self.scores.systems, "IPrec")
         median = self.statistics(curves, group)["median"].to_list()
@@ -345,8 +348,8 @@ class SheetInputs:
         by_topic = {name: [*map(finite, rows[name])] for name in ("best", "median", "worst")}
         return fields, by_topic, dict(zip(members.systems, ranks.T.tolist(), strict=True))
 
-    def _about(self, run: Submission) -> dict[str, Any]:
-        """Return the fields of a sheet on the run and its task."""
+    def _run_fields(self, run: Submission) -> dict[str, Any]:
+        """Return the fields of a sheet about the run and its task."""
         # If no run is marked, the pooled runs are unknown.
         is_marked = any(submission.pooled for submission in self.runs)
         return {
@@ -365,7 +368,7 @@ class SheetInputs:
         }
 
 
-def in_order(topics: Sequence[str]) -> list[str]:
+def sort_topics(topics: Sequence[str]) -> list[str]:
     """Sort topics in natural order, so that 2 comes before 10."""
 
     def key(topic: str) -> list[tuple[int, str]]:
@@ -379,16 +382,16 @@ RUN_FIELDS = ("tag", "team", "type", "priority", "description", "late", "pooled"
 """Fields of sheets that are copied from the submission."""
 
 
-def _overall(
+def _overall_fields(
     values: Mapping[str, float], measures: Sequence[str], task: TaskRules
 ) -> dict[str, Any]:
-    """Return the fields of a sheet on all topics, from the overall values by measure."""
+    """Return the fields of a sheet about all topics, from the overall values by measure."""
     counts = {name: round(values[measure]) for name, measure in COUNTS.items()}
     unjudged: dict[int, Number] = {}
     for depth in _depths(task):
         retrieved = values[f"NumRet@{depth}"]
-        missing = values[f"Unjudged@{depth}"] * depth * counts["topics"]
-        unjudged[depth] = finite(missing / retrieved) if retrieved else None
+        n_unjudged = values[f"Unjudged@{depth}"] * depth * counts["topics"]
+        unjudged[depth] = finite(n_unjudged / retrieved) if retrieved else None
     return {
         **counts,
         "precision_at_recall": tuple(finite(values[name]) for name in recall_measures(task)),

@@ -15,15 +15,20 @@ from cranfield.base.arrays import without_noise
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.results.scoring import Scoring, cached_frame, digest
-from cranfield.campaign.results.stored_inputs import intact_runs, qrels_of, run_of, runs_of
+from cranfield.campaign.results.scoring import Scoring, hash_values, read_or_compute_table
+from cranfield.campaign.results.stored_inputs import (
+    intact_submissions,
+    read_stored_qrels,
+    read_stored_run,
+    read_stored_runs,
+)
 from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.meta.collection_studies.leave_one_out import leave_one_out
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.result import Column, Columns, Result, readable_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -33,57 +38,56 @@ from cranfield.tabular import Table
 BEST, MEDIAN, BASELINE = "best", "median", "baseline"
 
 
-def position_of(frame: pl.DataFrame, lower_is_better: bool = False) -> str:
-    """Describe where a run stands, from its comparisons with the best and the median.
+def describe_position(frame: pl.DataFrame, lower_is_better: bool = False) -> str:
+    """Describe the position of a run by its comparisons with the best and the median run.
 
     >>> columns = {"against": ["best", "median"], "difference": [-0.1, 0.2]}
-    >>> position_of(pl.DataFrame({**columns, "significant": [False, True]}))
+    >>> describe_position(pl.DataFrame({**columns, "significant": [False, True]}))
     'above the median, not separated from the best'
     """
-    side: dict[str, str] = {}
+    relations: dict[str, str] = {}
     for against, difference, significant in frame.select(
         "against", "difference", "significant"
     ).iter_rows():
         above = "above" if (difference > 0) != lower_is_better else "below"
-        side[against] = above if significant else "not separated from"
-    if side[BEST] == "above":
+        relations[against] = above if significant else "not separated from"
+    if relations[BEST] == "above":
         return "above the best"
-    if side[MEDIAN] != "above":
-        return f"{side[MEDIAN]} the median"
-    return f"above the median, {side[BEST]} the best"
+    if relations[MEDIAN] != "above":
+        return f"{relations[MEDIAN]} the median"
+    return f"above the median, {relations[BEST]} the best"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Standing(Result):
-    """Standing of a run among a campaign's runs; returned by :func:`standing`.
+    """Standing of a run among the runs of a campaign; returned by :func:`standing`.
 
     Attributes
     ----------
     run, measure, judgments
-        Tag of the run, text form of the measure, version of the judgments.
+        Tag of the run, text form of the measure, and version of the judgments.
     unjudged
-        Proportion of documents without a judgment among the first 10, and the first `depth`, of all
-        topics; a mapping from these ranks.
+        Proportion of unjudged documents among the first 10 and the first `depth` documents of all
+        topics, by these numbers.
     depth
-        Depth of the pool, for `unjudged`.
+        Depth of the pool.
     lost
         Losses of runs that were not pooled, estimated by leaving out each team: `runs`, `mean
         drop`, `largest drop`, `largest rank change`; None if the pooled runs are unknown.
     rank, n_runs
-        Rank among the reference runs, and their number, including the run itself; equal means share
-        a rank.
+        Rank among the reference runs, and the number of these runs with the run itself; equal means
+        share a rank.
     mean
         Mean score of the run.
     frame
-        Comparisons of the run, one per row, without the column `run`.
+        One row per comparison of the run, without the column `run`.
     standardised
-        Mean of the run's scores, standardised by the campaign's runs. None for fewer than ten
-        reference runs.
+        Mean score of the run, standardised by the reference runs; None for fewer than ten of them.
     position
         Verdict: `below the median`, `not separated from the median`, `above the median, below the
         best`, `above the median, not separated from the best`, or `above the best`.
     comparison
-        The comparison from which the position follows, by :func:`cranfield.compare`.
+        The comparison by :func:`cranfield.compare` that decides the position.
     baseline
         Standing of the baseline; None without a baseline.
     notes
@@ -93,15 +97,15 @@ class Standing(Result):
     name: ClassVar[str] = "comparisons"
     columns: ClassVar[Columns] = {
         "run": Column("The run that is compared, or its baseline.", key=True),
-        "against": Column("The run that it is compared with: best, median or baseline.", key=True),
-        "tag": Column("Tag of that run."),
-        "mean": Column("Mean score of that run."),
+        "against": Column("The other run: best, median or baseline.", key=True),
+        "tag": Column("Tag of the other run."),
+        "mean": Column("Mean score of the other run."),
         "difference": Column("Mean score of the run minus mean score of the other run."),
         "low": Column("Lower bound of the simultaneous confidence interval of the difference."),
         "high": Column("Upper bound of the interval."),
-        "raw p": Column("p-value without correction for several comparisons."),
+        "raw p": Column("p-value without correction for multiple comparisons."),
         "p": Column("p-value, corrected for the comparisons of this run."),
-        "significant": Column("Whether the two are significantly different."),
+        "significant": Column("Whether the two runs are significantly different."),
         "standardised": Column(
             "Mean standardised score of the other run; null for fewer than ten reference runs."
         ),
@@ -130,7 +134,7 @@ class Standing(Result):
         return pl.concat(rows)
 
     def heading(self) -> list[str]:
-        """Return lines on the run and its baseline, with unjudged documents first."""
+        """Return lines about the run and its baseline, the unjudged documents first."""
         texts = ", ".join(f"{rate:.1%} of the first {d}" for d, rate in self.unjudged.items())
         lines = [f"{self.run}: unjudged documents: {texts}"]
         if self.lost is not None:
@@ -149,14 +153,14 @@ class Standing(Result):
         return [*lines, *(self.baseline.heading() if self.baseline else [])]
 
     def note_lines(self) -> list[str]:
-        """Return no lines: the notes stand below the table of their run."""
+        """Return no lines, because the notes are remarks of the tables."""
         return []
 
     def tables(self) -> list[Table]:
-        """Return the comparisons for reading, those of the baseline in a separate table."""
+        """Return the comparisons of the run and of the baseline as tables for reading."""
         title = f"{self.run}: {self.comparison.method}"
         frame = self.frame if self.standardised is not None else self.frame.drop("standardised")
-        table = replace(readable(frame, title, self.columns), remarks=list(self.notes))
+        table = replace(readable_table(frame, title, self.columns), remarks=list(self.notes))
         return [table, *(self.baseline.tables() if self.baseline else [])]
 
     def facts(self) -> dict[str, Any]:
@@ -181,9 +185,11 @@ class Standing(Result):
         return f"Standing({self.run}: {self.position}, rank {self.rank:,} of {self.n_runs:,})"
 
 
-def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
-    """Estimate the losses of unpooled runs, by leaving out each pooled team."""
-    pooled = intact_runs(scoring.campaign, [run for run in scoring.submissions if run.pooled])
+def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
+    """Estimate the losses of runs that were not pooled, by leaving out each pooled team."""
+    pooled = intact_submissions(
+        scoring.campaign, [run for run in scoring.submissions if run.pooled]
+    )
     teams = {run.tag: run.team for run in pooled}
     if len(set(teams.values())) < 2:
         return None
@@ -191,10 +197,10 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
     settings = scoring.policies.describe()
     policies = {name: settings[name] for name in ("ties", "topics", "negative")}
 
-    def make() -> tuple[pl.DataFrame, dict[str, str]]:
+    def compute() -> tuple[pl.DataFrame, dict[str, str]]:
         study = leave_one_out(
-            runs_of(scoring.campaign, scoring.rules, pooled),
-            qrels_of(scoring.campaign, scoring.rules, scoring.judgments),
+            read_stored_runs(scoring.campaign, scoring.rules, pooled),
+            read_stored_qrels(scoring.campaign, scoring.rules, scoring.judgments),
             measure,
             teams=teams,
             depth=depth,
@@ -205,13 +211,13 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
         return study.summary.select(pl.col(name).cast(pl.Float64) for name in columns), {}
 
     objects = sorted((run.tag, run.team, run.object) for run in pooled)
-    basis = digest("left out", scoring.basis(), str(measure), depth, objects)
-    frame, _ = cached_frame(scoring.campaign, scoring.judgments, basis, make)
+    basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
+    frame, _ = read_or_compute_table(scoring.campaign, scoring.judgments, basis, compute)
     return {"runs": float(len(pooled)), **frame.row(0, named=True)}
 
 
 SELECTION = (
-    "the p-values do not account for the selection of the best and the median run by these same"
+    "the p-values do not account for the selection of the best and the median run by the same"
     " scores"
 )
 """Note on comparisons with runs that were selected by their scores."""
@@ -219,8 +225,9 @@ SELECTION = (
 MIN_REFERENCE = 10
 """Minimum number of reference runs for standardised scores.
 
-In units of the spread of n normal values, a new one has Student's distribution with n - 1 degrees
-of freedom, times sqrt(1 + 1 / n). Its own spread is infinite up to n = 3, 1.5 for 5, 1.2 for 10.
+Standardised by the mean and standard deviation of n normal values, a new value has Student's
+distribution with n - 1 degrees of freedom, times sqrt(1 + 1 / n). Its standard deviation is
+infinite up to n = 3, 1.5 for n = 5 and 1.2 for n = 10.
 """
 
 
@@ -239,34 +246,34 @@ def standing(
 ) -> Standing:
     """Compare a run with the best run, the median run and a baseline of a campaign.
 
-    Source: Armstrong, Moffat, Webber and Zobel (2009), Improvements that don't add up, who found
-    that new results were compared with weak baselines and did not exceed earlier results.
+    Armstrong, Moffat, Webber and Zobel (2009), Improvements that don't add up, found that new
+    results were compared with weak baselines, and did not exceed earlier results.
 
     Parameters
     ----------
     campaign, task, judgments
-        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
+        Parameters of :func:`~cranfield.campaign.results.scoring.score_runs`.
     run
-        A run's file, or the tag of one of the campaign's runs.
+        File of a run, or tag of a run of the campaign.
     baseline
-        Baseline to compare the run with: a file, or the tag of a run of the campaign.
+        File or tag of a baseline to compare the run with.
     measure
-        Measure to compare by; by default the first of the task's rules.
+        Measure to compare by; by default the first measure of the rules.
     kind
-        Type of the runs to compare with; None for all accepted runs, which are also used if no run
-        is `automatic`.
+        Type of the reference runs; None for all accepted runs, which are also used if no run is
+        `automatic`.
     alpha
         Significance level.
     pooling
-        Whether to estimate the score that a run loses because it was not pooled. This requires
-        marks of pooled runs; the estimate is cached.
+        Whether to estimate the score that a run loses because it was not pooled. This requires that
+        pooled runs are marked; the estimate is cached.
     options
-        As for :func:`cranfield.compare`.
+        Parameters of :func:`cranfield.compare`.
 
     Returns
     -------
     Standing
-        The comparisons of the run are one family, those of the baseline another.
+        The comparisons of the run are one family of tests, the comparisons of the baseline another.
 
     Raises
     ------
@@ -277,66 +284,69 @@ def standing(
     first_measure = scoring.measures[0]
     if first_measure.info.depends_on_others:
         raise PolicyError(
-            f"{first_measure} depends on other runs, so no single run can be compared by it"
+            f"{first_measure} cannot compare a single run, because it depends on other runs"
         )
     scoring = scoring.for_measure(first_measure)
     paths = [fspath(path) for path in (run, baseline) if path is not None]
-    new_runs = [_read(scoring, path) for path in paths]
+    new_runs = [_read_run(scoring, path) for path in paths]
     names = [new_run.name for new_run in new_runs]
     if len(set(names)) < len(names):
         raise PolicyError(
             f"the run and its baseline must have different names, got {quoted(names[0])} twice"
         )
-    qrels = qrels_of(campaign, scoring.rules, scoring.judgments)
+    qrels = read_stored_qrels(campaign, scoring.rules, scoring.judgments)
     evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
-    # This also removes unreadable runs from the submissions.
+    # The evaluation also removes unreadable runs from the submissions.
     [campaign_scores] = scoring.evaluation().values()
-    lost = lost_unpooled(scoring) if pooling else None
-    tags, of_type = _reference_tags(scoring, kind)
+    lost = estimate_losses(scoring) if pooling else None
+    tags, type_text = _reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
     files = [new.name for new, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
     notes = []
-    if shadowed := [name for name in files if name in campaign_tags]:
-        tags = [tag for tag in tags if tag not in shadowed]
-        names_of_files = ", ".join(map(quoted, shadowed))
+    if duplicate_names := [name for name in files if name in campaign_tags]:
+        tags = [tag for tag in tags if tag not in duplicate_names]
+        names_of_files = ", ".join(map(quoted, duplicate_names))
         notes.append(
-            f"the campaign's own {names_of_files} is excluded: a run file has the same name"
+            f"run {names_of_files} of the campaign is excluded, because a run file has the same"
+            " name"
         )
     if not set(tags) - {names[0]}:
         raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
-    [new] = evaluation.values()
-    new = new.select(systems=[name for name in new.systems if name not in tags])
-    scores, gap_notes = _with_new_runs(campaign_scores.select(systems=sorted(tags)), new)
-    notes += gap_notes
+    [new_scores] = evaluation.values()
+    new_systems = [name for name in new_scores.systems if name not in tags]
+    scores, missing_notes = _add_new_runs(
+        campaign_scores.select(systems=sorted(tags)), new_scores.select(systems=new_systems)
+    )
+    notes += missing_notes
     depth = (scoring.rules.pool or PoolRules()).depth
 
-    def standing_of(name: str, baseline: str | None) -> Standing:
+    def compare_one(name: str, baseline: str | None) -> Standing:
         n_others = len(tags) - (name in tags)
         about = {
             "judgments": scoring.judgments.version,
             "unjudged": _unjudged(evaluation, name, depth),
             "depth": depth,
         }
-        note = f"compared with the {counted(n_others, 'accepted run')}{of_type}"
+        note = f"compared with the {counted(n_others, 'accepted run')}{type_text}"
         settings = {"alpha": alpha, **options}
         return _standing(scores, sorted(tags), name, baseline, about, [note, *notes], settings)
 
-    run_standing = standing_of(names[0], None if baseline is None else names[1])
+    run_standing = compare_one(names[0], None if baseline is None else names[1])
     return replace(
-        run_standing, lost=lost, baseline=None if baseline is None else standing_of(names[1], None)
+        run_standing, lost=lost, baseline=None if baseline is None else compare_one(names[1], None)
     )
 
 
-def _read(scoring: Scoring, text: str) -> Run:
-    """Read a run's file, or one of the campaign's runs by its tag."""
+def _read_run(scoring: Scoring, text: str) -> Run:
+    """Read the file of a run, or a run of the campaign by its tag."""
     submission = next((run for run in scoring.submissions if run.tag == text), None)
     if submission is not None and not Path(text).is_file():
-        return run_of(scoring.campaign, scoring.rules, submission)
+        return read_stored_run(scoring.campaign, scoring.rules, submission)
     return read_run(text, format=scoring.rules.format)
 
 
 def _reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]:
-    """Return the tags of the runs of a type, or of all runs, and that type in words."""
+    """Return the tags of the reference runs, and a text about their type for a note."""
     tags = [run.tag for run in scoring.submissions if run.type == kind]
     if tags:
         return tags, f" of type {kind}"
@@ -346,17 +356,17 @@ def _reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]
     return [run.tag for run in scoring.submissions], ""
 
 
-def _with_new_runs(campaign_scores: Scores, new_scores: Scores) -> tuple[Scores, tuple[str, ...]]:
-    """Add new runs to others, on the topics of the others; missing scores count as 0."""
+def _add_new_runs(campaign_scores: Scores, new_scores: Scores) -> tuple[Scores, tuple[str, ...]]:
+    """Add new runs to the runs of a campaign, for its topics; missing scores count as 0."""
     row_of = {topic: k for k, topic in enumerate(new_scores.topics)}
     rows = np.array([row_of.get(topic, -1) for topic in campaign_scores.topics])
     values = np.full((len(rows), len(new_scores.systems)), np.nan)
     values[rows >= 0] = new_scores.values[rows[rows >= 0]]
     systems = (*campaign_scores.systems, *new_scores.systems)
-    joined = replace(
+    combined = replace(
         campaign_scores, values=np.hstack([campaign_scores.values, values]), systems=systems
     )
-    return joined.complete("zero")
+    return combined.complete("zero")
 
 
 def _standing(
@@ -368,14 +378,14 @@ def _standing(
     notes: Sequence[str],
     options: dict[str, Any],
 ) -> Standing:
-    """Compare a run with the best and the median of others, and with a baseline if there is one."""
+    """Compare a run with the best and the median of the other runs, and with any baseline."""
     other_tags = [tag for tag in other_tags if tag != run]
     reference = scores.select(systems=other_tags)
     sign = 1.0 if reference.lower_is_better else -1.0
     means = dict(zip(scores.systems, scores.mean().tolist(), strict=True))
     keys = sign * without_noise(scores.mean())
-    order = dict(zip(scores.systems, keys.tolist(), strict=True))
-    best_first = sorted(other_tags, key=lambda tag: (order[tag], tag))
+    key_of = dict(zip(scores.systems, keys.tolist(), strict=True))
+    best_first = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
     against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
     if baseline is not None:
         against[BASELINE] = baseline
@@ -405,12 +415,12 @@ def _standing(
         measure=scores.measure,
         **about,
         lost=None,
-        rank=1 + sum(order[tag] < order[run] for tag in other_tags),
+        rank=1 + sum(key_of[tag] < key_of[run] for tag in other_tags),
         n_runs=len(other_tags) + 1,
         mean=means[run],
         frame=frame,
         standardised=z[run],
-        position=position_of(frame, reference.lower_is_better),
+        position=describe_position(frame, reference.lower_is_better),
         comparison=comparison,
         baseline=None,
         notes=(*notes, *missing_z, SELECTION, *comparison.notes),
@@ -418,13 +428,13 @@ def _standing(
 
 
 def _unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
-    """Return the proportion of unjudged documents in the first ranks of all topics together."""
+    """Return the proportion of unjudged documents among the first documents of all topics."""
     judged = evaluation.judged
     column = judged.systems.index(run)
     proportions = {}
-    for last in sorted({10, depth}):
-        top = judged.top(last)
+    for n_documents in sorted({10, depth}):
+        top = judged.top(n_documents)
         retrieved = int(top.retrieved[:, column].sum())
         n_judged = int(top.judged().count[:, column].sum())
-        proportions[last] = 1 - n_judged / max(1, retrieved)
+        proportions[n_documents] = 1 - n_judged / max(1, retrieved)
     return proportions

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.pools.pool import Pool
-from cranfield.assess.pools.pool import pool as pooled
+from cranfield.assess.pools.pool import pool as pool_runs
 from cranfield.base.errors import (
     CranfieldError,
     InputError,
@@ -27,9 +27,9 @@ from cranfield.base.errors import (
 from cranfield.base.files import file_sha256
 from cranfield.base.kinds import Whole
 from cranfield.base.text import counted, plain, some_of
-from cranfield.campaign.checks.report import severity_of
+from cranfield.campaign.checks.report import fault_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, safe_name, utc_text
+from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, is_safe_name, utc_text
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission
@@ -56,10 +56,10 @@ def add_judgments(
     campaign
         The campaign.
     qrels
-        A file of lines as :func:`cranfield.read_qrels` reads them: topic, iteration, document and
-        grade, compressed or not.
+        File of judgments in TREC format: lines of topic, iteration, document and grade, compressed
+        or not.
     task
-        The task; optional if there is only one.
+        Name of the task; optional if there is only one.
     version
         Name of the version, such as `1`. An existing version is never changed.
     note
@@ -68,24 +68,24 @@ def add_judgments(
     Returns
     -------
     Judgments
-        The new record, or that of the existing version with the same bytes.
+        The new record, or the record of the existing version with the same bytes.
 
     Raises
     ------
     InputError
-        For an unreadable file, judgments without a topic of the task, and ids with blanks unless
+        For an unreadable file, judgments without a topic of the task, and ids with blanks, unless
         the rules accept them.
     PolicyError
-        For an existing version with other bytes, or a name that is not a valid file name.
+        For an existing version with other bytes, or a version that is not a valid file name.
 
     Warns
     -----
     CranfieldWarning
-        For topics that are not in the task, which are ignored, for topics of the task without
-        judgments, and for bytes that are already stored.
+        For topics outside the task, which are ignored, topics of the task without judgments, and
+        bytes that are already stored.
     """
     rules = campaign.rules.task(task)
-    if not safe_name(version):
+    if not is_safe_name(version):
         raise PolicyError(f"version must be a valid file name, got {quoted(version)}")
     path = Path(fspath(qrels))
     if (suffix := Source(str(path)).suffix) in FORMAT_OF_SUFFIX:
@@ -95,93 +95,93 @@ def add_judgments(
         )
         raise InputError(reason, source=str(path))
     judgments = read_qrels(path)
-    if severity_of("id-blank", rules) == "error":
-        _refuse_blanks(judgments)
+    if fault_severity("id-blank", rules) == "error":
+        _check_blanks(judgments)
     for topic_note in _topic_notes(judgments, rules, str(path)):
         warn(topic_note, stacklevel=2)
-    records_of_task = campaign.registry.judgments(rules.name)
+    versions = campaign.registry.judgments(rules.name)
     sha256 = file_sha256(path)
-    duplicate = next((record for record in records_of_task if record.object == sha256), None)
+    duplicate = next((record for record in versions if record.object == sha256), None)
     if duplicate is not None:
         message = f"version {quoted(duplicate.version)} has the same bytes"
         if duplicate.version == version:
             message += "; nothing was added"
         warn(message, stacklevel=2)
-    if any(record.version == version for record in records_of_task):
+    if any(record.version == version for record in versions):
         if duplicate is None or duplicate.version != version:
-            raise _changed(version)
+            raise _version_error(version)
         return duplicate
-    sha256, _ = records.put(campaign.folder, path)
+    sha256, _ = records.put_object(campaign.folder, path)
     rows, added = len(judgments), utc_text(campaign.clock())
     record = Judgments(rules.name, version, sha256, rows, added, note)
     about = {"version": version, "rows": rows}
     with campaign.registry.change("judgments", rules.name, about) as change:
-        # Another process may have added the version in the meantime.
+        # Another process may have added the version meanwhile.
         if version in {record.version for record in change.judgments(rules.name)}:
-            raise _changed(version)
+            raise _version_error(version)
         change.insert(record)
     return record
 
 
-def _refuse_blanks(qrels: Qrels) -> None:
-    """Refuse ids with blanks, which separate the columns of released lines."""
+def _check_blanks(qrels: Qrels) -> None:
+    """Check that no id has a blank, which separates the columns of released lines."""
     blank = f"[{BLANKS}]"
-    topics = pl.Series(qrels.topics, dtype=pl.String).str.contains(blank).to_numpy()
-    rows = np.flatnonzero(qrels.docs.str.contains(blank).to_numpy() | topics[qrels.codes])
+    has_blank = pl.Series(qrels.topics, dtype=pl.String).str.contains(blank).to_numpy()
+    rows = np.flatnonzero(qrels.docs.str.contains(blank).to_numpy() | has_blank[qrels.codes])
     if rows.size:
         row = int(rows[0])
         reason = "a topic or document contains a blank, which separates the columns of judgments"
         raise qrels.origin.wrong(reason, row, qrels.topics[qrels.codes[row]], qrels.docs[row])
 
 
-def _changed(version: str) -> PolicyError:
+def _version_error(version: str) -> PolicyError:
     return PolicyError(
         f"version {quoted(version)} already exists and cannot be changed; choose a new name"
     )
 
 
 def _topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
-    """Return warnings of topics that only the judgments or only the task have."""
+    """Return warnings about topics that only the judgments or only the task have."""
     topics = topic_ids(rules)
     if topics is None:
         return []
-    foreign = [topic for topic in qrels.topics if topic not in set(topics)]
+    extra = [topic for topic in qrels.topics if topic not in set(topics)]
     missing = [topic for topic in topics if topic not in set(qrels.topics)]
     if len(missing) == len(topics):
         reason = f"the judgments have no topic of task {quoted(rules.name)}"
         raise InputError(reason, source=source, topic=qrels.topics[0])
     notes = []
-    if foreign:
-        names, verb = some_of(map(quoted, foreign), 5), "is" if len(foreign) == 1 else "are"
-        number = f"{counted(len(foreign), 'topic')} of the judgments"
-        notes.append(f"{number} {verb} not in the task and {verb} ignored: {names}")
+    if extra:
+        names, verb = some_of(map(quoted, extra), 5), "is" if len(extra) == 1 else "are"
+        topics_text = f"{counted(len(extra), 'topic')} of the judgments"
+        notes.append(f"{topics_text} {verb} not in the task and {verb} ignored: {names}")
     if missing:
         names, verb = some_of(map(quoted, missing), 5), "has" if len(missing) == 1 else "have"
         notes.append(f"{counted(len(missing), 'topic')} of the task {verb} no judgments: {names}")
     return notes
 
 
-def version_of(campaign: OpenedCampaign, task: str, version: str | None = None) -> Judgments:
-    """Return a version of a task's judgments, by default the newest one."""
-    records_of_task = campaign.registry.judgments(task)
-    if not records_of_task:
+def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = None) -> Judgments:
+    """Return the record of a version of a task's judgments, by default the newest."""
+    versions = campaign.registry.judgments(task)
+    if not versions:
         raise CranfieldError(
             f"task {quoted(task)} has no judgments (add them with `cranfield campaign judgments`)"
         )
     if version is None:
-        return records_of_task[-1]
-    record = next((record for record in records_of_task if record.version == version), None)
+        return versions[-1]
+    record = next((record for record in versions if record.version == version), None)
     if record is None:
-        names = ", ".join(quoted(record.version) for record in records_of_task)
+        names = ", ".join(quoted(record.version) for record in versions)
         raise PolicyError(
             f"unknown version {quoted(version)} of the judgments; expected one of: {names}"
         )
     return record
 
 
-def qrels_of(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
-    """Read a version of the judgments, without topics that are not in the task."""
-    path = records.path(campaign.folder, record.object)
+def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
+    """Read a version of the judgments, without topics outside the task."""
+    path = records.object_path(campaign.folder, record.object)
     if file_sha256(path) != record.object:
         raise InputError("differs from the added file", source=f"judgments {record.version}")
     qrels = read_qrels(Source(str(path), label=f"judgments {record.version}"))
@@ -193,68 +193,73 @@ def qrels_of(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Q
 
 
 Output = TypeVar("Output")
+"""Type of the results of a function of runs."""
 
 
-def runs_of(campaign: OpenedCampaign, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
-    """Return the runs of submissions, by tag; their bytes are not compared with their hashes."""
+def read_stored_runs(
+    campaign: OpenedCampaign, rules: TaskRules, submissions: Iterable[Submission]
+) -> Runs:
+    """Return the runs of submissions, by tag, without comparing their bytes with the hashes."""
     files = {
-        run.tag: Source(str(records.path(campaign.folder, run.object)), label=_label(run))
+        run.tag: Source(str(records.object_path(campaign.folder, run.object)), label=_label(run))
         for run in submissions
     }
     return read_runs(files, format=rules.format)
 
 
 def _label(submission: Submission) -> str:
-    """Return the name of a stored run in messages: its tag and the submitted file."""
+    """Return the label of a stored run in messages: its tag and the name of the submitted file."""
     file = f" ({plain(submission.source)})" if submission.source else ""
     return f"run {quoted(submission.tag)}{file}"
 
 
-def run_of(campaign: OpenedCampaign, rules: TaskRules, submission: Submission) -> Run:
-    """Read the run of a submission; an `InputError` on its bytes names its tag."""
+def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Submission) -> Run:
+    """Read the run of a submission; an `InputError` about its bytes has its tag."""
     try:
-        _check(campaign, submission)
-        return runs_of(campaign, rules, [submission])[0]
+        _check_object(campaign, submission)
+        return read_stored_runs(campaign, rules, [submission])[0]
     except InputError as error:
         raise converted_error(error, InputError, f"run {quoted(submission.tag)}") from None
 
 
-def intact_runs(campaign: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
-    """Return the submissions whose stored bytes are unchanged; warn of the others, by tag."""
-    return _readable(campaign, submissions, lambda run: _check(campaign, run))
+def intact_submissions(
+    campaign: OpenedCampaign, submissions: Iterable[Submission]
+) -> list[Submission]:
+    """Return the submissions whose stored bytes are unchanged, and warn of each other one."""
+    return _readable(campaign, submissions, lambda run: _check_object(campaign, run))
 
 
-def from_runs(
+def apply_to_runs(
     campaign: OpenedCampaign,
     rules: TaskRules,
     submissions: Sequence[Submission],
-    make: Callable[[Runs], Output],
+    function: Callable[[Runs], Output],
 ) -> Output | None:
-    """Call `make` with the runs that can be read, by tag; None if no run can be read.
+    """Call a function with the runs that can be read, by tag; None if no run can be read.
 
-    Each other run is excluded with a warning, and recorded in `campaign.unreadable`.
+    Any other run is excluded with a warning, and recorded in `campaign.unreadable`.
     """
-    runs = intact_runs(campaign, submissions)
+    runs = intact_submissions(campaign, submissions)
     while runs:
         try:
-            return make(runs_of(campaign, rules, runs))
+            return function(read_stored_runs(campaign, rules, runs))
         except InputError:
-            # Read the runs one by one only here, to find those that cause the error.
-            readable = _readable(campaign, runs, lambda run: run_of(campaign, rules, run))
+            # Reading runs one by one is slow, and only needed to find the unreadable runs.
+            readable = _readable(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
             if len(readable) == len(runs):
                 raise
             runs = readable
     return None
 
 
-def none_readable(campaign: OpenedCampaign, task: str) -> InputError:
+def no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputError:
     """Return the error for a task without a readable run."""
     reasons = some_of(campaign.unreadable.values(), 3)
     return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
 
 
-def _check(campaign: OpenedCampaign, run: Submission) -> None:
-    path = records.path(campaign.folder, run.object)
+def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
+    path = records.object_path(campaign.folder, run.object)
     if not path.is_file():
         raise InputError("is missing from objects/")
     if file_sha256(path) != run.object:
@@ -264,7 +269,7 @@ def _check(campaign: OpenedCampaign, run: Submission) -> None:
 def _readable(
     campaign: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
-    """Return the runs that can be read; warn of each other run once, and record it."""
+    """Return the runs that can be read; record each other run, and warn of it once."""
     readable = []
     for run in runs:
         try:
@@ -279,34 +284,34 @@ def _readable(
     return readable
 
 
-def pooled_runs(
+def select_pool_runs(
     campaign: OpenedCampaign, task: str | None = None, without: Sequence[str] = ()
 ) -> tuple[Submission, ...]:
-    """Return the runs to pool: accepted, in time, and with a priority in the rules.
+    """Return the runs to pool: accepted, in time, and with a priority that the rules pool.
 
-    `without` has tags of such runs to exclude; other tags are refused.
+    `without` has the tags of such runs to exclude.
     """
     rules = campaign.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities
     accepted = campaign.registry.submissions(rules.name)
     in_time = [run for run in accepted if not run.late]
-    to_pool = [run for run in in_time if not priorities or run.priority in priorities]
-    if not to_pool:
+    selected_runs = [run for run in in_time if not priorities or run.priority in priorities]
+    if not selected_runs:
         condition = f" of priority {', '.join(map(str, priorities))}" if priorities else ""
         raise CranfieldError(
             f"task {quoted(rules.name)} has no run to pool:"
             f" {counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{condition}"
         )
-    tags = [run.tag for run in to_pool]
+    tags = [run.tag for run in selected_runs]
     for tag in without:
         if tag not in tags:
             raise PolicyError(
-                f"without must name runs that the rules pool, got {quoted(tag)}; expected any of:"
+                f"without must name runs that the rules pool, got {quoted(tag)}; expected tags of:"
                 f" {some_of(tags, 12)}"
             )
     if set(tags) <= set(without):
-        raise PolicyError("without must leave at least one run in the pool, got every run of it")
-    return tuple(run for run in to_pool if run.tag not in without)
+        raise PolicyError("without must leave at least one run in the pool, got all its runs")
+    return tuple(run for run in selected_runs if run.tag not in without)
 
 
 def pool(
@@ -325,22 +330,23 @@ def pool(
     campaign
         The campaign.
     task
-        The task; optional if the rules have only one.
+        Name of the task; optional if there is only one.
     depth
-        Number of top documents to pool from each ranking; by default that of the rules, or 100.
+        Number of top documents to pool from each ranking; by default the depth of the rules, or
+        100.
     ties
-        Order of documents with equal scores; by default that of TREC, by descending document id.
+        Order of documents with equal scores; by default by descending document id, as in trec_eval.
         Ranks are computed from scores, and the rank column is ignored unless `ties` is `rank`.
     without
         Tags of runs to exclude from the pool; with `mark`, they are recorded.
     mark
-        Record these runs as pooled. Runs that were pooled earlier stay marked, as their documents
-        are judged.
+        Whether to record these runs as pooled. Runs that were pooled before stay marked, because
+        their documents are judged.
 
     Returns
     -------
     Pool
-        As of :func:`cranfield.assess.pool`.
+        The pool, as :func:`cranfield.assess.pool` returns it.
 
     Raises
     ------
@@ -351,11 +357,13 @@ def pool(
     """
     check_several("without", without)
     rules = campaign.rules.task(task)
-    submissions = pooled_runs(campaign, rules.name, without)
+    submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    new_pool = from_runs(campaign, rules, submissions, lambda runs: pooled(runs, depth, ties=ties))
+    new_pool = apply_to_runs(
+        campaign, rules, submissions, lambda runs: pool_runs(runs, depth, ties=ties)
+    )
     if new_pool is None:
-        raise none_readable(campaign, rules.name)
+        raise no_readable_run_error(campaign, rules.name)
     _warn_of_blanks(campaign, rules, submissions, new_pool)
     if mark:
         readable = [run for run in submissions if run.id not in campaign.unreadable]
@@ -366,7 +374,7 @@ def pool(
 def _warn_of_blanks(
     campaign: OpenedCampaign, rules: TaskRules, submissions: Sequence[Submission], new_pool: Pool
 ) -> None:
-    """Warn of pooled ids with blanks, which a file of judgments as text cannot represent."""
+    """Warn of pooled ids with blanks, which separate the columns of judgments in TREC format."""
     blank = f"[{BLANKS}]"
     has_blank = new_pool.docs.str.contains(blank).any() or any(
         re.search(blank, topic) for topic in new_pool.topics
@@ -375,7 +383,7 @@ def _warn_of_blanks(
         if submission.id in campaign.unreadable:
             continue
         with collected_warnings():
-            run = run_of(campaign, rules, submission)
+            run = read_stored_run(campaign, rules, submission)
         frame = run.to_polars()
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()
         if len(rows):
@@ -383,7 +391,7 @@ def _warn_of_blanks(
             position = f"{_label(submission)}, line {run.origin.line(rows[0])}"
             warn(
                 f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a blank within an id"
-                " separates columns in a pool of text; keep the run out of the pool by its tag"
+                " separates columns in a pool of text; exclude the run from the pool by its tag"
             )
 
 
@@ -394,13 +402,13 @@ def _mark(
     depth: int,
     without: Sequence[str],
 ) -> None:
-    new = [run for run in submissions if not run.pooled]
-    if not new and not without:
+    unmarked = [run for run in submissions if not run.pooled]
+    if not unmarked and not without:
         return
-    details = {"depth": depth, "runs": [run.tag for run in new], "without": [*without]}
+    details = {"depth": depth, "runs": [run.tag for run in unmarked], "without": [*without]}
     with campaign.registry.change("pool", task, details) as change:
         current = {run.id: run for run in change.submissions(task, None)}
-        for run in new:
+        for run in unmarked:
             # The run may have been withdrawn meanwhile.
             submission = current[run.id]
             if submission.state != "accepted":

@@ -1,4 +1,4 @@
-"""Best, median and worst score of groups of runs by topic, for comparisons in sheets."""
+"""Best, median and worst score of groups of runs by topic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALL = "all"
 """The group of all runs."""
 
 MEDIANS = ("better", "average")
-"""Medians of an even number of scores: the better of the two middle scores, or their mean."""
+"""Definitions of the median of an even number of scores: the better middle score, or the mean."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,16 +35,16 @@ class TopicStatistics(TableResult):
     excluded_groups
         Sizes of the groups with fewer than `min_runs` runs, by name.
     notes
-        Notes on groups that are excluded, and on missing scores.
+        Notes on excluded groups and on missing scores.
     """
 
     columns: ClassVar[Columns] = {
-        "group": Column("Group of runs: `all`, then the others in order of name.", key=True),
+        "group": Column("Group of runs: `all`, then other groups in order of name.", key=True),
         "topic": Column("Topic, in the order of the scores.", key=True),
         "best": Column("Best score of a run of the group: the lowest where lower is better."),
         "median": Column(
-            "Median score; with an even number of runs the better of the two middle"
-            " scores, or their mean, by `even_median`."
+            "Median score; of an even number of runs, the better of the two middle scores or"
+            " their mean, as `even_median` says."
         ),
         "worst": Column("Worst score of a run of the group."),
         "n": Column("Number of runs in the group."),
@@ -57,11 +57,11 @@ class TopicStatistics(TableResult):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups, `all` first."""
+        """Names of the groups, `all` first."""
         return tuple(self.rows["group"].unique(maintain_order=True))
 
     def for_group(self, group: str = ALL) -> pl.DataFrame:
-        """Return the rows of a group; excluded groups have none."""
+        """Return the rows of a group, which are none for an excluded group."""
         if group not in self.groups and group not in self.excluded_groups:
             raise PolicyError(
                 f"unknown group {quoted(group)}; expected one of: {', '.join(self.groups)}"
@@ -69,7 +69,7 @@ class TopicStatistics(TableResult):
         return self.rows.filter(pl.col("group") == group)
 
     def heading(self) -> list[str]:
-        """Return one line: measure and sizes."""
+        """Return one line: the measure, and the numbers of groups and topics."""
         topics = counted(self.rows["topic"].n_unique(), "topic")
         return [f"{self.measure or 'scores'}: {counted(len(self.groups), 'group')}, {topics}"]
 
@@ -81,11 +81,11 @@ def topic_statistics(
     median: str = "better",
     min_runs: int = 1,
 ) -> TopicStatistics:
-    r"""Compute the best, the median and the worst score of each topic, of all runs and of groups.
+    r"""Compute the best, median and worst score of each topic, for all runs and for groups.
 
     The median of an even number of runs is the better of the two middle scores: with the best
-    first, the score at position :math:`\lceil n / 2 \rceil`, as in the sheets of TREC-8. As the
-    score of a run, it requires an ordinal scale only, while the mean of two scores assumes an
+    first, the score at position :math:`\lceil n / 2 \rceil`, as in the sheets of TREC-8. It is the
+    score of a run and requires only an ordinal scale, whereas the mean of two scores assumes an
     interval scale.
 
     Parameters
@@ -94,19 +94,19 @@ def topic_statistics(
         Scores by one measure, shape (topics, systems). A missing score counts as 0 or, if lower is
         better, as the maximum of the measure.
     groups
-        The group of each run, such as `{"run1": "manual"}`; a run may have none. The group `all`
-        has all runs, and its name is reserved.
+        The group of each run, such as `{"run1": "manual"}`; a run may have no group. The name `all`
+        is reserved for the group of all runs.
     median
-        `better`, or `average`: the mean of the two middle scores of an even number.
+        Median of an even number of runs: `better`, or `average` for the mean of the middle scores.
     min_runs
-        Groups of fewer runs are excluded, with a note: best and worst of one or two runs would
-        reveal their scores.
+        Minimum number of runs of a group. Smaller groups are excluded, with a note, because the
+        best and the worst score of one or two runs would reveal their scores.
 
     Raises
     ------
     PolicyError
-        For scores by shard, an unknown run, a group named `all`, and a missing score by a measure
-        that is better if lower and has no maximum.
+        For scores by shard, an unknown run, a group named `all`, and a missing score if lower is
+        better and the measure has no maximum.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def topic_statistics(
             raise PolicyError(f"groups: unknown run {quoted(system)}")
     if ALL in groups.values():
         raise PolicyError(f"a group must not be named {ALL}, which stands for all runs")
-    values, gap_notes = _complete(scores)
+    values, missing_notes = _fill_missing(scores)
     group_of = np.array([groups.get(system, "") for system in scores.systems], dtype=object)
     names = [ALL, *sorted({name for name in groups.values() if name})]
     members = {name: (group_of == name) | (name == ALL) for name in names}
@@ -141,38 +141,38 @@ def topic_statistics(
         f"group {name} is excluded: {counted(size, 'run')}, minimum {min_runs}"
         for name, size in excluded_groups.items()
     ]
-    notes += gap_notes
+    notes += missing_notes
     empty = _group_statistics("", np.zeros((0, 1)), scores.select(topics=[]), False)
     rows = pl.concat(frames) if frames else empty
     return TopicStatistics(rows, scores.measure, median, excluded_groups, tuple(notes))
 
 
-def _complete(scores: Scores) -> tuple[Floats, list[str]]:
-    """Replace missing scores by the worst possible score; also return a note if there are any."""
+def _fill_missing(scores: Scores) -> tuple[Floats, list[str]]:
+    """Replace missing scores by the worst possible score; return the scores and any notes."""
     values = scores.flat("statistics of topics are of scores by topic and system")
-    gaps = np.isnan(values)
+    is_missing = np.isnan(values)
     worst = 0.0
-    if scores.lower_is_better and gaps.any():
+    if scores.lower_is_better and is_missing.any():
         worst = np.inf if scores.definition is None else scores.definition.info.range[1]
         if not np.isfinite(worst):
             raise PolicyError(
-                f"{scores.cell(np.argwhere(gaps)[0])} has no score by {scores.measure}, which"
-                " cannot be replaced: lower is better, and the measure has no maximum"
+                f"{scores.cell(np.argwhere(is_missing)[0])} has no score by {scores.measure}, which"
+                " cannot be replaced, because lower is better and the measure has no maximum"
             )
-    number = int(gaps.sum())
-    notes = [f"{counted(number, 'missing score')} counted as {worst:g}"] if number else []
-    return np.where(gaps, worst, values), notes
+    n_missing = int(is_missing.sum())
+    notes = [f"{counted(n_missing, 'missing score')} counted as {worst:g}"] if n_missing else []
+    return np.where(is_missing, worst, values), notes
 
 
-def _group_statistics(name: str, values: Floats, scores: Scores, average: bool) -> pl.DataFrame:
-    runs = values.shape[1]
+def _group_statistics(name: str, values: Floats, scores: Scores, is_average: bool) -> pl.DataFrame:
+    n_runs = values.shape[1]
     best_first = np.sort(values, axis=1)
     if not scores.lower_is_better:
         best_first = best_first[:, ::-1]
-    middle = best_first[:, (runs - 1) // 2]
-    if average:
-        # Halves are added, as the sum of the scores may overflow.
-        middle = middle / 2 + best_first[:, runs // 2] / 2
+    middle = best_first[:, (n_runs - 1) // 2]
+    if is_average:
+        # Halves are added, because the sum of the scores may overflow.
+        middle = middle / 2 + best_first[:, n_runs // 2] / 2
     return pl.DataFrame(
         {
             "group": pl.repeat(name, len(scores.topics), dtype=pl.String, eager=True),
@@ -180,6 +180,6 @@ def _group_statistics(name: str, values: Floats, scores: Scores, average: bool) 
             "best": best_first[:, 0],
             "median": middle,
             "worst": best_first[:, -1],
-            "n": pl.repeat(runs, len(scores.topics), dtype=pl.Int64, eager=True),
+            "n": pl.repeat(n_runs, len(scores.topics), dtype=pl.Int64, eager=True),
         }
     )

@@ -1,4 +1,4 @@
-"""Reading and writing of campaign.toml."""
+"""Read and write campaign.toml."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from cranfield.base.text import plain
 from cranfield.campaign.checks.report import CODES, UNREADABLE
 from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
-    FILES,
-    PRIVATE,
+    FILE_FIELDS,
+    PRIVATE_FIELD,
     SEVERITIES,
     TASK,
     Rules,
@@ -50,16 +50,16 @@ def read_rules(path: str | PathLike[str]) -> Rules:
     Parameters
     ----------
     path
-        A campaign's folder, a pack for participants, or the file of rules itself. The files named
-        in the rules are in the same folder, or in a folder below.
+        Folder of a campaign, pack for participants, or file of rules. The files that the rules name
+        are in the same folder or below it.
 
     Raises
     ------
     InputError
         For invalid rules, with the file, the key, the reason and, if known, the line.
     """
-    file = _file_of_rules(Path(fspath(path)))
-    data = _bytes_of(file)
+    file = _rules_file(Path(fspath(path)))
+    data = _read_bytes(file)
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
         tables = tomllib.loads(text)
@@ -67,15 +67,15 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError("is not UTF-8 text", source=file.name, line=line) from None
     except ValueError as error:
-        # TOML errors, or numbers with too many digits.
-        reason, _, place = str(error).split(";")[0].partition(" (at line ")
-        line = int(place.split(",")[0]) if place else 0
+        # A TOML error, or a number with too many digits.
+        reason, _, position = str(error).split(";")[0].partition(" (at line ")
+        line = int(position.split(",")[0]) if position else 0
         message = f"is not valid TOML: {plain(reason)}"
         raise InputError(message, source=file.name, line=line or None) from None
     except RecursionError:
         raise InputError("is not valid TOML: it is nested too deeply", source=file.name) from None
     try:
-        return _rules(tables, file, text, sha256(data).hexdigest())
+        return _parse_rules(tables, file, text, sha256(data).hexdigest())
     except WrongValueError as error:
         raise InputError(
             f"{'.'.join(map(_key_text, error.path))}: {error.reason}".removeprefix(": "),
@@ -85,16 +85,16 @@ def read_rules(path: str | PathLike[str]) -> Rules:
 
 
 def rules_sha256(rules: Rules) -> str:
-    """Return a single SHA-256 for the rules and all files that they name.
+    """Return a single SHA-256 of the rules and all files that they name.
 
-    It is the hash of the sorted lines `sha256  path`, in the format of `sha256sum`.
+    It is the hash of sorted lines `sha256  path`, as `sha256sum` writes them.
     """
     lines = sorted(f"{digest}  {name}\n" for name, digest in rules.files.items())
     return sha256("".join(lines).encode()).hexdigest()
 
 
 class _Digests(UserDict[str, str]):
-    """SHA-256 by path; those of files, which can be large, are computed on request."""
+    """SHA-256 by path; a file, which can be large, is hashed on first access."""
 
     def __init__(self, folder: Path, digests: Mapping[str, str]) -> None:
         super().__init__(digests)
@@ -109,7 +109,7 @@ class _Digests(UserDict[str, str]):
         return self.data[name]
 
 
-def _file_of_rules(path: Path) -> Path:
+def _rules_file(path: Path) -> Path:
     try:
         if not path.is_dir():
             return path
@@ -121,7 +121,7 @@ def _file_of_rules(path: Path) -> Path:
     return files[0]
 
 
-def _bytes_of(file: Path) -> bytes:
+def _read_bytes(file: Path) -> bytes:
     try:
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -133,7 +133,7 @@ def _bytes_of(file: Path) -> bytes:
     return data
 
 
-def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
+def _parse_rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
     fields_of({"campaign": table, "tasks": table}, tables)
     with within_keys("campaign"):
         campaign = fields_of(CAMPAIGN, tables.get("campaign", {}), required=["id", "title"])
@@ -147,7 +147,7 @@ def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rul
                 file_name(name)
                 for other_name in tasks:
                     if other_name.lower() == name.lower():
-                        reason = f"differs from {other_name} only in upper and lower case"
+                        reason = f"differs from {other_name} only in case"
                         raise WrongValueError(reason)
                 fields = _task_fields(values, file.parent, files)
                 line_of = partial(_line_of_task, text, name)
@@ -157,7 +157,7 @@ def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rul
 
 
 def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
-    """Return the fields of a task from its table; add the files that it names to `files`."""
+    """Return the fields of a task; add the files that it names to `files`."""
     fields = fields_of(TASK, values)
     if isinstance(fields.get("documents"), dict):
         fields["document_pattern"] = fields.pop("documents")["pattern"]
@@ -168,10 +168,12 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
             if code not in CODES:
                 raise WrongValueError(unknown_name(code, CODES, "kind of fault"))
             if code in UNREADABLE:
-                raise WrongValueError("is always an error: a run with it cannot be read")
+                raise WrongValueError(
+                    "is always an error, because a run with this fault cannot be read"
+                )
             if code in public_severities:
-                raise WrongValueError("is set twice: it has a key of its own")
-    for field in FILES:
+                raise WrongValueError("is set twice, here and by a key of the task")
+    for field in FILE_FIELDS:
         if isinstance(name := fields.get(field), PurePosixPath):
             with within_keys(field):
                 fields[field] = _existing_file(name, folder)
@@ -180,27 +182,27 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
 
 
 def _existing_file(name: PurePosixPath, folder: Path) -> Path:
-    place = folder / name
+    path = folder / name
     try:
-        is_file = place.is_file()
+        is_file = path.is_file()
     except OSError:
         # The name is too long, or the folder is not accessible.
         is_file = False
     if not is_file:
         raise WrongValueError(f"file {quoted(name)} not found in the folder of the rules")
-    if not place.resolve().is_relative_to(folder.resolve()):
+    if not path.resolve().is_relative_to(folder.resolve()):
         raise WrongValueError(f"{quoted(name)} is a link to a file outside the folder of the rules")
-    return place
+    return path
 
 
 def _check_consistency(task: TaskRules) -> None:
-    """Refuse rules of a task that contradict each other."""
+    """Check that the rules of a task do not contradict each other."""
     if task.opens and task.closes and task.closes <= task.opens:
         raise WrongValueError("the task closes before it opens", "closes")
-    last = task.priorities
+    n_priorities = task.priorities
     for priority in task.pool.priorities if task.pool else ():
-        if last is None or priority > last:
-            priorities = "no priorities" if last is None else f"priorities 1 to {last}"
+        if n_priorities is None or priority > n_priorities:
+            priorities = f"priorities 1 to {n_priorities}" if n_priorities else "no priorities"
             reason = f"pooled priority {priority} is invalid: the task has {priorities}"
             raise WrongValueError(reason, "pool", "priorities")
     questions = ("type", *task.questions)
@@ -220,27 +222,27 @@ def _key_text(key: str) -> str:
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """Return the line of a key, or of its table, in usual TOML; None if not found."""
-    line_of_deepest, deepest = None, 0
+    """Return the line of a key, or of its innermost table that is found; None if none is."""
+    line_of_key, max_depth = None, 0
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.split("\n"), 1):
         if head := re.match(r"\s*\[+\s*([^\[\]]+?)\s*\]", line[:500]):
-            table = names = _keys(head[1])
+            table = names = _split_key(head[1])
         elif key := re.match(r"\s*([A-Za-z0-9_.\-\"' ]+?)\s*=", line[:500]):
-            names = (*table, *_keys(key[1]))
+            names = (*table, *_split_key(key[1]))
         else:
             continue
         depth = min(len(names), len(path))
-        if depth > deepest and names[:depth] == path[:depth]:
-            line_of_deepest, deepest = number, depth
-    return line_of_deepest
+        if depth > max_depth and names[:depth] == path[:depth]:
+            line_of_key, max_depth = number, depth
+    return line_of_key
 
 
 def _line_of_task(text: str, task: str, key: str) -> int | None:
     return _line_of(text, ("tasks", task, key))
 
 
-def _keys(dotted: str) -> tuple[str, ...]:
+def _split_key(dotted: str) -> tuple[str, ...]:
     parts = re.findall(r"""\s*("[^"]*"|'[^']*'|[^."']+)\s*""", dotted)
     return tuple(part.strip().strip("\"'") for part in parts)
 
@@ -279,7 +281,7 @@ def check_rules(rules: Rules) -> None:
 
 
 def template() -> str:
-    """Return a campaign.toml with comments; it can be used unchanged, and requires little of runs.
+    """Return a commented campaign.toml, valid as it is, whose rules accept most runs.
 
     Examples
     --------
@@ -291,42 +293,45 @@ def template() -> str:
 
 
 def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
-    """Return the public part of rules as TOML, without private keys.
+    """Return rules as TOML, without the private field.
 
     Parameters
     ----------
     rules
         The rules of a campaign.
     folder
-        Folder of the files that they name.
+        Folder of the files that the rules name.
     tasks
         Names of the tasks to write; by default all.
     """
-    lines = ["[campaign]", *_lines(rules, folder)]
+    lines = ["[campaign]", *_toml_lines(rules, folder)]
     for name in rules.tasks if tasks is None else tasks:
-        lines += ["", f"[tasks.{_key(name)}]", *_lines(rules.task(name), folder)]
+        lines += ["", f"[tasks.{_toml_key(name)}]", *_toml_lines(rules.task(name), folder)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _lines(holder: Any, folder: Path) -> list[str]:
-    return [f"{_key(name)} = {_value(value, folder)}" for name, value in _public_pairs(holder)]
+def _toml_lines(model: Any, folder: Path) -> list[str]:
+    return [
+        f"{_toml_key(name)} = {_toml_value(value, folder)}" for name, value in _public_pairs(model)
+    ]
 
 
-def _public_pairs(holder: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the public keys of rules that have a value."""
-    for name in keys_of(type(holder)):
-        value = getattr(holder, name)
+def _public_pairs(model: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the public keys that have a value, with their values."""
+    for name in keys_of(type(model)):
+        value = getattr(model, name)
         if name == "severities":
             severities = {key: value[code] for key, code in SEVERITIES.items() if code in value}
             yield from severities.items()
-            value = {code: word for code, word in value.items() if code not in SEVERITIES.values()}
-        if name == "documents" and holder.document_pattern is not None:
-            value = {"pattern": holder.document_pattern}
-        if name != PRIVATE and value is not None and value not in ("", (), {}):
+            codes = SEVERITIES.values()
+            value = {code: level for code, level in value.items() if code not in codes}
+        if name == "documents" and model.document_pattern is not None:
+            value = {"pattern": model.document_pattern}
+        if name != PRIVATE_FIELD and value is not None and value not in ("", (), {}):
             yield name, value
 
 
-def _value(value: Any, folder: Path) -> str:
+def _toml_value(value: Any, folder: Path) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
@@ -334,22 +339,22 @@ def _value(value: Any, folder: Path) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Path):
-        return _text(value.relative_to(folder).as_posix())
+        return _toml_text(value.relative_to(folder).as_posix())
     if isinstance(value, tuple):
-        return f"[{', '.join(_value(item, folder) for item in value)}]"
+        return f"[{', '.join(_toml_value(item, folder) for item in value)}]"
     if is_dataclass(value):
         value = dict(_public_pairs(value))
     if isinstance(value, Mapping):
-        pairs = (f"{_key(name)} = {_value(item, folder)}" for name, item in value.items())
+        pairs = (f"{_toml_key(name)} = {_toml_value(item, folder)}" for name, item in value.items())
         return f"{{{', '.join(pairs)}}}"
-    return _text(str(value))
+    return _toml_text(str(value))
 
 
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_text(name)
 
 
-def _text(text: str) -> str:
+def _toml_text(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    letters = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped)
-    return f'"{"".join(letters)}"'
+    characters = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped)
+    return f'"{"".join(characters)}"'

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_LENGTH = 100
-"""Maximum characters of a name: file systems allow 255 bytes, and suffixes are added to names."""
+"""Maximum length of a name: file systems allow 255 bytes, and suffixes are added to names."""
 
 _SAFE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_LENGTH - 1}}}")
 
@@ -25,12 +25,12 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?",
 """Names of devices on Windows, with any suffix."""
 
 
-def safe_name(name: str) -> bool:
+def is_safe_name(name: str) -> bool:
     """Return True if a name is plain ASCII and a valid file name on every system.
 
     Examples
     --------
-    >>> [safe_name(name) for name in ("bm25.v2", "0", ".hidden", "-o", "CON", "nul.txt", "a.")]
+    >>> [is_safe_name(name) for name in ("bm25.v2", "0", ".hidden", "-o", "CON", "nul.txt", "a.")]
     [True, True, False, False, False, False, False]
     """
     is_plain = _SAFE_NAME.fullmatch(name) is not None and not name.endswith(".")
@@ -55,9 +55,9 @@ def instant(value: object) -> datetime:
     --------
     >>> utc_text(instant("2026-08-15T23:59:59-12:00"))
     '2026-08-16T11:59:59Z'
-    >>> instant("2026-08-15")
+    >>> instant("2026-08-15")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    cranfield.InputError: '2026-08-15' has no offset from UTC, as in 2026-08-15T23:59:59-12:00
+    cranfield.InputError: expected an offset from UTC, such as -12:00 in ..., got '2026-08-15'
     """
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
@@ -66,11 +66,16 @@ def instant(value: object) -> datetime:
             f"expected a time such as 2026-08-15T23:59:59-12:00, got {quoted(value)}"
         ) from None
     if time.tzinfo is None:
-        raise InputError(f"{quoted(value)} has no offset from UTC, as in 2026-08-15T23:59:59-12:00")
+        raise InputError(
+            "expected an offset from UTC, such as -12:00 in 2026-08-15T23:59:59-12:00,"
+            f" got {quoted(value)}"
+        )
     try:
         return time.astimezone(UTC)
     except OverflowError:
-        raise InputError(f"{quoted(value)} is outside the years 1 to 9999") from None
+        raise InputError(
+            f"expected a time in the years 1 to 9999 UTC, got {quoted(value)}"
+        ) from None
 
 
 def utc_text(time: datetime) -> str:
@@ -97,7 +102,7 @@ def time_text(time: datetime) -> str:
 
 
 def duration_text(span: timedelta) -> str:
-    """Return the length of a time span in its two largest units; never 0.
+    """Format the length of a time span in its two largest units; never 0.
 
     >>> duration_text(timedelta(days=1, hours=2, minutes=3)), duration_text(timedelta(seconds=0.2))
     ('1 day 2 hours', 'less than a second')
@@ -113,17 +118,17 @@ def duration_text(span: timedelta) -> str:
     return " ".join(parts[:2]) or "less than a second"
 
 
-# Values of keys.
+# Checks of the values of keys.
 
-Kind = Callable[[Any], Any]
-"""Checks a TOML value, and returns the value of a field."""
+ValueCheck = Callable[[Any], Any]
+"""A function that checks a TOML value and converts it to the value of a field."""
 
 MAX_INTEGER = 10**15
-"""Maximum integer."""
+"""Maximum value of integers."""
 
 
 class WrongValueError(Exception):
-    """Raised for an invalid value; `path` has its keys, from the outermost to the innermost."""
+    """Raised for an invalid value; `path` has its keys, the outermost first."""
 
     def __init__(self, reason: str, *path: str) -> None:
         super().__init__(reason)
@@ -133,7 +138,7 @@ class WrongValueError(Exception):
 
 @contextmanager
 def within_keys(*path: str) -> Iterator[None]:
-    """Add outer keys to the path of a wrong value."""
+    """Prepend keys to the path of a wrong value that is raised inside."""
     try:
         yield
     except WrongValueError as error:
@@ -146,9 +151,11 @@ def _value_text(value: Any) -> str:
     return names.get(type(value)) or quoted(value)
 
 
-def _kind(expected: str, fits: Callable[[Any], Any], convert: Kind = lambda value: value) -> Kind:
+def _value_check(
+    expected: str, is_valid: Callable[[Any], bool], convert: ValueCheck = lambda value: value
+) -> ValueCheck:
     def check(value: Any) -> Any:
-        if not fits(value):
+        if not is_valid(value):
             raise WrongValueError(f"must be {expected}, got {_value_text(value)}")
         return convert(value)
 
@@ -163,19 +170,19 @@ def _is_fraction(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= 1
 
 
-any_text = _kind("text", lambda value: isinstance(value, str))
-text_line = _kind("one line of text", _is_line)
-boolean = _kind("true or false", lambda value: isinstance(value, bool))
-positive_integer = _kind(
+any_text = _value_check("text", lambda value: isinstance(value, str))
+text_line = _value_check("one line of text", _is_line)
+boolean = _value_check("true or false", lambda value: isinstance(value, bool))
+positive_integer = _value_check(
     "an integer >= 1", lambda value: type(value) is int and 1 <= value <= MAX_INTEGER
 )
-table = _kind("a table", lambda value: isinstance(value, dict))
-fraction = _kind("a number from 0 to 1", _is_fraction, float)
-_time = _kind("a time", lambda value: isinstance(value, (str, date)))
+table = _value_check("a table", lambda value: isinstance(value, dict))
+fraction = _value_check("a number from 0 to 1", _is_fraction, float)
+_time = _value_check("a time", lambda value: isinstance(value, (str, date)))
 
 
 def time(value: Any) -> datetime:
-    """Check an instant, with its offset from UTC."""
+    """Check a time with an offset from UTC."""
     try:
         return instant(_time(value))
     except InputError as error:
@@ -183,8 +190,8 @@ def time(value: Any) -> datetime:
 
 
 def file_name(value: Any) -> str:
-    """Check text that is a valid file name on every system."""
-    if not safe_name(any_text(value)):
+    """Check a file name that is valid on every system."""
+    if not is_safe_name(any_text(value)):
         raise WrongValueError(
             "must consist of letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit"
             f" or _; got {quoted(value)}"
@@ -193,7 +200,7 @@ def file_name(value: Any) -> str:
 
 
 def file(value: Any) -> PurePosixPath:
-    """Check a file in the folder of the rules, or in a folder below it."""
+    """Check the relative path of a file in the folder of the rules or below it."""
     path = PurePosixPath(any_text(value))
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", value):
         raise WrongValueError(
@@ -206,18 +213,18 @@ def file(value: Any) -> PurePosixPath:
 
 
 def topics_file(value: Any) -> PurePosixPath | str:
-    """Check a file, or topics of ir_datasets."""
+    """Check the path of a file, or a name of topics in ir_datasets."""
     return value if any_text(value).startswith("irds:") else file(value)
 
 
 def documents_list(value: Any) -> PurePosixPath | dict[str, str]:
-    """Check a file, or a table of a pattern."""
+    """Check the path of a file, or a table with a pattern."""
     if isinstance(value, dict):
         return fields_of(DOCUMENTS, value, required=["pattern"])
     return file(value)
 
 
-def one_of(*choices: str) -> Kind:
+def one_of(*choices: str) -> ValueCheck:
     """Return a check that a value is one of the choices."""
 
     def check(value: Any) -> str:
@@ -230,19 +237,19 @@ def one_of(*choices: str) -> Kind:
 
 def severity(value: Any) -> str:
     """Check the severity of a kind of fault; `allow` is a synonym of `off`."""
-    word = one_of("error", "warning", "off", "allow")(value)
-    return "off" if word == "allow" else str(word)
+    level = one_of("error", "warning", "off", "allow")(value)
+    return "off" if level == "allow" else str(level)
 
 
-def list_of(kind: Kind, min_size: int = 0) -> Kind:
+def list_of(check_item: ValueCheck, min_size: int = 0) -> ValueCheck:
     """Return a check of a list without duplicates, which is converted to a tuple."""
-    list_kind = _kind(
+    check_list = _value_check(
         "a non-empty list" if min_size else "a list",
         lambda value: isinstance(value, list) and len(value) >= min_size,
     )
 
     def check(value: Any) -> tuple[Any, ...]:
-        items = tuple(map(kind, list_kind(value)))
+        items = tuple(map(check_item, check_list(value)))
         for k, item in enumerate(items):
             if item in items[:k]:
                 raise WrongValueError(f"contains {quoted(value[k])} twice")
@@ -252,18 +259,18 @@ def list_of(kind: Kind, min_size: int = 0) -> Kind:
 
 
 def one_or_more(value: Any) -> tuple[Any, ...]:
-    """Check a list of lines, or a single line without brackets."""
+    """Check a list of lines of text, or a single line without brackets."""
     return tuple(list_of(text_line)(value if isinstance(value, list) else [value]))
 
 
-def table_of(kind: Callable[[str, Any], Any]) -> Kind:
-    """Return a check of a table with arbitrary keys; `kind` takes a key and its value."""
+def table_of(check_item: Callable[[str, Any], Any]) -> ValueCheck:
+    """Return a check of a table with arbitrary keys; `check_item` takes a key and its value."""
 
     def check(value: Any) -> dict[str, Any]:
         values = {}
-        for name, inner in table(value).items():
+        for name, item in table(value).items():
             with within_keys(name):
-                values[name] = kind(name, inner)
+                values[name] = check_item(name, item)
         return values
 
     return check
@@ -272,29 +279,31 @@ def table_of(kind: Callable[[str, Any], Any]) -> Kind:
 # Keys, declared as annotations of the fields that hold their values.
 
 
-def keys_of(model: type) -> dict[str, Kind]:
-    """Return the kinds of value with which the fields of a class are annotated."""
+def keys_of(model: type) -> dict[str, ValueCheck]:
+    """Return the checks with which the fields of a class are annotated."""
     hints = get_type_hints(model, include_extras=True)
     return {
         name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated
     }
 
 
-def fields_of(keys: Mapping[str, Kind], value: Any, required: Iterable[str] = ()) -> dict[str, Any]:
+def fields_of(
+    keys: Mapping[str, ValueCheck], value: Any, required: Iterable[str] = ()
+) -> dict[str, Any]:
     """Check a table key by key, and return its values."""
     fields: dict[str, Any] = {}
-    for name, inner in table(value).items():
+    for name, item in table(value).items():
         if name not in keys:
             raise WrongValueError(unknown_name(name, keys), name)
         with within_keys(name):
-            fields[name] = keys[name](inner)
+            fields[name] = keys[name](item)
     for name in required:
         if name not in value:
-            raise WrongValueError(f"has no key {name}")
+            raise WrongValueError(f"must have the key {name}")
     return fields
 
 
-def table_as(model: Callable[..., Any], keys: Mapping[str, Kind]) -> Kind:
+def table_as(model: Callable[..., Any], keys: Mapping[str, ValueCheck]) -> ValueCheck:
     """Return a check of a table, which is converted to an object of the class."""
     return lambda value: model(**fields_of(keys, value))
 
@@ -308,7 +317,7 @@ def unknown_name(name: str, names: Iterable[str], noun: str = "key") -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """A question to participants about a run; `choices` is empty if any text is allowed."""
+    """A question to participants about a run; any text is allowed if `choices` is empty."""
 
     name: str
     ask: Annotated[str, text_line]
@@ -326,7 +335,7 @@ class MetadataRules:
 
 @dataclass(frozen=True)
 class PoolRules:
-    """Pooled runs, by priority (all if empty), and depth of the pool."""
+    """Depth of the pool, and priorities of the pooled runs (all if empty)."""
 
     depth: Annotated[int, positive_integer] = 100
     priorities: Annotated[tuple[int, ...], list_of(positive_integer)] = ()
@@ -348,7 +357,7 @@ SEVERITIES = {
     "unknown_topics": "topic-unknown",
     "fewer_than_max": "too-few",
 }
-"""Keys for the severity of one kind of fault, by its code."""
+"""Keys that set the severity of one kind of fault, with its code."""
 
 
 _judging, _severities = table_as(dict, JUDGING), table_of(lambda _, value: severity(value))
@@ -367,16 +376,16 @@ class TaskRules:
     topics
         A file, or `irds:...`; :func:`cranfield.campaign.rules.topics.topic_ids` reads them.
     severities
-        Severity of each kind of fault that the rules set: `error`, `warning` or `off`, by the code
-        of the fault; other kinds have their default.
+        Severities that differ from the defaults, by code of the kind of fault: `error`, `warning`
+        or `off`.
     tied
-        Proportion of tied documents above which there is a warning, 0 to 1.
+        Proportion of tied documents above which a run gets a warning, 0 to 1.
     measures
-        Names of measures; the first one orders leaderboards.
+        Names of measures; leaderboards are ordered by the first one.
     judging
         Options of :func:`cranfield.judge`, such as `{"ties": "trec"}`.
     source, line_of
-        The name of the file of the rules, and the line of a key of the task in it.
+        Name of the file of the rules, and a function that returns the line of a key of the task.
     """
 
     name: str
@@ -428,8 +437,8 @@ class Rules:
     Attributes
     ----------
     files
-        SHA-256 of campaign.toml and of each file that it names, by path relative to the folder;
-        they identify the rules of a submission.
+        SHA-256 of campaign.toml and of each file that it names, by path relative to its folder.
+        Submissions record them, to identify the rules that they were checked by.
     """
 
     id: Annotated[str, file_name]
@@ -445,26 +454,24 @@ class Rules:
         """Return a task by name; optional if there is only one task."""
         if name is None and len(self.tasks) == 1:
             return next(iter(self.tasks.values()))
-        names = f"one of: {', '.join(self.tasks)}"
-        if name is None:
-            raise PolicyError(f"expected a task; {names}")
-        if name not in self.tasks:
-            raise PolicyError(f"unknown task {quoted(name)}; expected {names}")
+        if name is None or name not in self.tasks:
+            problem = "missing task" if name is None else f"unknown task {quoted(name)}"
+            raise PolicyError(f"{problem}; expected one of: {', '.join(self.tasks)}")
         return self.tasks[name]
 
 
-FILES = ("topics", "documents", "exclude")
-"""The fields of a task that name files."""
+FILE_FIELDS = ("topics", "documents", "exclude")
+"""Fields of a task that name files."""
 
-PRIVATE = "keep_refused"
-"""The key that is not published to participants."""
+PRIVATE_FIELD = "keep_refused"
+"""Field that is not published to participants."""
 
 CAMPAIGN = keys_of(Rules)
 TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, severity)
 
 
 def full_matches(texts: pl.Series, pattern: str) -> pl.Series:
-    """Return a mask of the texts that a pattern fully matches, in time linear in their length.
+    """Return a mask of the texts that a pattern matches in full, in time linear in their length.
 
     Examples
     --------
@@ -494,7 +501,7 @@ def check_patterns(task: TaskRules) -> None:
         if pattern is None:
             continue
         try:
-            # The pattern itself, too: the added parentheses would make the invalid "a)|(b" valid.
+            # The raw pattern is compiled, too: with parentheses, the invalid "a)|(b" is valid.
             for expression in (pattern, _anchored(pattern)):
                 pl.Series([""]).str.contains(expression)
         except pl.exceptions.ComputeError as error:

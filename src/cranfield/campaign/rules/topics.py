@@ -21,21 +21,22 @@ _NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
 def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     """Return the ids of a task's topics in the order of the file; None if the rules name no topics.
 
-    Topics are the first words of lines; TREC's files with `<num> Number: 401`; XML with
-    `<topic number="401">` or, as in CLEF, `<topic><identifier>401</identifier>`; JSON, as an object
-    by id or a list of objects; JSON lines; compressed or not; or those of ir_datasets, `irds:...`.
+    Formats: text, where the first word of each line is an id; TREC, with `<num> Number: 401`; XML,
+    with `<topic number="401">` or, as in CLEF, `<topic><identifier>401</identifier>`; JSON, as an
+    object by id or a list of objects; and JSON lines. Files may be compressed. `irds:...` names the
+    topics of a dataset of ir_datasets.
 
     Raises
     ------
     InputError
-        For a file that has no topics, has a topic twice, or cannot be read.
+        For a file that has no topics, has a duplicate topic, or cannot be read.
     """
     if task.topics is None:
         return None
     name = task.topics.name if isinstance(task.topics, Path) else task.topics
     lines: dict[str, int | None] = {}
     try:
-        for topic, line in _numbered(task.topics):
+        for topic, line in _ids_and_lines(task.topics):
             if not topic or re.search(r"\s", topic):
                 raise InputError(f"{quoted(topic)} is not a valid topic id", line=line)
             if topic in lines:
@@ -50,8 +51,8 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     return tuple(lines)
 
 
-def _numbered(topics: Path | str) -> Iterator[tuple[str, int | None]]:
-    """Yield the ids of topics, with their lines if known."""
+def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
+    """Yield the ids of topics, each with its line if known."""
     if isinstance(topics, str):
         yield from ((topic, None) for topic in _irds_topics(topics))
         return
@@ -62,14 +63,14 @@ def _numbered(topics: Path | str) -> Iterator[tuple[str, int | None]]:
         raise InputError("is not a supported format of topics; write one topic per line")
     if source.suffix in (".jsonl", ".ndjson"):
         for entry, line in zip(*json_lines(content, source.name), strict=True):
-            yield _id_of(entry, line), line
+            yield _topic_id(entry, line), line
     elif start in ("{", "[") and source.suffix == ".json":
         entries = parsed_json(content, source.name)
         for entry in entries:
-            yield (entry if isinstance(entries, dict) else _id_of(entry)), None
-    elif start == "<" and (numbers := list(_NUM.finditer(content))):
-        for number in numbers:
-            yield number.group(1), content.count("\n", 0, number.start()) + 1
+            yield (entry if isinstance(entries, dict) else _topic_id(entry)), None
+    elif start == "<" and (matches := list(_NUM.finditer(content))):
+        for match in matches:
+            yield match[1], content.count("\n", 0, match.start()) + 1
     elif start == "<":
         reader = _XmlTopics(source)
         reader.parse()
@@ -79,7 +80,7 @@ def _numbered(topics: Path | str) -> Iterator[tuple[str, int | None]]:
             yield words.split()[0], line
 
 
-def _id_of(entry: Any, line: int | None = None) -> str:
+def _topic_id(entry: Any, line: int | None = None) -> str:
     values = [entry.get(key) for key in ID_NAMES] if isinstance(entry, dict) else [entry]
     for value in values:
         if isinstance(value, (str, int)) and not isinstance(entry, bool):
@@ -89,7 +90,7 @@ def _id_of(entry: Any, line: int | None = None) -> str:
 
 
 class _XmlTopics(XmlReader):
-    """Collect the ids of topics; inner elements of topics are skipped."""
+    """Collects the ids of topics, from an attribute or an inner element."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -114,13 +115,13 @@ class _XmlTopics(XmlReader):
 
     def end(self, tag: str) -> None:
         if self.text is not None:
-            # CLEF has the id in an element of its own.
+            # CLEF has the id in an inner element.
             self.topic, self.text = self.text, None
         if self.depth == 1:
             if self.topic is None:
                 raise self.wrong(f"<{tag}> has no id; expected one of: {', '.join(ID_NAMES)}")
             self.topics.append((self.topic.strip(), self.line))
-        self.depth -= self.depth > 0
+        self.depth = max(self.depth - 1, 0)
 
 
 def _irds_topics(name: str) -> list[str]:
@@ -129,7 +130,7 @@ def _irds_topics(name: str) -> list[str]:
         queries = datasets.load(name.removeprefix("irds:")).queries_iter()
         return [query.query_id for query in queries]
     except (KeyError, AttributeError):
-        raise InputError("ir_datasets has no such topics") from None
+        raise InputError("ir_datasets has no topics of this name") from None
     except (OSError, RuntimeError) as error:
         reason = (str(error).splitlines() or ["for an unknown reason"])[0]
         raise InputError(f"ir_datasets failed: {reason}") from error

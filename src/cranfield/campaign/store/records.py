@@ -34,17 +34,17 @@ class Submission:
     Attributes
     ----------
     object
-        SHA-256 of the submitted bytes, and the name of their file in `objects/`.
+        SHA-256 of the submitted bytes; it names their file in `objects/`.
     ranking
-        SHA-256 of topics and documents in order, without the tag.
+        SHA-256 of the topics and the ranked documents, without the tag.
     rules
-        SHA-256 of the rules by which the run was checked, with the files that they name.
+        SHA-256 of the rules that the run was checked by, and of the files that they name.
     answers
         Answers to the task's questions, by name.
     metadata
         Metadata of the run, as YAML text.
     kept
-        Whether its bytes are in `objects/`; those of purged and refused runs are not.
+        Whether its bytes are in `objects/`; bytes of purged and refused runs are not kept.
     """
 
     id: int
@@ -91,7 +91,7 @@ class ScoreFile:
     key
         SHA-256 of everything that the scores are computed from.
     path
-        Relative to the campaign's folder, such as `scores/ab12.parquet`.
+        Path relative to the campaign's folder, such as `scores/ab12.parquet`.
     """
 
     key: str
@@ -109,11 +109,11 @@ class ReleaseRecord:
     Attributes
     ----------
     path
-        Relative to the campaign's folder, such as `releases/adhoc-1`.
+        Path relative to the campaign's folder, such as `releases/adhoc-1`.
     manifest
         SHA-256 of its tag manifest.
     retraction
-        SHA-256 of the note beside the folder that the release was retracted.
+        SHA-256 of the note of retraction, a file beside the folder.
     """
 
     id: str
@@ -142,7 +142,7 @@ class Event:
 
 
 RULES, REGISTRY = "campaign.toml", "campaign.sqlite"
-"""Names of the rules, which people write, and of the registry."""
+"""Names of the files of the rules, which people write, and of the registry."""
 
 JOURNAL = f"{REGISTRY}-journal"
 """SQLite's journal, which exists during a change, and remains if the process is killed."""
@@ -150,16 +150,16 @@ JOURNAL = f"{REGISTRY}-journal"
 OBJECTS, SCORES, RELEASES = "objects", "scores", "releases"
 """Folders of submitted bytes by SHA-256, of cached scores, and of releases."""
 
-UNFINISHED = "."
+UNFINISHED_PREFIX = "."
 """Prefix of the names of unfinished files and folders."""
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that is not a campaign's."""
+    """Check that a folder is a campaign's."""
     try:
         is_folder, has_registry = folder.is_dir(), (folder / REGISTRY).is_file()
     except OSError as error:
-        # Such as a name that is too long.
+        # For example, the name is too long.
         raise InputError((error.strerror or str(error)).lower(), source=str(folder)) from None
     if not is_folder:
         raise InputError("no such folder", source=str(folder))
@@ -168,34 +168,36 @@ def check_folder(folder: Path) -> None:
         raise InputError(reason, source=str(folder))
 
 
-def private_folder(path: Path) -> Path:
-    """Create a folder that only its owner may read (mode 0700), unless it exists."""
+def create_private_folder(path: Path) -> Path:
+    """Create a folder that only its owner can read (mode 0700), unless it exists."""
     path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 
 CHUNK = 1 << 20
+"""Number of bytes that are read at a time."""
 
 
-def path(folder: Path, sha256: str) -> Path:
-    """Return the path of the object with a hash, whether it exists or not."""
+def object_path(folder: Path, sha256: str) -> Path:
+    """Return the path of the object with a hash; the file need not exist."""
     return folder / OBJECTS / sha256[:2] / sha256
 
 
-def put(folder: Path, source: Path | bytes) -> tuple[str, int]:
-    """Store bytes, or those of a file, as an object; return their SHA-256 and number.
+def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
+    """Store bytes or the content of a file as an object; return its SHA-256 and size in bytes.
 
-    On return, they are on the disk. Objects without a record in the registry are left over.
+    On return, the object is on the disk. Until a record in the registry names it, a verification
+    reports it as left over.
     """
     if isinstance(source, Path):
         sha256 = file_sha256(source)
         size = source.stat().st_size
     else:
         sha256, size = hashlib.sha256(source).hexdigest(), len(source)
-    target = path(folder, sha256)
+    target = object_path(folder, sha256)
     if not target.parent.is_dir():
-        private_folder(folder / OBJECTS)
-        private_folder(target.parent)
+        create_private_folder(folder / OBJECTS)
+        create_private_folder(target.parent)
         sync_folder(folder / OBJECTS)
     digest = hashlib.sha256()
     with whole_file(target, private=True, synced=True) as out:
@@ -211,10 +213,10 @@ def put(folder: Path, source: Path | bytes) -> tuple[str, int]:
     return sha256, size
 
 
-def read(folder: Path, sha256: str) -> bytes:
-    """Return the bytes of an object, after comparing them with their hash."""
+def read_object(folder: Path, sha256: str) -> bytes:
+    """Return the bytes of an object, after checking their hash."""
     try:
-        data = path(folder, sha256).read_bytes()
+        data = object_path(folder, sha256).read_bytes()
     except OSError as error:
         raise InputError("is missing", source=f"{OBJECTS}/{sha256}") from error
     if hashlib.sha256(data).hexdigest() != sha256:

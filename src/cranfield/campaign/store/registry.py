@@ -24,11 +24,11 @@ from cranfield.campaign.store.records import (
 )
 from cranfield.campaign.store.schema import TABLES, Row, Table, insert
 
-_FAULT = "code, severity, message, line, topic, doc, count"
+_FAULT_COLUMNS = "code, severity, message, line, topic, doc, count"
 
 
 class RegistryReader:
-    """Queries of the registry, which return records."""
+    """Queries of the registry that return records."""
 
     def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
         self._connect = connect
@@ -51,7 +51,7 @@ class RegistryReader:
         object: str | None = None,
         tag: str | None = None,
     ) -> tuple[Submission, ...]:
-        """Return submissions in order of arrival; in all states if `states` is None.
+        """Return submissions in order of arrival; in any state if `states` is None.
 
         Tags are compared regardless of case.
         """
@@ -60,7 +60,7 @@ class RegistryReader:
         return self._records(Submission, **criteria, object=object)
 
     def submission(self, tag: str) -> Submission | None:
-        """Return the accepted submission with a tag, regardless of case, or else the newest one."""
+        """Return the accepted submission with a tag (in any case), or else the newest one."""
         runs = self._records(Submission, tag=tag)
         accepted = [run for run in runs if run.state == ACCEPTED]
         return next(iter((*accepted, *reversed(runs))), None)
@@ -68,23 +68,23 @@ class RegistryReader:
     def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
         """Return the faults and warnings of a submission.
 
-        Faults that name other teams are returned only on request.
+        Private faults, which name other teams, are included only if `private` is True.
         """
-        query = f"SELECT {_FAULT} FROM fault WHERE submission = ? ORDER BY number"
+        query = f"SELECT {_FAULT_COLUMNS} FROM fault WHERE submission = ? ORDER BY number"
         with self._connect() as connection:
             faults = [Fault(**dict(row)) for row in connection.execute(query, (submission_id,))]
         return tuple(fault for fault in faults if private or fault.severity != PRIVATE)
 
     def judgments(self, task: str | None = None) -> tuple[Judgments, ...]:
-        """Return the versions of judgments, the oldest first."""
+        """Return the versions of judgments, oldest first."""
         return self._records(Judgments, task=task)
 
     def score_files(self, task: str | None = None) -> tuple[ScoreFile, ...]:
-        """Return the files of scores, the oldest first."""
+        """Return the files of scores, oldest first."""
         return self._records(ScoreFile, task=task)
 
     def releases(self) -> tuple[ReleaseRecord, ...]:
-        """Return the releases, the oldest first."""
+        """Return the releases, oldest first."""
         return self._records(ReleaseRecord)
 
     def events(self) -> tuple[Event, ...]:
@@ -92,27 +92,29 @@ class RegistryReader:
         return self._records(Event)
 
     def rules_files(self) -> dict[str, str]:
-        """Return the SHA-256 of the last used files of the rules, by path."""
+        """Return the SHA-256 of the files of the last used rules, by path."""
         with self._connect() as connection:
             row = connection.execute(
                 "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
             ).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
-    def _records(self, kind: type[Any], **criteria: Any) -> tuple[Any, ...]:
-        """Return records by values of columns, or tuples of allowed values; None is any value."""
+    def _records(self, record_type: type[Any], **criteria: Any) -> tuple[Any, ...]:
+        """Return records by the values of columns; a tuple has several values, None allows any."""
         # Only names of columns, which come from the code, become SQL text.
-        table = TABLES[kind]
-        terms = ["TRUE"]
+        table = TABLES[record_type]
+        conditions = ["TRUE"]
         values: list[Any] = []
         for column, value in criteria.items():
             if isinstance(value, tuple):
-                terms.append(f"{column} IN ({', '.join('?' * len(value))})")
+                conditions.append(f"{column} IN ({', '.join('?' * len(value))})")
                 values.extend(value)
             elif value is not None:
-                terms.append("lower(tag) = lower(?)" if column == "tag" else f"{column} = ?")
+                conditions.append("lower(tag) = lower(?)" if column == "tag" else f"{column} = ?")
                 values.append(value)
-        query = f"SELECT * FROM {table.name} WHERE {' AND '.join(terms)} ORDER BY {table.order}"
+        query = (
+            f"SELECT * FROM {table.name} WHERE {' AND '.join(conditions)} ORDER BY {table.order}"
+        )
         with self._connect() as connection:
             return tuple(table.record(row) for row in connection.execute(query, values))
 
@@ -121,7 +123,7 @@ Record = TypeVar("Record", Team, Submission, Judgments, ScoreFile, ReleaseRecord
 
 
 class Transaction(RegistryReader):
-    """A change of the registry; other connections see all of it or nothing."""
+    """A change of the registry, which other connections see completely or not at all."""
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
         super().__init__(lambda: nullcontext(connection))
@@ -152,8 +154,8 @@ class Transaction(RegistryReader):
         self._check_file(record)
         table = TABLES[type(record)]
         row = table.row(record)
-        sets = ", ".join(f"{name} = :{name}" for name in row if name not in table.key)
-        query = f"UPDATE {table.name} SET {sets} WHERE {table.key_condition}"
+        assignments = ", ".join(f"{name} = :{name}" for name in row if name not in table.key)
+        query = f"UPDATE {table.name} SET {assignments} WHERE {table.key_condition}"
         if self._connection.execute(query, row).rowcount != 1:
             key = ", ".join(str(row[name]) for name in table.key)
             raise CranfieldError(f"the registry has no {table.name} {key}")
@@ -161,7 +163,7 @@ class Transaction(RegistryReader):
         return record
 
     def remove(self, record: ScoreFile) -> None:
-        """Remove the record of a file of scores, which can be computed again."""
+        """Remove the record of a file of scores."""
         table = TABLES[ScoreFile]
         row = table.row(record)
         self._connection.execute(f"DELETE FROM {table.name} WHERE {table.key_condition}", row)
@@ -175,19 +177,21 @@ class Transaction(RegistryReader):
             self._rows["fault", (submission.id, number)] = row
 
     def forget(self, sha256: str) -> None:
-        """Remove an object after the change, unless another record still refers to it."""
+        """Mark an object to be removed after the change, unless another record refers to it."""
         self._unneeded.add(sha256)
 
-    def _finish(self, at: str, actor: str, action: str, subject: str, about: Row) -> None:
+    def append_event(self, at: str, actor: str, action: str, subject: str, about: Row) -> None:
+        """Append the event of this change to the chain."""
         rows = [(name, row) for (name, _), row in self._rows.items()]
         events.append(self._connection, at, actor, action, subject, about, rows)
 
-    def _remove_unneeded(self) -> None:
+    def remove_unneeded_objects(self) -> None:
+        """Remove objects marked by :meth:`forget` that no record refers to."""
         for sha256 in self._unneeded:
             runs = self.submissions(None, None, object=sha256)
             versions = self._records(Judgments, object=sha256)
             if not versions and not any(run.kept for run in runs):
-                records.path(self._folder, sha256).unlink(missing_ok=True)
+                records.object_path(self._folder, sha256).unlink(missing_ok=True)
 
     def _record_row(self, table: Table, row: Row) -> None:
         self._rows[table.name, tuple(row[name] for name in table.key)] = row
@@ -195,7 +199,7 @@ class Transaction(RegistryReader):
     def _check_file(self, record: object) -> None:
         # A repair may have removed the unregistered file before this change began.
         if isinstance(record, Judgments) or (isinstance(record, Submission) and record.kept):
-            path = records.path(self._folder, record.object)
+            path = records.object_path(self._folder, record.object)
         elif isinstance(record, ScoreFile | ReleaseRecord):
             path = self._folder / record.path
         else:

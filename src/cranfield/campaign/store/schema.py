@@ -22,11 +22,13 @@ from cranfield.campaign.store.records import (
 )
 
 VERSION = 1
+"""Version of the tables, which SQLite stores as `user_version`."""
+
 LOCK_TIMEOUT = 30.0
 """Maximum number of seconds to wait while another process changes the registry."""
 
 PRAGMAS = ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF")
-"""Pragmas of each connection; deletion of journals is SQLite's default."""
+"""Pragmas of each connection."""
 
 Row = dict[str, Any]
 
@@ -42,32 +44,32 @@ _SQL_TYPES = {
 
 @dataclass(frozen=True)
 class Table:
-    """Table of one kind of record.
+    """Table of one type of record.
 
     Attributes
     ----------
     order
-        Column by which records are read.
+        Column by which records are sorted.
     declarations
-        SQL declarations of columns that do not follow from the type of the field, by name.
+        SQL declarations of columns by name, where the type of the field does not determine them.
     """
 
     name: str
-    kind: type
+    record_type: type
     key: tuple[str, ...]
     order: str
     declarations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of its columns, which are those of the record's fields."""
-        return tuple(column.name for column in fields(self.kind))
+        """The names of its columns, which are the fields of the record."""
+        return tuple(column.name for column in fields(self.record_type))
 
     @property
     def sql(self) -> str:
         """The statement that creates the table."""
         columns = []
-        for column in fields(self.kind):
+        for column in fields(self.record_type):
             declaration = self.declarations.get(column.name, _SQL_TYPES[str(column.type)])
             columns.append(f"{column.name} {declaration.format(name=column.name)}")
         if not any("PRIMARY KEY" in declaration for declaration in self.declarations.values()):
@@ -76,26 +78,26 @@ class Table:
 
     @property
     def key_condition(self) -> str:
-        """The SQL condition that selects the row with the key of the parameters."""
+        """The SQL condition that selects a row by its key, with named parameters."""
         return " AND ".join(f"{name} = :{name}" for name in self.key)
 
     def row(self, record: Any) -> Row:
         """Return a record as a row."""
         row = {name: getattr(record, name) for name in self.columns}
-        return row | {n: canonical(value) for n, value in row.items() if isinstance(value, dict)}
+        return row | {k: canonical(value) for k, value in row.items() if isinstance(value, dict)}
 
     def record(self, row: sqlite3.Row | Row) -> Any:
         """Return a row as a record."""
         convert: dict[Any, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": json.loads}
         values = {
             column.name: convert.get(column.type, lambda value: value)(row[column.name])
-            for column in fields(self.kind)
+            for column in fields(self.record_type)
         }
-        return self.kind(**values)
+        return self.record_type(**values)
 
 
 TABLES = {
-    table.kind: table
+    table.record_type: table
     for table in (
         Table("team", Team, ("id",), "id"),
         Table(
@@ -167,8 +169,10 @@ def insert(connection: sqlite3.Connection, table: str, row: Row) -> int | None:
 def create(path: Path) -> None:
     """Create an empty registry that only its owner may read."""
     if sqlite3.sqlite_version_info < (3, 37) or not hasattr(sqlite3.Connection, "serialize"):
-        requirement = "SQLite 3.37 with serialize is required by campaigns"
-        raise CranfieldError(f"{requirement}; this Python has {sqlite3.sqlite_version}")
+        raise CranfieldError(
+            "SQLite 3.37 with serialize is required for campaigns, got SQLite"
+            f" {sqlite3.sqlite_version}"
+        )
     path.touch(mode=0o600, exist_ok=False)
     tables = "".join(table.sql for table in TABLES.values())
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -179,9 +183,9 @@ def create(path: Path) -> None:
 
 @contextmanager
 def open_registry(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Open the registry of a folder; errors of SQLite are raised as one-line errors.
+    """Open the registry of a folder, and raise errors of SQLite as errors of one line.
 
-    SQLite rolls back unfinished changes of killed processes.
+    Unfinished changes of killed processes are rolled back by SQLite.
     """
     path = folder / REGISTRY
     if not path.is_file():
@@ -199,8 +203,8 @@ def open_registry(folder: Path) -> Iterator[sqlite3.Connection]:
                 raise InputError("is damaged: its schema is not text", source=str(path)) from error
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version > VERSION:
-                tables = f"tables of version {version}; this cranfield supports {VERSION}"
-                raise InputError(f"was written by a newer cranfield ({tables})", source=str(path))
+                tables = f"expected tables of version {VERSION}, got {version}"
+                raise InputError(f"was written by a newer cranfield: {tables}", source=str(path))
             if version < VERSION:
                 raise InputError("is not the registry of a campaign", source=str(path))
             yield connection

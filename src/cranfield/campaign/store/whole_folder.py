@@ -33,7 +33,7 @@ from cranfield.campaign.store.records import (
     RULES,
     SCORES,
     check_folder,
-    private_folder,
+    create_private_folder,
 )
 from cranfield.campaign.store.registry import RegistryReader, Transaction
 from cranfield.campaign.store.schema import open_registry
@@ -49,7 +49,7 @@ PROBLEM, LEFT_OVER, NOTE, REPAIRED = "problem", "left over", "note", "repaired"
 
 @dataclass(frozen=True)
 class Finding:
-    """Finding about a file of a campaign, by its path in the folder."""
+    """A finding about a file of a campaign; `file` is its path in the campaign's folder."""
 
     file: str
     reason: str
@@ -62,14 +62,14 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
-    """Result of a verification; `ok` if there is no problem.
+    """Result of a verification of a campaign's folder.
 
     Attributes
     ----------
     findings
         Problems first, then files left over by killed processes, notes, and repairs.
     files, events
-        Number of files that were compared with their hashes, and number of events in the chain.
+        Number of files compared with their hashes, and number of events in the chain.
     """
 
     name: ClassVar[str] = "findings"
@@ -95,7 +95,7 @@ class Verification(Result):
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """Findings that are harmless but worth knowing."""
+        """Notes: harmless findings."""
         return self._findings_of(NOTE)
 
     @property
@@ -132,11 +132,11 @@ _FILE_PATTERN = re.compile(
 )
 """Names of the files that a campaign writes; killed processes leave some without a record."""
 
-_RELEASE, _SCORES = "release", "scores; remove it to have them computed"
+_RELEASE_TEXT, _SCORES_TEXT = "release", "scores; remove it to have them computed"
+"""Descriptions of releases and of files of scores, which also distinguish them from other files."""
 
 _Hashes = dict[str, tuple[str, str]]
-"""SHA-256 and description of the files that a registry names, and of the tag manifests of releases,
-by the path of the file or release."""
+"""SHA-256 and description of each file by path; a release has the SHA-256 of its tag manifest."""
 
 
 def _recorded_hashes(registry: RegistryReader) -> _Hashes:
@@ -150,19 +150,19 @@ def _recorded_hashes(registry: RegistryReader) -> _Hashes:
     for judgments in registry.judgments():
         objects[judgments.object] = f"judgments {quoted(judgments.version)}"
     for sha256, description in objects.items():
-        hashes[records.path(Path(), sha256).as_posix()] = sha256, description
+        hashes[records.object_path(Path(), sha256).as_posix()] = sha256, description
     for file in registry.score_files():
-        hashes[file.path] = file.sha256, _SCORES
+        hashes[file.path] = file.sha256, _SCORES_TEXT
     for release in registry.releases():
-        hashes[release.path] = release.manifest, _RELEASE
+        hashes[release.path] = release.manifest, _RELEASE_TEXT
         if release.retraction is not None:
             note = f"{release.path}.retracted.json"
             hashes[note] = release.retraction, "note of a retracted release"
     return hashes
 
 
-def _other_files(folder: Path, hashes: _Hashes) -> Iterator[Finding]:
-    """Yield files without a record: left over by a killed process, or not of the campaign."""
+def _unrecorded_files(folder: Path, hashes: _Hashes) -> Iterator[Finding]:
+    """Yield files without a record: left over by a killed process, or not part of the campaign."""
     parents = {str(parent) for name in hashes for parent in PurePosixPath(name).parents}
     pending = sorted(folder.iterdir(), reverse=True)
     while pending:
@@ -170,7 +170,7 @@ def _other_files(folder: Path, hashes: _Hashes) -> Iterator[Finding]:
         name = path.relative_to(folder).as_posix()
         is_own = name in CAMPAIGN_PATHS or name in parents or path.parent == folder / OBJECTS
         if is_own and path.is_dir() and not path.is_symlink():
-            # Releases, and folders of others, are not entered.
+            # Releases, and folders that are not part of the campaign, are not searched.
             pending.extend(sorted(path.iterdir(), reverse=True))
         elif name in hashes or name in CAMPAIGN_PATHS:
             continue
@@ -185,25 +185,27 @@ MAX_TRIES = 5
 
 
 def verify(campaign: OpenedCampaign, *, repair: bool = False) -> Verification:
-    """Verify a campaign's folder; unfinished changes of killed processes are rolled back.
+    """Verify a campaign's folder: compare files with their hashes, and tables with the events.
+
+    Unfinished changes of killed processes are rolled back first.
 
     Parameters
     ----------
     campaign
         The campaign.
     repair
-        Remove files that interrupted commands left behind. A file that the registry names is never
-        removed.
+        Whether to remove files that interrupted commands left behind; files that the registry names
+        are never removed.
 
     Returns
     -------
     Verification
-        Each problem with its file and the reason.
+        The findings, each with its file and the reason.
 
     Notes
     -----
-    Hashes prove that bytes and their order are as recorded; they do not prove that the records are
-    true, nor that the whole folder was not rewritten.
+    Hashes prove that the files and the order of events are as recorded. They do not prove that the
+    records are true, nor that nobody rewrote the whole folder.
     """
     check_folder(campaign.folder)
     verification = _verify(campaign.folder)
@@ -216,7 +218,7 @@ def verify(campaign: OpenedCampaign, *, repair: bool = False) -> Verification:
 
 
 def _verify(folder: Path) -> Verification:
-    """Compare a folder with its hashes; try again if another process changed it meanwhile."""
+    """Compare a folder with its hashes; retry if another process changes it at the same time."""
     for attempt in range(MAX_TRIES):
         try:
             verification = _verify_once(folder)
@@ -236,53 +238,54 @@ def _verify(folder: Path) -> Verification:
 def _verify_once(folder: Path) -> Verification:
     """Compare all files of a folder with their hashes."""
     findings: list[Finding] = []
-    files, last = 1, 0
-    recorded: _Hashes | None = None
+    n_files, n_events = 1, 0
+    recorded_hashes: _Hashes | None = None
     try:
         with open_registry(folder) as connection:
             connection.execute("BEGIN")
-            problems = events.contradictions(connection)[:20]
+            problems = events.find_problems(connection)[:20]
             findings = [Finding(REGISTRY, problem) for problem in problems]
             if not findings:
-                last, _ = events.last_event(connection)
-                recorded = _recorded_hashes(Transaction(connection, folder))
+                n_events, _ = events.last_event(connection)
+                recorded_hashes = _recorded_hashes(Transaction(connection, folder))
     except InputError as error:
-        files = 0
+        n_files = 0
         findings.append(Finding(REGISTRY, error.reason))
-    if recorded is None:
-        reason = "compared without the registry: no rules, scores and missing files"
+    if recorded_hashes is None:
+        reason = "rules, scores and missing files were not checked, because the registry is damaged"
         findings.append(Finding(".", reason, NOTE))
-    hashes = _hashes_of_names(folder) if recorded is None else recorded
+    hashes = _hashes_from_names(folder) if recorded_hashes is None else recorded_hashes
     for name, (sha256, description) in hashes.items():
-        if description == _RELEASE:
-            count, new = _compare_bag(folder, name, sha256)
-        elif description == _SCORES and not (folder / name).exists():
-            count, new = 0, [Finding(name, "is missing; it will be computed again", NOTE)]
+        if description == _RELEASE_TEXT:
+            n_compared, new_findings = _compare_bag(folder, name, sha256)
+        elif description == _SCORES_TEXT and not (folder / name).exists():
+            n_compared = 0
+            new_findings = [Finding(name, "is missing; it will be computed again", NOTE)]
         else:
-            count, new = _compare(folder, name, sha256, description)
-        files += count
-        findings += new
-    if recorded is not None:
-        findings.extend(_other_files(folder, recorded))
+            n_compared, new_findings = _compare(folder, name, sha256, description)
+        n_files += n_compared
+        findings += new_findings
+    if recorded_hashes is not None:
+        findings.extend(_unrecorded_files(folder, recorded_hashes))
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         findings.append(Finding(".", "the folder is readable by other users", NOTE))
     findings.sort(key=lambda finding: (PROBLEM, LEFT_OVER, NOTE).index(finding.kind))
-    return Verification(tuple(findings), files, last)
+    return Verification(tuple(findings), n_files, n_events)
 
 
-def _hashes_of_names(folder: Path) -> _Hashes:
-    """Return the files named by their hash, and releases, without the registry."""
+def _hashes_from_names(folder: Path) -> _Hashes:
+    """Return the hashes of objects, which are their names, and the releases."""
     objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
     bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
     hashes = {path.relative_to(folder).as_posix(): (path.name, "by its name") for path in objects}
-    return hashes | {path.relative_to(folder).as_posix(): ("", _RELEASE) for path in bags}
+    return hashes | {path.relative_to(folder).as_posix(): ("", _RELEASE_TEXT) for path in bags}
 
 
 def _compare(folder: Path, name: str, sha256: str, description: str) -> tuple[int, list[Finding]]:
     """Compare a file with its hash; return 1 if it can be read, and the findings."""
     path = folder / name
     if path.exists() and not path.is_file():
-        # Opening a pipe would block until a process writes to it.
+        # Reading from a pipe would block until a process writes to it.
         return 0, [Finding(name, f"is not a regular file ({description})")]
     findings = []
     if path.is_symlink():
@@ -290,7 +293,9 @@ def _compare(folder: Path, name: str, sha256: str, description: str) -> tuple[in
         findings.append(Finding(name, reason, NOTE))
     try:
         if file_sha256(path) != sha256:
-            findings.append(Finding(name, f"its SHA-256 is not the recorded one ({description})"))
+            findings.append(
+                Finding(name, f"its SHA-256 differs from the recorded one ({description})")
+            )
     except InputError as error:
         return 0, [*findings, Finding(name, f"{error.reason} ({description})")]
     return 1, findings
@@ -301,33 +306,33 @@ def _compare_bag(folder: Path, path: str, manifest: str) -> tuple[int, list[Find
     bag = folder / path
     if not bag.is_dir():
         return 0, [Finding(path, "is missing (release)")]
-    files = 0
+    n_files = 0
     findings: list[Finding] = []
     if manifest:
-        files, findings = _compare(folder, f"{path}/{TAG_MANIFEST}", manifest, _RELEASE)
+        n_files, findings = _compare(folder, f"{path}/{TAG_MANIFEST}", manifest, _RELEASE_TEXT)
     for line in validate(bag):
         name, _, reason = line.partition(": ")
         findings.append(Finding(f"{path}/{name}", f"{reason} (release)"))
-    files += sum(file.name != TAG_MANIFEST and file.is_file() for file in bag.rglob("*"))
-    return files, findings
+    n_files += sum(file.name != TAG_MANIFEST and file.is_file() for file in bag.rglob("*"))
+    return n_files, findings
 
 
 def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> list[Finding]:
     names = {finding.file for finding in verification.left_over}
     if not names or any(finding.file == REGISTRY for finding in verification.problems):
         return []
-    # A fresh campaign, whose rules were not read, so that a repair does not record changed rules.
+    # Opened again, without reading the rules, so that a repair does not record changed rules.
     registry = OpenedCampaign(campaign.folder, actor=campaign.actor, clock=campaign.clock).registry
     removed = []
     with registry.change("repair", details={"removed": sorted(names)}) as tx:
-        # Under the lock, no other process can record one of these files.
-        for finding in _other_files(campaign.folder, _recorded_hashes(tx)):
+        # The lock keeps other processes from recording one of these files.
+        for finding in _unrecorded_files(campaign.folder, _recorded_hashes(tx)):
             path = campaign.folder / finding.file
             if finding.kind != LEFT_OVER or finding.file not in names:
                 continue
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
-            elif finding.file != JOURNAL:  # that of SQLite is gone after this change
+            elif finding.file != JOURNAL:  # SQLite removes its journal after this change
                 path.unlink(missing_ok=True)
             removed.append(Finding(finding.file, "removed", REPAIRED))
     return removed
@@ -336,7 +341,8 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
 def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:
     """Create a campaign's folder, from a file of rules and the files that it names.
 
-    The folder is written completely or not at all. Without rules, it has an example with comments.
+    The folder is written completely or not at all. Without rules, it contains commented example
+    rules.
 
     Raises
     ------
@@ -346,26 +352,26 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
         If the rules or a file that they name cannot be read, or the folder cannot be created.
     """
     if folder.resolve() == Path.cwd():
-        raise PolicyError("expected the name of a new folder, got the current one")
-    with whole_folder(folder, private=True, synced=True) as building:
+        raise PolicyError("expected the name of a new folder, got the working directory")
+    with whole_folder(folder, private=True, synced=True) as new_folder:
         contents = {RULES: template().encode()}
         if rules is not None:
-            own_rules = read_rules(rules)
-            check_rules(own_rules)
+            source_rules = read_rules(rules)
+            check_rules(source_rules)
             source = rules if rules.is_dir() else rules.parent
-            contents = {name: (source / name).read_bytes() for name in own_rules.files}
-            contents[RULES] = contents.pop(own_rules.source)
+            contents = {name: (source / name).read_bytes() for name in source_rules.files}
+            contents[RULES] = contents.pop(source_rules.source)
         for name, data in contents.items():
-            (building / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with whole_file(building / name, private=True, synced=True) as out:
+            (new_folder / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with whole_file(new_folder / name, private=True, synced=True) as out:
                 out.write(data)
         for name in (OBJECTS, SCORES, RELEASES):
-            private_folder(building / name)
-        schema.create(building / REGISTRY)
-        campaign = OpenedCampaign(building, actor=actor)
+            create_private_folder(new_folder / name)
+        schema.create(new_folder / REGISTRY)
+        campaign = OpenedCampaign(new_folder, actor=actor)
         # Read the rules, so that the first change records them.
         _ = campaign.rules
-        # A secret in the log, from which releases draw the names of hidden teams.
+        # The log has a secret, from which releases derive the aliases of anonymous teams.
         with campaign.registry.change("create", details={"secret": secrets.token_hex(16)}):
             pass
 
@@ -381,9 +387,9 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
     campaign
         The campaign.
     path
-        The archive, whose name ends in `.zip`, outside of the campaign's folder. It contains the
-        campaign's folder, each table in `tables/` as CSV and as JSON, and the hashes of all files
-        in `SHA256SUMS`, for `sha256sum -c`.
+        Path of the archive, outside the campaign's folder, ending in `.zip`. The archive contains
+        the files of the campaign, each table in `tables/` as CSV and as JSON, and the hashes of all
+        files in `SHA256SUMS`, for `sha256sum -c`.
 
     Raises
     ------
@@ -392,10 +398,10 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
     """
     target = Path(fspath(path))
     if target.suffix.lower() != ".zip":
-        raise PolicyError(f"an export must end in .zip, got {target.name}")
+        raise PolicyError(f"name of an export must end in .zip, got {quoted(target.name)}")
     check_folder(campaign.folder)
     if target.resolve().is_relative_to(campaign.folder.resolve()):
-        raise PolicyError("an export must be outside the campaign's folder")
+        raise PolicyError("path of an export must be outside the campaign's folder")
     with open_registry(campaign.folder) as connection:
         connection.execute("BEGIN")
         hashes = _recorded_hashes(Transaction(connection, campaign.folder))
@@ -412,14 +418,14 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
         sums = [_add_file(archive, name, io.BytesIO(data)) for name, data in contents.items()]
         for path_in_folder, (_, description) in sorted(hashes.items()):
             source = campaign.folder / path_in_folder
-            if description == _SCORES and not source.exists():
+            if description == _SCORES_TEXT and not source.exists():
                 continue
-            inner = sorted(file for file in source.rglob("*") if file.is_file())
-            for file in inner if source.is_dir() else [source]:
+            files_in_release = sorted(file for file in source.rglob("*") if file.is_file())
+            for file in files_in_release if source.is_dir() else [source]:
                 name = file.relative_to(campaign.folder).as_posix()
                 try:
-                    with file.open("rb") as stored:
-                        sums.append(_add_file(archive, name, stored))
+                    with file.open("rb") as stream:
+                        sums.append(_add_file(archive, name, stream))
                 except OSError as error:
                     raise InputError("is missing or cannot be read", source=name) from error
         _add_file(archive, "SHA256SUMS", io.BytesIO("".join(sums).encode()))
@@ -427,7 +433,7 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
 
 
 def _add_file(archive: ZipFile, name: str, file: BinaryIO) -> str:
-    """Write a file to an archive, without its time; return its line of `SHA256SUMS`."""
+    """Write a file to an archive with a constant time; return its line of `SHA256SUMS`."""
     entry = ZipInfo(name)
     entry.external_attr = 0o600 << 16
     entry.compress_type = ZIP_DEFLATED

@@ -18,7 +18,7 @@ from cranfield.campaign.rules.task_rules import Rules, instant
 from cranfield.campaign.submitting.entering import (
     CheckedCopy,
     Declaration,
-    checked_copy,
+    copy_and_check,
     received_at,
 )
 from cranfield.campaign.submitting.submit import (
@@ -40,11 +40,11 @@ _COLUMNS = (
     optional("type", NAME, "type of run"),
     *(optional(name, NAME) for name in ("priority", "description", "received", "file")),
 )
-"""Columns of a table of runs, except for answers to questions."""
+"""Columns of a table of runs, other than answers to questions."""
 
-NAMES = frozenset(column.name for column in _COLUMNS)
+COLUMN_NAMES = frozenset(column.name for column in _COLUMNS)
 
-_TABLE = Schema(
+_SCHEMA = Schema(
     "table of runs",
     _COLUMNS,
     formats=frozenset({"csv", "tsv", "json"}),
@@ -58,7 +58,7 @@ class Row:
     """A row: declaration, task and file of a run, or the reason why it has no file."""
 
     line: int | None
-    declared: Declaration
+    declaration: Declaration
     task: str | None
     file: str | None
     reason: str = ""
@@ -89,48 +89,48 @@ def read_archive_table(
         CSV, TSV or JSON with a column `tag`, and optionally `team`, `task`, `type`, `priority`,
         `description`, `received`, `file` and the names of questions.
     runs
-        Files or folders of runs, whose names are the tags, with any suffixes.
+        Files or folders of runs; the name of a file is the tag, with or without suffixes.
     rules
         Rules of the campaign.
     defaults
-        Declaration for the runs without values in the table.
+        Declaration with the values of runs that have none in the table.
     task
-        Task of the runs without a task in the table.
+        Task of runs that have none in the table.
     columns
-        Names of columns in the table, by their usual name, if they differ.
+        Names of columns in the table by their usual names, where they differ.
 
     Raises
     ------
     InputError, PolicyError
-        For a file that is not a table, that lacks a tag or a team, or that names a column twice.
+        For an invalid table, a run without a tag or a team, and a default that no run uses.
 
     Warns
     -----
     CranfieldWarning
-        For columns that the campaign does not use, and files without a row.
+        For columns that are not used, and files without a row.
     """
-    source = read_columns(table, replace(_TABLE, columns=()))
-    questions = {name for task in rules.tasks.values() for name in task.questions} - NAMES
+    source = read_columns(table, replace(_SCHEMA, columns=()))
+    questions = {name for task in rules.tasks.values() for name in task.questions} - COLUMN_NAMES
     answers = (optional(name, NAME, None) for name in sorted(questions))
-    schema = replace(_TABLE, columns=(*_COLUMNS, *answers))
-    places = schema.places(source.names, source.source, schema.own_names(columns))
-    cells = {name: source.cells(k) for name, k in places.items()}
+    schema = replace(_SCHEMA, columns=(*_COLUMNS, *answers))
+    column_indices = schema.places(source.names, source.source, schema.own_names(columns))
+    cells = {name: source.cells(k) for name, k in column_indices.items()}
     frame = fitted(cells, schema, source.source, source.lines).frame
-    files, unnamed = _files_by_tag(runs, {*frame["tag"]})
+    files, files_without_row = _files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent
     rows = []
     for k, values in enumerate(frame.iter_rows(named=True)):
         row = {name: value for name, value in values.items() if value is not None}
         line = None if source.lines is None else source.lines[k]
         try:
-            declared = _declaration(row, defaults)
+            declaration = _declaration(row, defaults)
         except (InputError, PolicyError) as error:
             raise InputError(str(error), source=source.source, line=line) from None
         file, reason = _file(row["tag"], files.get(row["tag"], []))
         if "file" in row:
             file, reason = str(folder / row["file"]), ""
-        rows.append(Row(line, declared, row.get("task", task), file, reason))
-    # A default is only for runs without a value in the table.
+        rows.append(Row(line, declaration, row.get("task", task), file, reason))
+    # A default that no row uses is probably a mistake.
     values = {name: getattr(defaults, name) for name in ("team", "type", "priority", "description")}
     values |= {"received": defaults.received, "task": task, **defaults.answers}
     for name, value in values.items():
@@ -140,13 +140,13 @@ def read_archive_table(
                 f" {quoted(value)}"
             )
     if unused := [
-        quoted(str(name)) for k, name in enumerate(source.names) if k not in places.values()
+        quoted(str(name)) for k, name in enumerate(source.names) if k not in column_indices.values()
     ]:
         warn(f"unused columns: {', '.join(unused)}", stacklevel=2)
-    if unnamed:
-        number = counted(len(unnamed), "file")
-        names = some_of(map(quoted, unnamed), 5)
-        warn(f"{number} without a row in the table: {names}", stacklevel=2)
+    if files_without_row:
+        count = counted(len(files_without_row), "file")
+        names = some_of(map(quoted, files_without_row), 5)
+        warn(f"{count} without a row in the table: {names}", stacklevel=2)
     return ArchiveTable(source.source, tuple(rows))
 
 
@@ -163,16 +163,16 @@ def _declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
             raise InputError(f"priority must be an integer, got {quoted(row['priority'])}")
     if "received" in row:
         values["received"] = instant(row["received"])
-    answers = {name: row[name] for name in sorted(row.keys() - NAMES)}
+    answers = {name: row[name] for name in sorted(row.keys() - COLUMN_NAMES)}
     return replace(defaults, **values, answers={**defaults.answers, **answers})
 
 
 def _files_by_tag(
     runs: Iterable[str | PathLike[str]], tags: Collection[str]
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """Return files by tag, which is their name, with or without suffixes; and other files."""
+    """Return the files of runs by tag, and the names of files without a tag in the table."""
     files: dict[str, list[str]] = {}
-    unnamed = []
+    files_without_row = []
     for run in [Path(fspath(run)) for run in runs]:
         try:
             is_folder = run.is_dir()
@@ -182,40 +182,40 @@ def _files_by_tag(
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise InputError(f"cannot be read: {reason}", source=str(run)) from error
         for file in paths:
-            bare = file.stem if file.suffix.lower() in _COMPRESSED else file.name
-            names = (file.name, bare, Path(bare).stem)
+            stem = file.stem if file.suffix.lower() in _COMPRESSED else file.name
+            names = (file.name, stem, Path(stem).stem)
             candidates = [tag for name in names for tag in (name, name.removeprefix("input."))]
             tag = next((tag for tag in candidates if tag in tags), None)
             if tag is not None:
                 files.setdefault(tag, []).append(str(file))
             elif not is_folder:
-                # Folders may hold other files.
-                unnamed.append(file.name)
-    return files, tuple(unnamed)
+                # Folders may contain other files.
+                files_without_row.append(file.name)
+    return files, tuple(files_without_row)
 
 
 def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
-    """Return the file of a run, or the reason why there is none."""
+    """Return the file of a run, or None and the reason."""
     if len(files) == 1:
         return files[0], ""
     if not files:
         return None, f"no file has the name {quoted(tag)}"
     names = " and ".join(quoted(Path(file).name) for file in files[:2])
-    return None, f"{names} both match {quoted(tag)}; choose one in a column 'file'"
+    return None, f"{names} both match {quoted(tag)}; choose one in the column 'file'"
 
 
 @dataclass(frozen=True)
 class RowOutcome:
-    """Outcome of a row: a submitted run, or the reason why no run was submitted."""
+    """Outcome of a row: the outcome of its run, or the reason why no run was submitted."""
 
     row: Row
-    submitted: SubmissionOutcome | None
+    run_outcome: SubmissionOutcome | None
     reason: str = ""
 
     @property
     def accepted(self) -> bool:
         """True if the run was accepted."""
-        return self.submitted is not None and self.submitted.accepted
+        return self.run_outcome is not None and self.run_outcome.accepted
 
 
 def submit_archive(
@@ -226,18 +226,18 @@ def submit_archive(
     all_or_none: bool = False,
     jobs: Annotated[int | None, Whole(1)] = None,
 ) -> Iterator[RowOutcome]:
-    """Submit the runs of a table, in its order; a refused run does not stop the others.
+    """Submit the runs of a table, in its order; the next run is submitted if one is refused.
 
     Parameters
     ----------
     campaign
         The campaign.
     table
-        The runs.
+        Table of the runs.
     add_teams
-        Add unknown teams, with their id as their name.
+        Whether to add unknown teams, with their ids as names.
     all_or_none
-        Accept no run at all if any run is refused (a single transaction).
+        Whether to accept no run if any run is refused, in a single transaction.
     jobs
         Number of runs to check in parallel; by default the number of processors.
 
@@ -249,17 +249,19 @@ def submit_archive(
     Raises
     ------
     PolicyError
-        For unknown teams and tasks, and times in the future; no run is submitted then.
+        For unknown teams and tasks, and times in the future; no run is then submitted.
     """
     tasks = [campaign.rules.task(row.task) for row in table.rows]
     known_ids = {team.id for team in campaign.registry.teams()}
     new_ids = [
-        id for id in dict.fromkeys(row.declared.team for row in table.rows) if id not in known_ids
+        id
+        for id in dict.fromkeys(row.declaration.team for row in table.rows)
+        if id not in known_ids
     ]
     if new_ids and not add_teams:
         raise PolicyError(unknown_teams_message(new_ids))
     for row in table.rows:
-        received_at(row.declared, campaign.clock())
+        received_at(row.declaration, campaign.clock())
 
     with ExitStack() as copies:
 
@@ -269,7 +271,7 @@ def submit_archive(
                 return row.reason
             try:
                 return copies.enter_context(
-                    checked_copy(campaign, row.file, tasks[k], row.declared)
+                    copy_and_check(campaign, row.file, tasks[k], row.declaration)
                 )
             except InputError as error:
                 if error.source != Source(row.file).name:
@@ -296,8 +298,8 @@ def submit_archive(
 def _all_or_none(
     campaign: OpenedCampaign, table: ArchiveTable, new_ids: list[str], runs: list[CheckedCopy | str]
 ) -> list[RowOutcome]:
-    """Submit all runs in one transaction, or none; a dry run decides which."""
-    for dry in (True, False):
+    """Submit all runs in one transaction, or no run if a trial refuses any."""
+    for is_trial in (True, False):
         outcomes = []
         with (
             suppress(UnchangedError),
@@ -308,17 +310,19 @@ def _all_or_none(
                 if isinstance(run, str):
                     outcomes.append(RowOutcome(row, None, run))
                 else:
-                    outcomes.append(RowOutcome(row, record_run_within(tx, campaign, run, dry=dry)))
-            if dry or not all(outcome.accepted for outcome in outcomes):
+                    outcomes.append(
+                        RowOutcome(row, record_run_within(tx, campaign, run, is_trial=is_trial))
+                    )
+            if is_trial or not all(outcome.accepted for outcome in outcomes):
                 raise UnchangedError
         if not all(outcome.accepted for outcome in outcomes):
             break
     else:
         return outcomes
-    not_entered = "not submitted, because other runs were refused"
+    reason = "not submitted, because other runs were refused"
     return [
-        RowOutcome(outcome.row, None, not_entered)
-        if outcome.accepted and outcome.submitted and not outcome.submitted.is_repeat
+        RowOutcome(outcome.row, None, reason)
+        if outcome.accepted and outcome.run_outcome and not outcome.run_outcome.is_repeat
         else outcome
         for outcome in outcomes
     ]

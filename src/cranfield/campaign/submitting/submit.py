@@ -19,7 +19,7 @@ from cranfield.campaign.submitting.entering import (
     CheckedCopy,
     Decision,
     Declaration,
-    checked_copy,
+    copy_and_check,
     decide,
     printable_text,
 )
@@ -33,11 +33,11 @@ class SubmissionOutcome:
     Attributes
     ----------
     submission
-        The record in the registry: accepted or refused.
+        Record of the run in the registry: accepted or refused.
     report
-        All faults, also those of limits and times; without those that concern other teams.
+        All faults of the file, limits and times, except faults that concern other teams.
     is_repeat
-        Whether the same run was already accepted under this tag; nothing was changed then.
+        Whether the same run was already accepted with this tag, so that nothing was changed.
     """
 
     submission: Submission
@@ -78,58 +78,58 @@ def submit(
     """Submit a run.
 
     The bytes are read once, into a private file, and checked there. One transaction checks the tag,
-    limits and times. If it accepts the run, the file is stored before the run is recorded, so that
-    every recorded run has its bytes. On return, the run is on the disk.
+    limits and times. It stores the file of an accepted run before it records the run, so that every
+    recorded run has its bytes. On return, the run is on the disk.
 
     Parameters
     ----------
     campaign
         The campaign.
     run
-        A file, compressed or not; `-` is standard input.
+        File of the run, compressed or not; `-` is standard input.
     task
-        Name of the task; optional if there is only one.
-    declared
-        Declaration of the team.
+        Name of the task; optional if there is only one task.
+    declaration
+        Declaration of the team about the run.
 
     Raises
     ------
     PolicyError
-        For an unknown task or team, a time in the future, and a run to replace that the team
-        does not have. Nothing is recorded.
+        For an unknown task or team, a time in the future, or a run to replace that is not an
+        accepted run of the team. Nothing is recorded.
     InputError
         For a file that cannot be read.
     """
     rules = campaign.rules.task(task)
     require_team(campaign.registry, declaration.team)
-    with checked_copy(campaign, run, rules, declaration) as copy:
+    with copy_and_check(campaign, run, rules, declaration) as copy:
         return record_run(campaign, copy)
 
 
 def check_submission(
-    campaign: OpenedCampaign, run: str | PathLike[str], task: str | None = None, **declared: Any
+    campaign: OpenedCampaign, run: str | PathLike[str], task: str | None = None, **declaration: Any
 ) -> CheckReport:
-    """Check a run as :func:`submit` would, without submitting it.
+    """Check a run like :func:`submit`, without submitting it.
 
-    Rules on teams are checked only if a team is set.
+    Rules about teams are checked only if a team is set.
     """
     rules = campaign.rules.task(task)
-    declaration = Declaration(**declared)
-    with checked_copy(campaign, run, rules, declaration) as copy:
-        if not declaration.team:
+    with copy_and_check(campaign, run, rules, Declaration(**declaration)) as copy:
+        team = copy.declaration.team
+        if not team:
             return copy.report
-        require_team(campaign.registry, declaration.team)
+        require_team(campaign.registry, team)
         return _public_report(copy, decide(campaign.registry, copy))
 
 
 def _public_report(copy: CheckedCopy, decision: Decision) -> CheckReport:
-    """Return the faults that the team may see, without those on other teams."""
+    """Return the report for the team, without faults that concern other teams."""
     faults = tuple(fault for fault in decision.faults if fault.severity != PRIVATE)
     return replace(copy.report, faults=faults)
 
 
 def record_run(campaign: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
-    """Accept or refuse a run and record it, in one transaction."""
+    """Accept or refuse a run, and record it in a transaction of its own."""
     details: dict[str, str] = {}
     with suppress(UnchangedError), campaign.registry.change("submit", copy.tag, details) as tx:
         outcome = record_run_within(tx, campaign, copy)
@@ -140,33 +140,35 @@ def record_run(campaign: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome
 
 
 def record_run_within(
-    tx: Transaction, campaign: OpenedCampaign, copy: CheckedCopy, *, dry: bool = False
+    tx: Transaction, campaign: OpenedCampaign, copy: CheckedCopy, *, is_trial: bool = False
 ) -> SubmissionOutcome:
-    """Accept or refuse a run and record it, in a transaction; if `dry`, no bytes are stored."""
+    """Accept or refuse a run, and record it in a transaction; a trial stores no bytes."""
     decision = decide(tx, copy)
     report = _public_report(copy, decision)
     if decision.is_repeat:
         return SubmissionOutcome(decision.submission, report, is_repeat=True)
-    new = replace(decision.submission, rules=rules_sha256(campaign.rules), kept=False)
-    if not dry and (new.state == ACCEPTED or campaign.rules.keep_refused):
+    run = replace(decision.submission, rules=rules_sha256(campaign.rules), kept=False)
+    if not is_trial and (run.state == ACCEPTED or campaign.rules.keep_refused):
         # The bytes are stored before the run is recorded.
-        sha256, _ = records.put(campaign.folder, copy.file)
-        if sha256 != new.object:
+        sha256, _ = records.put_object(campaign.folder, copy.file)
+        if sha256 != run.object:
             raise CranfieldError("the copy of the run changed while it was checked")
-        new = replace(new, kept=True)
-    old = decision.replaced if new.state == ACCEPTED else None
-    if old is not None:
-        # Tags of accepted runs are unique, and the new run may have the tag of the old one.
-        old = tx.update(replace(old, state=REPLACED))
-    new = tx.insert(new)
-    if old is not None:
-        tx.update(replace(old, replaced_by=new.id))
-    tx.insert_faults(new, decision.faults)
-    return SubmissionOutcome(new, report)
+        run = replace(run, kept=True)
+    replaced_run = decision.replaced_run if run.state == ACCEPTED else None
+    if replaced_run is not None:
+        # The new run may have the same tag, and tags of accepted runs are unique.
+        replaced_run = tx.update(replace(replaced_run, state=REPLACED))
+    run = tx.insert(run)
+    if replaced_run is not None:
+        tx.update(replace(replaced_run, replaced_by=run.id))
+    tx.insert_faults(run, decision.faults)
+    return SubmissionOutcome(run, report)
 
 
 def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
-    """Withdraw an accepted run: it is no longer scored or released, but stays in the log.
+    """Withdraw an accepted run, which is then no longer scored or released.
+
+    Its record stays in the registry, and existing releases do not change.
 
     Parameters
     ----------
@@ -180,7 +182,7 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     Raises
     ------
     PolicyError
-        If no accepted run has the tag; existing releases do not change.
+        If no accepted run has the tag.
     """
     reason = printable_text("reason", reason)
     with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
@@ -188,42 +190,43 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
         for run in runs:
             if run.state == ACCEPTED:
                 return tx.update(replace(run, state=WITHDRAWN, reason=reason))
-        # Refused runs of other teams may have the tag, too.
+        # Refused runs of other teams may have the same tag.
         past_runs = [run for run in runs if run.state != REFUSED]
         hint = "; submissions with this tag were refused" if runs else ""
         if past_runs:
-            hint = f"; that of team {quoted(past_runs[-1].team)} is already {past_runs[-1].state}"
+            team = quoted(past_runs[-1].team)
+            hint = f"; the run of team {team} with this tag is already {past_runs[-1].state}"
         raise PolicyError(f"no accepted run has the tag {quoted(tag)}{hint}")
 
 
 def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     """Remove the bytes of a run that was withdrawn, replaced or refused.
 
-    Its record stays, with the hash. Bytes that other runs or judgments share are not removed.
+    Its record with the hash stays. Bytes that other runs or judgments share are not removed.
 
     Parameters
     ----------
     campaign
         The campaign.
     tag
-        Tag of the run; of several runs with the tag, the newest that still has its bytes.
+        Tag of the run; if several runs have it, the newest run that still has its bytes.
     reason
         Reason, recorded in the log.
 
     Raises
     ------
     PolicyError
-        If no such run has bytes; an accepted run has to be withdrawn first.
+        If no such run has bytes. An accepted run must be withdrawn first.
     """
     reason = printable_text("reason", reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
-        removable = [run for run in runs if run.kept and run.state != ACCEPTED]
-        if not removable:
-            accepted = any(run.state == ACCEPTED for run in runs)
-            hint = "; withdraw it first" if accepted else ""
+        purgeable_runs = [run for run in runs if run.kept and run.state != ACCEPTED]
+        if not purgeable_runs:
+            is_accepted = any(run.state == ACCEPTED for run in runs)
+            hint = "; withdraw it first" if is_accepted else ""
             raise PolicyError(f"run {quoted(tag)} has no bytes to remove{hint}")
-        run = tx.update(replace(removable[-1], kept=False))
-        # Removed after the commit: if the process is killed, a file is left over, never missing.
+        run = tx.update(replace(purgeable_runs[-1], kept=False))
+        # The file is removed after the commit, so that a killed process never loses a file.
         tx.forget(run.object)
     return run

@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.rules.task_rules import safe_name, utc_text
+from cranfield.campaign.rules.task_rules import is_safe_name, utc_text
 from cranfield.campaign.store.records import Team
 from cranfield.campaign.store.registry import RegistryReader, Transaction
 
@@ -33,7 +33,8 @@ def add_team(
     campaign
         The campaign.
     id
-        The team's name in commands, tables and files; a safe file name, unique regardless of case.
+        Short name of the team in commands, tables and files; a valid file name on all systems,
+        unique regardless of case.
     name
         Full name of the team; by default its id.
     contact
@@ -53,7 +54,7 @@ def add_team(
 
 
 def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
-    """Add teams; refuse an existing id, regardless of case."""
+    """Add teams, after checking that their ids are new, regardless of case."""
     ids = {team.id.casefold() for team in tx.teams()}
     for team in teams:
         if team.id.casefold() in ids:
@@ -69,19 +70,19 @@ def make_team(
     contact: str = "",
     anonymous_until: str | None = None,
 ) -> Team:
-    """Return a new team; refuse invalid fields."""
-    if not safe_name(id):
+    """Return a new team, after checking its fields."""
+    if not is_safe_name(id):
         raise PolicyError(
-            f"the team's id must consist of letters, digits and _ . -, and begin with a letter, a"
+            "the team's id must consist of letters, digits and _ . -, and begin with a letter, a"
             f" digit or _; got {quoted(id)}"
         )
     created = utc_text(campaign.clock())
-    fields = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
+    fields = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
     return Team(id=id, created=created, **fields)
 
 
-def _fields(id: str, **texts: str | None) -> dict[str, Any]:
-    """Check the texts about a team, and return its fields."""
+def _check_fields(id: str, **texts: str | None) -> dict[str, Any]:
+    """Check texts about a team, and return them as fields; None is skipped."""
     fields: dict[str, Any] = {}
     for field, text in texts.items():
         if text is None:
@@ -111,28 +112,28 @@ def change_team(
     contact: str | None = None,
     anonymous_until: str | None = None,
 ) -> Team:
-    """Change fields of a team; an empty text removes a contact or a date. Ids never change.
+    """Change the name, the contact or the date of a team; an empty text removes the value.
 
     Parameters
     ----------
     campaign, id, name, contact, anonymous_until
-        As for :func:`~cranfield.campaign.submitting.teams.add_team`.
+        Parameters of :func:`~cranfield.campaign.submitting.teams.add_team`; None changes nothing.
 
     Raises
     ------
     PolicyError
-        For an unknown team, an invalid date, and without any change.
+        For an unknown team, an invalid value, or no change.
     """
-    changes = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until)
+    changes = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until)
     if not changes:
-        raise PolicyError("a change requires a name, a contact or anonymous_until; got none")
-    # The log has the names of changed fields only; contacts are in the table of teams alone.
+        raise PolicyError("expected a name, a contact or anonymous_until, got none")
+    # Only names of fields are logged, because contacts must not be in the log.
     with campaign.registry.change("change team", id, {"changed": ", ".join(changes)}) as tx:
         return tx.update(replace(require_team(tx, id), **changes))
 
 
 def require_team(registry: RegistryReader, id: str) -> Team:
-    """Return a team; refuse an unknown one, with the command that adds it."""
+    """Return a team; the error for an unknown team has the command that adds it."""
     team = registry.team(id)
     if team is None:
         raise PolicyError(unknown_teams_message([id]))

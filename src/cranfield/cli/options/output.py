@@ -25,7 +25,7 @@ from cranfield.cli.options.declaring import (
     with_options,
 )
 from cranfield.cli.options.signatures import options_of
-from cranfield.result import WRITERS, Result, ResultSet, check_table, together
+from cranfield.result import WRITERS, Result, ResultSet, check_table, combine_results
 
 if TYPE_CHECKING:
     from cranfield.scores import Scores
@@ -294,7 +294,7 @@ class Output:
     def write_results(self, *results: Result) -> None:
         """Write results that are not scores."""
         form = "text" if self.form == "table" else self.form
-        write_results(together(*results), form, None, self.output)
+        write_results(combine_results(*results), form, None, self.output)
 
     def _text(self, scores: Mapping[str, Scores], printing: Printing, unit: str) -> str:
         if self.form in MARKUP:

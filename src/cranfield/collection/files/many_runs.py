@@ -40,7 +40,7 @@ from cranfield.collection.files.reading import read_run, refuse_open, systems_ta
 from cranfield.collection.metadata.reading import BESIDE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
 from cranfield.collection.run import Run
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.sources.archives import is_url, list_files, matches, safe_path, test_path
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_frame
@@ -112,7 +112,7 @@ class Runs(Sequence[Run]):
                 # Runs without a name are read for their tags.
                 tags = [self[i].name if name is None else name for i, name in enumerate(names)]
                 stems = [*map(self.stem, range(len(self)))]
-                index = place_of(index, distinct_names(tags, stems), "run")
+                index = label_index(index, distinct_names(tags, stems), "run")
             else:
                 index = names.index(index)
         name, data = self._items[index]

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted, warn
 from cranfield.base.text import counted, html, plain, some_of
-from cranfield.tabular import frame_html, from_frame
+from cranfield.tabular import frame_html, table_from_frame
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Coverage:
         return f"Coverage({counted(len(self.systems), 'system')}{skipped})"
 
     def __str__(self) -> str:
-        table = from_frame(self.to_polars(), "Coverage of the judgments").to_text()
+        table = table_from_frame(self.to_polars(), "Coverage of the judgments").to_text()
         return "\n".join([table, *(f"note: {plain(note)}" for note in self.notes)])
 
     def _repr_html_(self) -> str:

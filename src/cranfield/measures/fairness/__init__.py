@@ -1,1 +1,1 @@
-"""Measures of how exposure is shared among groups of documents."""
+"""Measures of fairness: the distribution of exposure over documents or groups."""

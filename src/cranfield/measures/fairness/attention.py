@@ -1,4 +1,4 @@
-r"""Measures of the attention that documents or groups get, and exposure models.
+r"""Measures of the attention to documents or groups, and exposure models.
 
 A document at rank r has the exposure
 
@@ -9,7 +9,7 @@ A document at rank r has the exposure
 `cascade`           :math:`p^{r-1} (1 - stop)^n` below n relevant documents, of ERR
 ==================  =========================================================================
 
-Every retrieved document takes attention, judged or not, and whether it belongs to a group or not.
+Every retrieved document receives attention, whether or not it is judged or belongs to a group.
 
 Equity of attention is attention in proportion to relevance. With the attention :math:`a_d` that a
 ranking gives and the relevance :math:`\rho_d`, each summing to 1 over a topic (Biega, Gummadi and
@@ -17,9 +17,9 @@ Weikum 2018),
 
 .. math:: IAA = \sum_d | a_d - \rho_d |
 
-The source sums attention and relevance over many rankings before it compares them, so that what one
-ranking gives too little of the next can make up for. A mean of these scores over topics is not
-that: :func:`cranfield.equity_of_attention` is.
+The source sums attention and relevance over many rankings before comparing them, so that rankings
+can compensate each other. :func:`cranfield.equity_of_attention` does so; the mean of these scores
+over topics does not.
 
 Attention-weighted rank fairness compares groups with a target. With the exposure
 :math:`\varepsilon_r` of rank r, the weight :math:`a_{dg}` of document d in group g, and a target
@@ -40,34 +40,42 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.base.spec import TRUE_SHARE, Shares, choice, number, optional, parameter, shares
+from cranfield.base.spec import (
+    OPEN_PROBABILITY,
+    PROBABILITY,
+    NamedWeights,
+    choice,
+    named_weights,
+    optional,
+    parameter,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
-from cranfield.measures.ranked.precision import OfRelevance
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, nonnegative_gains
+from cranfield.measures.ranked.precision import RelevanceMeasure
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
 BROWSING_DOC = "how attention decreases with rank: " + ", ".join(map(repr, MODELS))
 P = parameter(
     0.5,
-    TRUE_SHARE,
+    OPEN_PROBABILITY,
     "patience: the probability that a user goes on to the next document (geometric, cascade)",
 )
 STOP = parameter(
-    0.5, number(0, 1), "probability that a user stops at a relevant document, satisfied (cascade)"
+    0.5, PROBABILITY, "probability that a user stops at a relevant document, satisfied (cascade)"
 )
 
 
-class Exposing(OfRelevance, family="fairness"):
-    """Base class of measures of the exposure of documents."""
+class ExposureMeasure(RelevanceMeasure, family="fairness"):
+    """Base class of measures of exposure, with a browsing model."""
 
     browsing: str = parameter("log2(rank)", choice(*MODELS), BROWSING_DOC)
     p: float = P
     stop: float = STOP
 
     def weights(self, ranks: Floats | Ints) -> Floats:
-        """Return the attention at each rank of a user whom no document has satisfied."""
+        """Return the attention to each rank of users who are not yet satisfied."""
         if self.browsing == "log2(rank)":
             return np.asarray(1.0 / np.log2(np.maximum(ranks, 2)))
         if self.browsing == "log2(rank+1)":
@@ -75,67 +83,69 @@ class Exposing(OfRelevance, family="fairness"):
         return np.asarray(self.p ** (ranks - 1.0), dtype=np.float64)
 
     def exposure(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        """Return the exposure of each row."""
         weights = rows.by_rank(self.weights)
         if self.browsing != "cascade":
             return weights
         hits = judged.relevant(self.rel)
         # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
         keys = hits.cell << 32 | hits.rank
-        above = np.searchsorted(keys, rows.cell << 32 | rows.rank)
-        above -= np.searchsorted(keys, rows.cell << 32)
-        return np.asarray(weights * (1.0 - self.stop) ** above)
+        n_above = np.searchsorted(keys, rows.cell << 32 | rows.rank)
+        n_above -= np.searchsorted(keys, rows.cell << 32)
+        return np.asarray(weights * (1.0 - self.stop) ** n_above)
 
     def total(self, judged: JudgedRuns, power: int = 1) -> Floats:
-        """Sum exposures, or their squares, over each whole ranking; shape (topics, systems)."""
+        """Sum exposures, to a power, over each ranking; shape (topics, systems)."""
         depth = int(judged.retrieved.max(initial=0))
         weights = self.weights(np.arange(1, depth + 1)) ** power
         cumulative = np.concatenate(([0.0], np.cumsum(weights)))
         sums = np.asarray(cumulative[judged.retrieved])
         if self.browsing != "cascade":
             return sums
-        # Below the j-th relevant document all weights fall by the same factor once more.
+        # Each relevant document multiplies the weights of all ranks below by the same factor.
         hits = judged.relevant(self.rel)
         factor = (1.0 - self.stop) ** power
-        fall = factor ** (hits.seen - 1.0) - factor ** (hits.seen * 1.0)
-        out: Floats = sums - hits.total(fall * (hits.at(sums) - cumulative[hits.rank]))
-        return out
+        decrease = factor ** (hits.seen - 1.0) - factor ** (hits.seen * 1.0)
+        return sums - hits.total(decrease * (hits.at(sums) - cumulative[hits.rank]))
 
     def by_group(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
-        """Return the exposure of the groups in each ranking; rows as of `sum_by_group`."""
+        """Return rows and exposures of the groups in each ranking; see `sum_by_group`."""
         groups = judged.groups(str(self))
         exposure = self.exposure(judged, groups.rows) * groups.rows.gains
         return sum_by_group(groups.rows, exposure, len(groups.names))
 
 
-def sum_by_group(rows: Rows, values: Floats, number: int) -> tuple[Rows, Floats]:
+def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Floats]:
     """Sum values by cell and group.
 
-    A row is a group of which a ranking has documents, with the group as its grade and no rank.
+    Returns a row for each group with documents in a ranking, with the group as its grade and rank
+    0, and the sums by row.
     """
-    keys, positions = np.unique(rows.cell * number + rows.grade, return_inverse=True)
+    keys, positions = np.unique(rows.cell * n_groups + rows.grade, return_inverse=True)
     sums: Floats = np.bincount(positions, weights=values, minlength=keys.size).astype(np.float64)
-    pairs = Rows(keys // number, np.zeros_like(keys), keys % number, rows.shape)
+    pairs = Rows(keys // n_groups, np.zeros_like(keys), keys % n_groups, rows.shape)
     return pairs, sums
 
 
 def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
-    """Sum a value of each judgment by topic and group, by weight; shape (topics, groups).
+    """Sum values of judgments by topic and group, weighted by membership; shape (topics, groups).
 
     Documents with a grade that does not count as a judgment are excluded.
     """
-    number = len(groups.names)
+    n_groups = len(groups.names)
     judgments = judged.judgments
-    counts = judgments.grade[groups.judgment] >= judgments.judged_from
-    places = judgments.topic[groups.judgment] * number + groups.group
+    is_judged = judgments.grade[groups.judgment] >= judgments.judged_from
+    keys = judgments.topic[groups.judgment] * n_groups + groups.group
     sums = np.bincount(
-        places,
-        weights=np.where(counts, groups.weight * values[groups.judgment], 0.0),
-        minlength=judgments.topics * number,
+        keys,
+        weights=np.where(is_judged, groups.weight * values[groups.judgment], 0.0),
+        minlength=judgments.topics * n_groups,
     )
-    return sums.reshape(judgments.topics, number).astype(np.float64)
+    return sums.reshape(judgments.topics, n_groups).astype(np.float64)
 
 
 def group_index(groups: Groups, name: str | None, measure: str) -> int:
+    """Return the index of a group; `measure` is for messages."""
     choices = ", ".join(quoted(group) for group in groups.names[:10])
     choices += ", …" if len(groups.names) > 10 else ""
     if name is None:
@@ -157,42 +167,42 @@ def group_index(groups: Groups, name: str | None, measure: str) -> int:
     scale_note="not known to be interval",
     beyond_grades="which documents they are",
 )
-class InequityOfAttention(Exposing):
-    """Inequity of attention; 0 is fair, and 0 for a topic without relevance.
+class InequityOfAttention(ExposureMeasure):
+    """Inequity of attention; 0 is fair, and 0 for a topic without relevant documents.
 
-    Relevance that is not retrieved counts, and so does attention for documents that are not
-    relevant or not judged. For groups, only documents with a group share in attention and
-    relevance. An empty ranking gives no attention, and scores 1.
+    Relevant documents that are not retrieved count, and so does attention to documents that are not
+    relevant or not judged. For groups, the distributions of attention and relevance include only
+    documents with a group. An empty ranking gives no attention, and scores 1.
 
     FairRankTune 0.0.7 (`IAA`) compares attention and relevance without normalising sums to 1.
     """
 
-    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC + ", to which attention is compared")
+    gains: Gain = parameter(LINEAR, nonnegative_gains, GAINS_DOC + ", compared with attention")
     by: str = parameter(
         "document", choice("document", "group"), "whether documents or groups get attention"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.by == "group":
-            rows, attention, merit = self.of_groups(judged)
+            rows, attention, merit = self.group_proportions(judged)
             has_documents = rows.total(attention) > 0
             has_relevance = self._merit(judged).sum(axis=1)[:, None] > 0
         else:
             judgments = judged.judgments
-            worth = self.worth(judged)
-            total_worth = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
+            gains = self.judgment_gains(judged)
+            total_gain = np.bincount(judgments.topic, gains, minlength=judgments.topics)[:, None]
             rows = judged.relevant(self.rel)
-            rows = rows.where(worth[rows.judgment] > 0)
+            rows = rows.where(gains[rows.judgment] > 0)
             attention = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))
-            merit = ratio(worth[rows.judgment], total_worth[rows.topic, 0])
-            has_documents, has_relevance = judged.retrieved > 0, total_worth > 0
-        # All other documents or groups have either attention or relevance, but not both.
+            merit = ratio(gains[rows.judgment], total_gain[rows.topic, 0])
+            has_documents, has_relevance = judged.retrieved > 0, total_gain > 0
+        # Documents and groups without a row have either attention or relevance, but not both.
         missing_attention = np.where(has_documents, 1.0 - rows.total(attention), 0.0)
         missing_relevance = 1.0 - rows.total(merit)
         distance = rows.total(np.abs(attention - merit)) + missing_attention + missing_relevance
         return np.where(has_relevance, np.clip(distance, 0.0, 2.0), 0.0)
 
-    def of_groups(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
+    def group_proportions(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
         """Return the proportions of attention and of relevance of the groups of each ranking."""
         rows, exposed = self.by_group(judged)
         attention = ratio(exposed, rows.at(rows.total(exposed)))
@@ -200,57 +210,56 @@ class InequityOfAttention(Exposing):
 
     def _merit(self, judged: JudgedRuns) -> Floats:
         """Return the proportion of relevance of each group; shape (topics, groups)."""
-        merit = sum_judged(judged, judged.groups(str(self)), self.worth(judged))
+        merit = sum_judged(judged, judged.groups(str(self)), self.judgment_gains(judged))
         return ratio(merit, merit.sum(axis=1, keepdims=True))
 
-    def worth(self, judged: JudgedRuns) -> Floats:
+    def judgment_gains(self, judged: JudgedRuns) -> Floats:
+        """Return the gain of each judgment; 0 below the lowest relevant grade."""
         grades = judged.judgments.grade
-        counts = grades >= max(self.rel, judged.judgments.judged_from)
-        return np.where(counts, self.gains.for_grades(grades), 0.0)
+        is_relevant = grades >= max(self.rel, judged.judgments.judged_from)
+        return np.where(is_relevant, self.gains.for_grades(grades), 0.0)
 
 
 _TARGETS = ("relevant", "judged", "equal")
 
-
 TARGET_DOC = (
-    "target distribution: that of groups among the 'relevant' or all 'judged'"
-    " documents of the topic, 'equal' proportions, or a mapping of groups to"
-    " proportions"
+    "target distribution: that of groups among the 'relevant' or all 'judged' documents of the"
+    " topic, 'equal' proportions, or a mapping of groups to proportions"
 )
 
 
-def target_check(value: Any) -> str | Shares:
+def target_distribution_check(value: Any) -> str | NamedWeights:
     if isinstance(value, str) and value in _TARGETS:
         return value
     if isinstance(value, str):
         raise ValueError(f"one of {', '.join(map(repr, _TARGETS))}, or a mapping of groups")
-    return shares(value)
+    return named_weights(value)
 
 
-def target_shares(
-    judged: JudgedRuns, groups: Groups, target: str | Shares, rel: int, measure: str
+def target_distribution(
+    judged: JudgedRuns, groups: Groups, target: str | NamedWeights, rel: int, measure: str
 ) -> Floats:
     """Return the target distribution of each topic; shape (topics, groups)."""
-    topics, number = judged.judgments.topics, len(groups.names)
-    if isinstance(target, Shares):
-        return np.broadcast_to(_fixed_shares(target, groups, measure), (topics, number))
+    topics, n_groups = judged.judgments.topics, len(groups.names)
+    if isinstance(target, NamedWeights):
+        return np.broadcast_to(_fixed_distribution(target, groups, measure), (topics, n_groups))
     if target == "equal":
-        return np.full((topics, number), 1.0 / number)
-    low = rel if target == "relevant" else judged.judgments.judged_from
-    counts = sum_judged(judged, groups, (judged.judgments.grade >= low).astype(np.float64))
+        return np.full((topics, n_groups), 1.0 / n_groups)
+    min_grade = rel if target == "relevant" else judged.judgments.judged_from
+    counts = sum_judged(judged, groups, (judged.judgments.grade >= min_grade).astype(np.float64))
     return ratio(counts, counts.sum(axis=1, keepdims=True))
 
 
-def _fixed_shares(target: Shares, groups: Groups, measure: str) -> Floats:
+def _fixed_distribution(target: NamedWeights, groups: Groups, measure: str) -> Floats:
     for name, _ in target.pairs:
-        if name not in groups.names:
-            raise MeasureError(f"{measure}: unknown group {quoted(name)}")
+        # Refuses unknown groups.
+        group_index(groups, name, measure)
     return np.array(target.proportions(groups.names))
 
 
 @measure(
     "AWRF",
-    summary="Similarity of the attention that groups get to a target distribution.",
+    summary="Similarity of the distribution of attention over groups to a target distribution.",
     formula=r"1 - JS(\varepsilon \,\|\, \tau), \quad"
     r" \varepsilon_g \propto \sum_r \varepsilon_r a_{d_r g}",
     source="Sapiezynski and others (2019); as in Ekstrand and others (2021)",
@@ -259,49 +268,49 @@ def _fixed_shares(target: Shares, groups: Groups, measure: str) -> Floats:
     scale_note="not known to be interval: a divergence of distributions",
     elsewhere={"TREC Fair Ranking 2021, 2022": "AWRF of task 1"},
 )
-class AttentionWeightedRankFairness(Exposing):
-    """AWRF; 1 where exposure matches the target.
+class AttentionWeightedRankFairness(ExposureMeasure):
+    """AWRF; 1 if exposure matches the target.
 
-    Documents without a known group take attention, but the distributions exclude them. The score
-    is 0 where a ranking has no document of a group, and where the target is empty, as for a topic
-    without relevant documents of a group.
+    Documents without a known group receive attention, but are excluded from the distributions. The
+    score is 0 for a ranking without documents of any group, and for an empty target, as on a topic
+    without relevant documents of any group.
 
-    The tracks take the natural logarithm, so that the lowest score is 1 - ln 2, which is 0.307;
-    with `base='2'` it is 0. Their targets are the mean of that of the relevant documents and of a
-    `population`; without relevant documents of a group the population alone is the target.
-    Sapiezynski and others compare with a test in place of a divergence.
+    The tracks use the natural logarithm, so that the lowest score is 1 - ln 2 = 0.307; with
+    `base='2'` it is 0. Their target is the mean of the distribution over relevant documents and a
+    `population`, and the population alone if no relevant document has a group. Sapiezynski and
+    others use a test in place of a divergence.
     """
 
-    target: str | Shares = parameter("relevant", target_check, TARGET_DOC)
-    population: Shares | None = parameter(
-        None, optional(shares), "proportions of groups that are averaged with the target"
+    target: str | NamedWeights = parameter("relevant", target_distribution_check, TARGET_DOC)
+    population: NamedWeights | None = parameter(
+        None, optional(named_weights), "proportions of groups that are averaged with the target"
     )
     base: str = parameter("e", choice("e", "2"), "base of the logarithm: 'e' or '2'")
 
     def values(self, judged: JudgedRuns) -> Floats:
         groups = judged.groups(str(self))
-        target = self._shares(judged, groups)
+        target = self._mixed_target(judged, groups)
         pairs, exposed = self.by_group(judged)
         is_exposed = exposed > 0
         pairs, exposed = pairs.where(is_exposed), exposed[is_exposed]
         total_exposure = pairs.total(exposed)
         attention = exposed / pairs.at(total_exposure)
-        target_share = target[pairs.topic, pairs.grade]
-        middle = (attention + target_share) / 2
+        row_target = target[pairs.topic, pairs.grade]
+        middle = (attention + row_target) / 2
         terms = attention * np.log(attention / middle)
-        mask = target_share > 0
-        terms[mask] += target_share[mask] * np.log(target_share[mask] / middle[mask])
+        mask = row_target > 0
+        terms[mask] += row_target[mask] * np.log(row_target[mask] / middle[mask])
         # A group without exposure adds ln 2 times its target.
-        missing = target.sum(axis=1)[:, None] - pairs.total(target_share)
+        missing = target.sum(axis=1)[:, None] - pairs.total(row_target)
         divergence = (pairs.total(terms) + missing * np.log(2.0)) / 2
         maximum = np.log(2.0) if self.base == "2" else 1.0
         is_defined = (total_exposure > 0) & (target.sum(axis=1) > 0)[:, None]
         return np.where(is_defined, np.clip(1.0 - divergence / maximum, 0.0, 1.0), 0.0)
 
-    def _shares(self, judged: JudgedRuns, groups: Groups) -> Floats:
-        """Return the target distribution of each topic; shape (topics, groups)."""
-        target = target_shares(judged, groups, self.target, self.rel, str(self))
+    def _mixed_target(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        """Return the target of each topic, averaged with the population; (topics, groups)."""
+        target = target_distribution(judged, groups, self.target, self.rel, str(self))
         if self.population is None:
             return target
-        mixed = target + _fixed_shares(self.population, groups, str(self))
+        mixed = target + _fixed_distribution(self.population, groups, str(self))
         return ratio(mixed, mixed.sum(axis=1, keepdims=True))

@@ -1,13 +1,13 @@
 r"""Group fairness for a user who stops when satisfied, alone and with relevance: GF and GFR.
 
-A user of ERR stops at rank k, satisfied, with probability P(k). The documents down to there have
-the distribution :math:`a_k` over the groups, which is compared with the target (Sakai, Kim and Kang
-2023):
+In the user model of ERR a user stops at rank k, satisfied, with probability P(k). The distribution
+:math:`a_k` of the documents down to rank k over the groups is compared with the target (Sakai, Kim
+and Kang 2023):
 
 .. math:: GF = \sum_k P(k) \, (1 - Div(a_k \,\|\, \tau)), \quad GFR = \frac{1}{2} (Rel + GF)
 
 where Rel is ERR or iRBU with the same P(k). The divergences are 0 for equal distributions and at
-most 1; with cumulated proportions A and T of L groups in order, and q the target,
+most 1. With distributions p and q (the target) over L groups, and their cumulated sums A and T:
 
 =======  ======================================================================================
 `jsd`    Jensen-Shannon divergence with the binary logarithm, for groups without order
@@ -16,13 +16,15 @@ most 1; with cumulated proportions A and T of L groups in order, and q the targe
          :math:`\sum_j |i-j| (p_j - q_j)^2`: the root normalised order-aware divergence
 =======  ======================================================================================
 
-These choices are of this library and were not checked against the full text of the source:
+The following choices are those of this library; they were not checked against the full text of the
+source:
 
 - :math:`a_k` is the mean over the documents down to rank k that have a group, and weights of a
-  document in several groups are divided by their sum; where no document has a group, similarity
-  to the target is 0.
-- The highest grade is that of the collection, unless `max_grade` says otherwise.
-- GFR is the plain mean, of relevance and one set of groups. For several sets evaluate GF with each.
+  document in several groups are divided by their sum; if no document has a group, similarity to the
+  target is 0.
+- The highest grade is by default that of the collection.
+- GFR is the unweighted mean of relevance and GF for one set of groups. With several sets, evaluate
+  GF for each set.
 """
 
 from __future__ import annotations
@@ -33,21 +35,25 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import POSITIVE_SHARE, Shares, choice, parameter
+from cranfield.base.spec import POSITIVE_PROBABILITY, NamedWeights, choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.fairness.attention import TARGET_DOC, target_check, target_shares
+from cranfield.measures.fairness.attention import (
+    TARGET_DOC,
+    target_distribution,
+    target_distribution_check,
+)
 from cranfield.measures.fairness.parity import row_keys
-from cranfield.measures.gains import GAINS_DOC, SCALE_END, Gain, gain_rows, no_loss
-from cranfield.measures.ranked.precision import OfRelevance
-from cranfield.measures.users.stopping import stopping_at
+from cranfield.measures.gains import GAINS_DOC, SCALE_END, Gain, gain_rows, nonnegative_gains
+from cranfield.measures.ranked.precision import RelevanceMeasure
+from cranfield.measures.users.stopping import cached_stopping_probabilities
 
 DIVERGENCES = ("jsd", "nmd", "rnod")
 
 
 class _GroupFairness(
-    OfRelevance,
+    RelevanceMeasure,
     family="fairness",
     source="Sakai, Kim and Kang (2023)",
     inputs=("groups",),
@@ -59,69 +65,72 @@ class _GroupFairness(
         choice(*DIVERGENCES),
         "divergence from the target: 'jsd', or 'nmd' or 'rnod' for ordered groups",
     )
-    target: str | Shares = parameter("equal", target_check, TARGET_DOC)
+    target: str | NamedWeights = parameter("equal", target_distribution_check, TARGET_DOC)
     gains: Gain = parameter(
         Gain("exponential"),
-        no_loss,
+        nonnegative_gains,
         GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
     )
     max_grade: int | str | None = SCALE_END
 
     def stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
-        """Return the documents at which a user may stop, with the probability of each."""
+        """Return the documents at which users may stop, and the stopping probability of each."""
         rows = gain_rows(judged, self.gains)
-        return rows, stopping_at(judged, rows, self.gains, self.max_grade, str(self))
+        return rows, cached_stopping_probabilities(
+            judged, rows, self.gains, self.max_grade, str(self)
+        )
 
     def fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
-        """Return the expected similarity of groups to the target at the rank of the stop."""
+        """Return the expected similarity to the target at the rank where the user stops."""
         groups = judged.groups(str(self))
         if self.divergence != "jsd" and len(groups.names) < 2:
             raise MeasureError(
                 f"{self}: divergence={self.divergence!r} requires at least 2 groups, got 1"
             )
-        target = target_shares(judged, groups, self.target, self.rel, str(self))
-        documents = _first_groups(groups.rows)
-        number = _running_sum(documents, np.ones(documents.cell.size), rows)
-        shares = (ratio(members, number) for members in _members(groups, documents, rows))
-        similarity = 1.0 - self._divergence(shares, target, rows)
-        is_defined = (number > 0) & (target.sum(axis=1) > 0)[rows.topic]
+        target = target_distribution(judged, groups, self.target, self.rel, str(self))
+        documents = _documents_with_groups(groups.rows)
+        n_documents = _running_sum(documents, np.ones(documents.cell.size), rows)
+        counts = _group_counts(groups, documents, rows)
+        proportions = (ratio(count, n_documents) for count in counts)
+        similarity = 1.0 - self._divergence(proportions, target, rows)
+        is_defined = (n_documents > 0) & (target.sum(axis=1) > 0)[rows.topic]
         return rows.total(np.where(is_defined, stop * np.clip(similarity, 0.0, 1.0), 0.0))
 
-    def _divergence(self, shares: Iterator[Floats], target: Floats, rows: Rows) -> Floats:
+    def _divergence(self, proportions: Iterator[Floats], target: Floats, rows: Rows) -> Floats:
         """Compute the divergence of the proportions of groups from the target at each row."""
-        number = target.shape[1]
-        group = np.arange(number)
-        # The distance of each group to those of the target, on average; shape (topics, groups).
+        n_groups = target.shape[1]
+        group = np.arange(n_groups)
+        # Mean distance of each group to the groups of the target; shape (topics, groups).
         distance = ratio(
             (target > 0) @ np.abs(group[:, None] - group), (target > 0).sum(axis=1)[:, None]
         )
         out, excess = np.zeros(rows.cell.size), np.zeros(rows.cell.size)
-        for i, share in enumerate(shares):
-            target_share = target[rows.topic, i]
+        for i, p in enumerate(proportions):
+            q = target[rows.topic, i]
             if self.divergence == "jsd":
-                middle = (share + target_share) / 2
-                for proportion in (share, target_share):
+                middle = (p + q) / 2
+                for proportion in (p, q):
                     is_positive = proportion > 0
                     logs = np.log2(proportion[is_positive] / middle[is_positive])
                     out[is_positive] += proportion[is_positive] * logs / 2
             elif self.divergence == "nmd":
-                excess += share - target_share
+                excess += p - q
                 out += np.abs(excess)
             else:
-                out += distance[rows.topic, i] * (share - target_share) ** 2
+                out += distance[rows.topic, i] * (p - q) ** 2
         if self.divergence == "jsd":
             return out
-        out /= number - 1
+        out /= n_groups - 1
         return np.asarray(np.sqrt(out)) if self.divergence == "rnod" else out
 
 
-def _first_groups(rows: Rows) -> Rows:
+def _documents_with_groups(rows: Rows) -> Rows:
     """Return a row for each document with a group, with the sum of its weights as the gain."""
     rows = rows.where(rows.gains > 0)
-    first = np.diff(row_keys(rows), prepend=-1) != 0
-    starts = np.flatnonzero(first)
+    is_first = np.diff(row_keys(rows), prepend=-1) != 0
+    starts = np.flatnonzero(is_first)
     totals = np.add.reduceat(rows.gains, starts) if starts.size else rows.gains
-    return rows.where(first).with_gains(totals)
+    return rows.where(is_first).with_gains(totals)
 
 
 def _running_sum(terms: Rows, values: Floats, rows: Rows) -> Floats:
@@ -131,28 +140,28 @@ def _running_sum(terms: Rows, values: Floats, rows: Rows) -> Floats:
     return np.where(is_same_cell, np.append(terms.running(values), 0.0)[positions], 0.0)
 
 
-def _members(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
-    """Yield for each group its number of documents, by weight, down to each row."""
-    gains = documents.gains
+def _group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
+    """Yield the number of documents of each group, by weight, down to each row."""
+    totals = documents.gains
     for group in range(len(groups.names)):
         members = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
-        place = np.searchsorted(row_keys(documents), row_keys(members))
-        yield _running_sum(members, members.gains / gains[place], rows)
+        document = np.searchsorted(row_keys(documents), row_keys(members))
+        yield _running_sum(members, members.gains / totals[document], rows)
 
 
 @measure(
     "GF",
-    summary="Expected similarity of the groups down to the rank of the stop to a target.",
+    summary="Expected similarity of the groups above the stopping rank to a target distribution.",
     formula=r"\sum_k P(k) \, (1 - Div(a_k \,\|\, \tau)), \quad"
     r" P(k) = R_k \prod_{i<k} (1 - R_i)",
 )
 class GroupFairness(_GroupFairness):
-    """Group fairness of GFR; the probability of a stop is that of ERR.
+    """Group fairness of GFR; stopping probabilities are those of ERR.
 
-    As a user stops at relevant documents only, it depends on relevance: a list without a relevant
-    document scores 0, and a perfectly fair one the probability that the user is satisfied, below 1.
-    `nmd` and `rnod` take groups in the order of their names. :math:`a_k` is over the documents that
-    have a group, and 0 counts where none has: choices of this library.
+    As users stop at relevant documents only, it depends on relevance: a list without a relevant
+    document scores 0, and a perfectly fair list the probability that the user is satisfied, below
+    1. `nmd` and `rnod` take groups in the order of their names. By choice of this library,
+    :math:`a_k` is over the documents with a group, and similarity is 0 if there are none.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -166,10 +175,10 @@ class GroupFairness(_GroupFairness):
     r" \quad u(k) = 1/k \text{ or } p^k",
 )
 class GroupFairnessAndRelevance(_GroupFairness):
-    """GFR of one set of groups; both parts have the probability of a stop of ERR.
+    """GFR of one set of groups; the stopping probabilities of both terms are those of ERR.
 
-    The plain mean, the highest grade of the collection, and documents without a group not counting
-    in :math:`a_k`, are choices of this library. See `GF`.
+    The unweighted mean, the highest grade of the collection, and the exclusion of documents without
+    a group from :math:`a_k` are choices of this library. See `GF`.
 
     Examples
     --------
@@ -182,10 +191,14 @@ class GroupFairnessAndRelevance(_GroupFairness):
     """
 
     relevance: str = parameter(
-        "ERR", choice("ERR", "iRBU"), "measure of relevance: 'ERR', or 'iRBU' with the same stops"
+        "ERR",
+        choice("ERR", "iRBU"),
+        "measure of relevance: 'ERR', or 'iRBU' with the same stopping probabilities",
     )
     p: float = parameter(
-        0.99, POSITIVE_SHARE, "proportion of the utility that remains after each document (iRBU)"
+        0.99,
+        POSITIVE_PROBABILITY,
+        "proportion of the utility that remains after each document (iRBU)",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

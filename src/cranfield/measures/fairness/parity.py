@@ -1,22 +1,23 @@
-r"""Measures of parity in the order of a ranking: of pairs, or of its tops.
+r"""Measures of parity in the order of a ranking: of pairs of documents, or of prefixes.
 
 With :math:`P(A \succ B)` the proportion of the pairs of retrieved documents of A and of B in which
-that of A stands above (Kuhlman and others 2019; by relevance: Beutel and others 2019),
+that of A is ranked above (Kuhlman and others 2019; by relevance: Beutel and others 2019), pairwise
+parity is
 
 .. math:: | P(G \succ \bar G) - P(\bar G \succ G) |, \qquad
     | P(G_{rel} \succ \bar G_{non}) - P(\bar G_{rel} \succ G_{non}) |
 
-At cut points :math:`i = s, 2s, ...` the protected documents :math:`x_i` of the top i are compared
-with those of the whole ranking, S of N (Yang and Stoyanovich 2017):
+At cut points :math:`i = s, 2s, ...` the number :math:`x_i` of protected documents in the top i is
+compared with that of the whole ranking, S of N (Yang and Stoyanovich 2017):
 
 .. math:: rND = \frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|
 
-`rRD` compares the ratios :math:`x_i / (i - x_i)` and :math:`S / (N - S)` instead, where one of a
-numerator or a denominator 0 counts as 0, and `rKL` takes the Kullback-Leibler divergence of the
-proportions. Z is the highest value that N and S allow, so that 0 is fair and 1 as unfair as can be.
-It is computed exactly; the authors' program estimates it from rankings that it draws.
+`rRD` compares the ratios :math:`x_i / (i - x_i)` and :math:`S / (N - S)` instead, where a ratio is
+0 if its denominator is 0, and `rKL` uses the Kullback-Leibler divergence of the proportions. Z is
+the highest value that N and S allow, so that 0 is fair and 1 as unfair as possible. It is computed
+exactly; the authors' program estimates it from random rankings.
 
-The whole ranking counts for N and S, also with a cutoff, which only ends the cut points.
+N and S are those of the whole ranking, also with a cutoff, which only limits the cut points.
 """
 
 from __future__ import annotations
@@ -29,20 +30,18 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import TRUE_SHARE, choice, flag, integer, name, optional, parameter
+from cranfield.base.spec import OPEN_PROBABILITY, choice, flag, integer, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, places_in, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.attention import group_index
-from cranfield.measures.ranked.precision import OfRelevance
+from cranfield.measures.ranked.precision import RelevanceMeasure
 
 
 @measure(
     "PairParity",
-    summary=(
-        "Probability that a document of one group is ranked above a document of the"
-        " other, minus the reverse probability."
-    ),
+    summary="Probability that a document of one group is ranked above a document of the other,"
+    " minus the reverse probability.",
     formula=r"| P(G \succ \bar G) - P(\bar G \succ G) |",
     source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
     " Beutel and others (2019) for relevant documents",
@@ -52,16 +51,16 @@ from cranfield.measures.ranked.precision import OfRelevance
     needs="groups of documents",
     scale_note="not known to be interval: a difference of proportions",
 )
-class PairwiseParity(OfRelevance):
-    """Pair-wise parity; 0 is fair, 1 where one side stands above the other throughout.
+class PairwiseParity(RelevanceMeasure):
+    """Pairwise parity; 0 is fair, 1 if all documents of one side are above those of the other.
 
-    Only retrieved documents with a known group count. With `pairs='relevant'` each pair is of a
-    relevant document of one side and one judged not relevant of the other: 0 means that relevant
-    documents of both sides are ranked correctly equally often. It is 0 where a side
-    has no such pairs.
+    Only retrieved documents with a known group count. With `pairs='relevant'` a pair consists of a
+    relevant document of one side and a document of the other side that is judged not relevant: 0
+    means that relevant documents of both sides are ranked correctly equally often. The score is 0
+    if a side has no such pairs.
 
-    The program of Kuhlman and others (`fare`, `rank_parity`) gives the two proportions of which
-    this is the difference, and 1 and 0 where there is one side only.
+    The program of Kuhlman and others (`fare`, `rank_parity`) gives the two proportions whose
+    difference this is, and 1 and 0 if all documents belong to one side.
     """
 
     protected: str | None = parameter(None, optional(name), "protected group; required")
@@ -73,24 +72,25 @@ class PairwiseParity(OfRelevance):
         groups = judged.groups(str(self))
         members = groups.rows.where(groups.rows.gains > 0)
         is_protected = members.grade == group_index(groups, self.protected, str(self))
-        inside, outside = _sides(row_keys(members), is_protected)
+        protected, others = _split_sides(row_keys(members), is_protected)
         shape = judged.shape
         if self.pairs == "all":
-            n_above, n_pairs = _count_pairs(inside, outside, shape)
+            n_above, n_pairs = _count_pairs(protected, others, shape)
             return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
-        relevant, irrelevant = (
-            row_keys(rows.where((rows.grade >= self.rel) == is_relevant))
-            for is_relevant in (True, False)
+        is_relevant = rows.grade >= self.rel
+        relevant, nonrelevant = (
+            row_keys(rows.where(is_relevant)),
+            row_keys(rows.where(~is_relevant)),
         )
-        shares, is_defined = [], np.ones(shape, dtype=bool)
-        for side, opposite in ((inside, outside), (outside, inside)):
+        proportions, is_defined = [], np.ones(shape, dtype=bool)
+        for side, opposite in ((protected, others), (others, protected)):
             n_above, n_pairs = _count_pairs(
-                _intersect(side, relevant), _intersect(opposite, irrelevant), shape
+                _intersect(side, relevant), _intersect(opposite, nonrelevant), shape
             )
-            shares.append(ratio(n_above, n_pairs))
+            proportions.append(ratio(n_above, n_pairs))
             is_defined &= n_pairs > 0
-        return np.where(is_defined, np.abs(shares[0] - shares[1]), 0.0)
+        return np.where(is_defined, np.abs(proportions[0] - proportions[1]), 0.0)
 
 
 def row_keys(rows: Rows) -> Ints:
@@ -98,42 +98,42 @@ def row_keys(rows: Rows) -> Ints:
     return rows.cell << 32 | rows.rank
 
 
-def _sides(keys: Ints, is_protected: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Return the documents with a protected row, and all others; keys are in order."""
+def _split_sides(keys: Ints, is_protected: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Split sorted keys into documents with and without a protected row."""
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     if not first.size:
         return keys, keys
-    protected = np.logical_or.reduceat(is_protected, first)
-    return keys[first[protected]], keys[first[~protected]]
+    has_protected = np.logical_or.reduceat(is_protected, first)
+    return keys[first[has_protected]], keys[first[~has_protected]]
 
 
 def _intersect(keys: Ints, other_keys: Ints) -> Ints:
-    """Return the keys that are also in `other_keys`; both are in order."""
+    """Return the keys that are also in `other_keys`; all keys are sorted."""
     return keys[places_in(other_keys, keys)[1]]
 
 
 def _count_pairs(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Count the pairs with the document of the first side above, and all pairs."""
+    """Count the pairs with the document of the first side above, and all pairs, by cell."""
     topics, systems = shape
     cell = first >> 32
     ends = np.searchsorted(second, (cell + 1) << 32)
-    below = ends - np.searchsorted(second, first)
+    n_below = ends - np.searchsorted(second, first)
 
-    def table(cells: Ints, weights: Ints | None = None) -> Floats:
+    def sum_by_cell(cells: Ints, weights: Ints | None = None) -> Floats:
         flat = np.bincount(cells, weights=weights, minlength=topics * systems)
         return flat.reshape(systems, topics).T.astype(np.float64)
 
-    return table(cell, below), table(cell) * table(second >> 32)
+    return sum_by_cell(cell, n_below), sum_by_cell(cell) * sum_by_cell(second >> 32)
 
 
 def protected_rows(judged: JudgedRuns, protected: str | None, measure: str) -> Rows:
-    """Return the retrieved documents of a group, whatever their weight in it."""
+    """Return the retrieved documents that have a positive weight in a group."""
     groups = judged.groups(measure)
     is_member = groups.rows.grade == group_index(groups, protected, measure)
     return groups.rows.where(is_member & (groups.rows.gains > 0))
 
 
-class _Prefixes(
+class _PrefixParity(
     Measure,
     family="fairness",
     inputs=("groups",),
@@ -142,7 +142,7 @@ class _Prefixes(
     scale_note="not known to be interval",
     lower_is_better=True,
 ):
-    """Base class of measures of prefixes."""
+    """Base class of measures of parity at cut points."""
 
     protected: str | None = parameter(None, optional(name), "protected group; required")
     step: int = parameter(10, integer(2, 10**6), "ranks from one cut point to the next")
@@ -155,105 +155,104 @@ class _Prefixes(
     def score(self, judged: JudgedRuns) -> Floats:
         view = judged.condensed() if self.judged_only else judged
         rows = protected_rows(view, self.protected, str(self))
-        size, protected = view.retrieved, rows.count
-        last = min(self.cutoff or 10**9, int(size.max(initial=0)))
-        out = np.zeros(view.shape)
-        for point in range(self.step, last + 1, self.step):
-            n_protected = rows.where(rows.rank <= point).count
-            term = self.distance(n_protected, point, size, protected) / np.log2(point)
-            out += np.where(point <= size, term, 0.0)
+        n, s = view.retrieved, rows.count
+        last = min(self.cutoff or 10**9, int(n.max(initial=0)))
+        total = np.zeros(view.shape)
+        for i in range(self.step, last + 1, self.step):
+            x = rows.where(rows.rank <= i).count
+            total += np.where(i <= n, self.distance(x, i, n, s) / np.log2(i), 0.0)
         if self.normalised:
-            pairs, row_of_pair = np.unique(
-                np.stack((size.ravel(), protected.ravel())), axis=1, return_inverse=True
+            pairs, pair_index = np.unique(
+                np.stack((n.ravel(), s.ravel())), axis=1, return_inverse=True
             )
-            out = ratio(out, self._highest(pairs, last)[row_of_pair.ravel()].reshape(out.shape))
+            max_totals = self._max_totals(pairs, last)[pair_index.ravel()]
             # Rounding may put the most unfair ranking slightly above 1.
-            out = np.minimum(out, 1.0)
-        return np.where((protected > 0) & (protected < size), out, 0.0)
+            total = np.minimum(ratio(total, max_totals.reshape(total.shape)), 1.0)
+        return np.where((s > 0) & (s < n), total, 0.0)
 
-    def _highest(self, pairs: Ints, last: int) -> Floats:
-        """Return the highest value for each pair of N and S, by dynamic programming."""
-        size, protected = pairs[0][:, None], pairs[1][:, None]
-        counts = np.arange(int(protected.max(initial=0)) + 1)[None, :]
-        best = np.where(counts == 0, 0.0, -np.inf) + np.zeros(size.shape)
-        for point in range(self.step, last + 1, self.step):
-            reach = best.copy()
-            for added in range(1, min(self.step, counts.size - 1) + 1):
-                np.maximum(reach[:, added:], best[:, :-added], out=reach[:, added:])
-            # A top has at most all protected documents, and at most all others.
-            fits = (counts <= np.minimum(protected, point)) & (point - counts <= size - protected)
-            term = self.distance(np.minimum(counts, point), point, size, protected) / np.log2(point)
-            best = np.where(point <= size, np.where(fits, reach + term, -np.inf), best)
-        return np.asarray(best.max(axis=1, initial=0.0))
+    def _max_totals(self, pairs: Ints, last: int) -> Floats:
+        """Return the highest sum of distances for each pair of N and S, by dynamic programming."""
+        n, s = pairs[0][:, None], pairs[1][:, None]
+        x = np.arange(int(s.max(initial=0)) + 1)[None, :]
+        # Highest sum down to the current cut point, by number of protected documents.
+        max_totals = np.where(x == 0, 0.0, -np.inf) + np.zeros(n.shape)
+        for i in range(self.step, last + 1, self.step):
+            previous = max_totals.copy()
+            for increase in range(1, min(self.step, x.size - 1) + 1):
+                np.maximum(
+                    previous[:, increase:], max_totals[:, :-increase], out=previous[:, increase:]
+                )
+            # There are s protected documents and n - s others.
+            is_possible = (x <= np.minimum(s, i)) & (i - x <= n - s)
+            term = self.distance(np.minimum(x, i), i, n, s) / np.log2(i)
+            at_point = np.where(is_possible, previous + term, -np.inf)
+            max_totals = np.where(i <= n, at_point, max_totals)
+        return np.asarray(max_totals.max(axis=1, initial=0.0))
 
-    def distance(self, n_protected: Ints, point: int, size: Ints, protected: Ints) -> Floats:
+    def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
+        """Return the distance between x protected of the top i and s of all n documents."""
         raise NotImplementedError
 
 
 @measure(
     "rND",
-    summary=(
-        "Distance between the proportion of a protected group in prefixes and in the whole ranking."
-    ),
+    summary="Distance between the proportions of a protected group in prefixes and in the ranking.",
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|",
     elsewhere={"FairRank": "rND, which discounts by log2(i + 1)"},
 )
-class NormalisedDiscountedDifference(_Prefixes):
+class NormalisedDiscountedDifference(_PrefixParity):
     """Normalised discounted difference."""
 
-    def distance(self, n_protected: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        return np.asarray(np.abs(n_protected / point - ratio(protected, size)))
+    def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
+        return np.asarray(np.abs(x / i - ratio(s, n)))
 
 
 @measure(
     "rRD",
-    summary=(
-        "Distance between the ratio of a protected group to others in prefixes and"
-        " in the whole ranking."
-    ),
+    summary="Distance between the ratios of a protected group to others in prefixes and in the"
+    " ranking.",
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" \left| \frac{x_i}{i - x_i} - \frac{S}{N - S} \right|",
-    elsewhere={"FairRank": "rRD, which takes the smaller of both ratios for the first"},
+    elsewhere={"FairRank": "rRD, in which the first ratio is the smaller of the two"},
 )
-class NormalisedDiscountedRatio(_Prefixes):
-    """Normalised discounted ratio; for a protected group that is the smaller one."""
+class NormalisedDiscountedRatio(_PrefixParity):
+    """Normalised discounted ratio; the protected group should be the smaller one."""
 
-    def distance(self, n_protected: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        return np.abs(ratio(n_protected, point - n_protected) - ratio(protected, size - protected))
+    def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
+        return np.abs(ratio(x, i - x) - ratio(s, n - s))
 
 
 @measure(
     "rKL",
-    summary=(
-        "Divergence of the proportion of a protected group in prefixes from its"
-        " proportion in the whole ranking."
-    ),
+    summary="Divergence of the proportion of a protected group in prefixes from that in the"
+    " ranking.",
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
-    elsewhere={"FairRank": "rKL, which takes 0.001 for proportions of 0 and 1"},
+    elsewhere={"FairRank": "rKL, which replaces proportions of 0 and 1 by 0.001"},
 )
-class NormalisedDiscountedDivergence(_Prefixes):
+class NormalisedDiscountedDivergence(_PrefixParity):
     """Normalised discounted Kullback-Leibler divergence, in bits."""
 
-    def distance(self, n_protected: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        share, overall = n_protected / point, ratio(protected, size)
-        return _bits(share, overall) + _bits(1.0 - share, 1.0 - overall)
+    def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
+        p, q = x / i, ratio(s, n)
+        return _divergence_terms(p, q) + _divergence_terms(1.0 - p, 1.0 - q)
 
 
-def _bits(share: Floats, overall: Floats) -> Floats:
-    share, overall = np.broadcast_arrays(share, overall)
-    is_positive = (share > 0) & (overall > 0)
-    logs = np.log2(np.divide(share, overall, out=np.ones(share.shape), where=is_positive))
-    return np.asarray(share * logs)
+def _divergence_terms(p: Floats, q: Floats) -> Floats:
+    """Return p log2(p / q), or 0 if p or q is 0."""
+    p, q = np.broadcast_arrays(p, q)
+    is_positive = (p > 0) & (q > 0)
+    logs = np.log2(np.divide(p, q, out=np.ones(p.shape), where=is_positive))
+    return np.asarray(p * logs)
 
 
 MAX_CUTOFF = 2000
-"""Maximal number of ranks tested; exact probabilities of more take too long."""
+"""Maximum number of ranks to test; exact probabilities of more ranks take too long."""
 
 
 @measure(
     "FAIR",
-    summary="Whether every prefix has as many protected documents as a fair draw would give.",
+    summary="Whether the number of protected documents in every prefix passes a binomial test.",
     formula=r"[\forall i \le k: x_i \ge F^{-1}(\alpha_c; i, p)]",
     source="Zehlike and others (2017)",
     family="fairness",
@@ -265,21 +264,21 @@ MAX_CUTOFF = 2000
     elsewhere={"fairsearchcore": "Fair(k, p, alpha).is_fair"},
 )
 class RankedGroupFairness(Measure):
-    r"""Ranked group fairness (FA*IR): 1 where the test passes at all ranks to the cutoff, 0 else.
+    r"""Ranked group fairness (FA*IR): 1 if the test passes at all ranks down to the cutoff, else 0.
 
     The prefix of length i passes if it has at least :math:`m_i = F^{-1}(\alpha; i, p)` protected
     documents, the quantile of a binomial distribution with the required proportion p. As k
-    prefixes are tested, :math:`\alpha` is lowered until a ranking drawn with probability p passes
-    them all with a probability of at least :math:`1 - \alpha`. The authors' program takes the table
-    whose probability is nearest to that, which may reject more often. A shorter ranking is tested
-    down to its end, so an empty one passes.
+    prefixes are tested, :math:`\alpha` is lowered until a random ranking with proportion p passes
+    all tests with a probability of at least :math:`1 - \alpha`. The authors' program chooses the
+    table whose probability is nearest to that, which may reject more often. A shorter ranking is
+    tested down to its end, so an empty ranking passes.
     """
 
     protected: str | None = parameter(None, optional(name), "protected group; required")
-    p: float = parameter(0.5, TRUE_SHARE, "lowest proportion that the group should have")
-    alpha: float = parameter(0.1, TRUE_SHARE, "probability of rejecting a fair ranking")
+    p: float = parameter(0.5, OPEN_PROBABILITY, "minimum proportion of the protected group")
+    alpha: float = parameter(0.1, OPEN_PROBABILITY, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(
-        True, flag, "whether alpha is the error rate of all prefixes together, instead of each"
+        True, flag, "whether alpha is the error rate of all tests jointly, instead of each test"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -290,46 +289,48 @@ class RankedGroupFairness(Measure):
                 " all prefixes"
             )
         rows = protected_rows(judged, self.protected, str(self))
-        # Minima rise with the length of the prefix, from 0 at rank 0.
-        lowest = np.array([0, *minima(self.cutoff, self.p, self.alpha, self.adjusted)])
-        min_protected = lowest[judged.retrieved]
-        number = rows.seen
-        in_time = (number <= rows.at(min_protected)) & (lowest[rows.rank - 1] < number)
-        return np.asarray((rows.total(in_time) == min_protected).astype(np.float64))
+        # Required counts increase with the length of the prefix, from 0 at rank 0.
+        required = np.array([0, *required_counts(self.cutoff, self.p, self.alpha, self.adjusted)])
+        final_count = required[judged.retrieved]
+        # All tests pass if the j-th protected document precedes the first prefix that requires j.
+        is_in_time = (rows.seen <= rows.at(final_count)) & (required[rows.rank - 1] < rows.seen)
+        return np.asarray((rows.total(is_in_time) == final_count).astype(np.float64))
 
 
 @lru_cache(maxsize=64)
-def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...]:
+def required_counts(k: int, p: float, alpha: float, adjusted: bool) -> tuple[int, ...]:
+    """Return the number of protected documents that each prefix of up to k ranks requires."""
     from scipy.special import bdtr
 
-    tops = np.arange(1, k + 1)[:, None]
+    length = np.arange(1, k + 1)[:, None]
     counts = np.arange(k + 1)[None, :]
-    below = np.where(counts < tops, bdtr(np.minimum(counts, tops), tops, share), 1.0)
+    cdf = np.where(counts < length, bdtr(np.minimum(counts, length), length, p), 1.0)
 
-    def minimum_of(significance: float) -> Floats:
-        return np.asarray((below < significance).sum(axis=1))
+    def quantiles(level: float) -> Ints:
+        return np.asarray((cdf < level).sum(axis=1))
 
     if not adjusted:
-        return tuple(map(int, minimum_of(alpha)))
-    # The rejection probability is a step function that rises with the level.
+        return tuple(map(int, quantiles(alpha)))
+    # The rejection probability is a step function that increases with the level.
     low, high = 0.0, alpha
-    if _rejection_probability(minimum_of(high), share) <= alpha:
+    if _rejection_probability(quantiles(high), p) <= alpha:
         low = high
     for _ in range(50):
         middle = (low + high) / 2
-        if _rejection_probability(minimum_of(middle), share) <= alpha:
+        if _rejection_probability(quantiles(middle), p) <= alpha:
             low = middle
         else:
             high = middle
-    return tuple(map(int, minimum_of(low)))
+    return tuple(map(int, quantiles(low)))
 
 
-def _rejection_probability(n_required: Floats, share: float) -> float:
-    """Return the probability that a ranking drawn with this proportion fails a prefix."""
-    chances = np.zeros(n_required.size + 1)
-    chances[0] = 1.0
-    for minimum in n_required:
-        chances[1:] = chances[1:] * (1.0 - share) + chances[:-1] * share
-        chances[0] *= 1.0 - share
-        chances[:minimum] = 0.0
-    return float(1.0 - chances.sum())
+def _rejection_probability(required: Ints, p: float) -> float:
+    """Return the probability that a random ranking with proportion p fails a test."""
+    # Probability of each number of protected documents if all tests have passed so far.
+    passing = np.zeros(required.size + 1)
+    passing[0] = 1.0
+    for count in required:
+        passing[1:] = passing[1:] * (1.0 - p) + passing[:-1] * p
+        passing[0] *= 1.0 - p
+        passing[:count] = 0.0
+    return float(1.0 - passing.sum())

@@ -1,1 +1,1 @@
-"""Measures of one ranking by its grades: from precision to measures of sampled judgments."""
+"""Measures of the grades of a ranking, from precision to measures of sampled judgments."""

@@ -14,26 +14,26 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gain_rows, ideal_rows
-from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, sum_divisor
+from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure, sum_divisor
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
 INFAP_EPSILON = 1e-5
 """Smoothing of proportions of relevant documents, as in trec_eval."""
 
 
-class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
+class _AveragePrecision(RelevanceMeasure, family="average precision", monotone=True):
     """Base class of AP and GMAP."""
 
     denominator: str = parameter(
         "R", choice("R", "min"), "divisor of the sum: 'R' is RB, 'min' is min(k, RB)"
     )
 
-    def mean_so_far(self, hits: Any, rank: Any) -> Any:
+    def mean_at_rank(self, hits: Any, rank: Any) -> Any:
         return hits / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        precision = self.mean_so_far(hits.seen, hits.rank)
+        precision = self.mean_at_rank(hits.seen, hits.rank)
         return ratio(hits.total(precision), sum_divisor(self, judged.recall_base(self.rel)))
 
 
@@ -66,25 +66,24 @@ class GeometricAveragePrecision(_AveragePrecision):
     """GMAP: per topic it is AP, and the mean over topics is geometric with a floor of 1e-5."""
 
 
-def _needed_hits(recall: float, base: Ints, rounding: str) -> Ints:
+def _required_hits(recall: float, base: Ints, rounding: str) -> Ints:
+    """Return the number of relevant documents that a level of recall requires, by topic."""
     if rounding != "up":
-        added = 0.9 if rounding == "trec_eval-9" else 0.5
-        rounded: Ints = np.floor(recall * base + added).astype(np.int64)
-        return rounded
+        offset = 0.9 if rounding == "trec_eval-9" else 0.5
+        n_hits: Ints = np.floor(recall * base + offset).astype(np.int64)
+        return n_hits
     # Exactly the smallest m with m / RB >= recall; 0.7 is 7/10, not the float below it.
     level = Fraction(str(recall))
     bases, positions = np.unique(base, return_inverse=True)
-    hits = np.array([ceil(level * int(size)) for size in bases], dtype=np.int64)
-    return hits[positions].reshape(base.shape)
+    n_hits = np.array([ceil(level * int(size)) for size in bases], dtype=np.int64)
+    return n_hits[positions].reshape(base.shape)
 
 
 _ROUNDING = parameter(
     "up",
     choice("up", "trec_eval-9", "trec_eval-10"),
-    (
-        "how a level of recall becomes a number of documents: 'up' is the definition; the"
-        " others round as the program of that name"
-    ),
+    "rounding of the number of documents for a level of recall: 'up' is the definition; the"
+    " others are those of the program of that name",
 )
 
 
@@ -96,26 +95,25 @@ class _Interpolated(
 ):
     def _interpolate(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
         hits = judged.relevant(rel)
-        hits_needed = _needed_hits(recall, judged.recall_base(rel), rounding)
-        n_skipped = np.broadcast_to(np.maximum(hits_needed - 1, 0), judged.shape).T.ravel()
-        cells_reached = np.flatnonzero(n_skipped < hits.sizes)
-        best = np.zeros(hits.sizes.size)
-        if cells_reached.size:
-            # Each slice ends at the last relevant document of a cell, and begins at the one that
-            # reaches the level. The slices between them are skipped.
-            first = hits.starts[cells_reached] + n_skipped[cells_reached]
-            ends = np.stack(
-                [first, hits.starts[cells_reached] + hits.sizes[cells_reached]], axis=1
-            ).ravel()
-            # The last slice needs no end, which would be out of bounds.
-            ends = ends[:-1] if ends[-1] == hits.cell.size else ends
-            best[cells_reached] = np.maximum.reduceat(hits.seen / hits.rank, ends)[::2]
-        return best.reshape(judged.shape[::-1]).T
+        n_required = _required_hits(recall, judged.recall_base(rel), rounding)
+        n_skipped = np.broadcast_to(np.maximum(n_required - 1, 0), judged.shape).T.ravel()
+        cells = np.flatnonzero(n_skipped < hits.sizes)
+        max_precision = np.zeros(hits.sizes.size)
+        if cells.size:
+            # Slices from the hit that reaches the level to the last hit of each cell; every second
+            # slice of reduceat, between two cells, is ignored.
+            starts = hits.starts[cells] + n_skipped[cells]
+            stops = hits.starts[cells] + hits.sizes[cells]
+            bounds = np.stack([starts, stops], axis=1).ravel()
+            # The last slice needs no stop, which would be out of bounds.
+            bounds = bounds[:-1] if bounds[-1] == hits.cell.size else bounds
+            max_precision[cells] = np.maximum.reduceat(hits.seen / hits.rank, bounds)[::2]
+        return max_precision.reshape(judged.shape[::-1]).T
 
 
 @measure(
     "IPrec",
-    summary="Interpolated precision: the best precision at this level of recall or beyond.",
+    summary="Interpolated precision: the highest precision at a level of recall or beyond.",
     formula=r"iP(R_j) = \max_{R \ge R_j} P(R)",
     at_parameter="recall",
     at_usage="required",
@@ -146,8 +144,7 @@ class ElevenPointAveragePrecision(_Interpolated):
 
     def values(self, judged: JudgedRuns) -> Floats:
         levels = [self._interpolate(judged, self.rel, i / 10, self.rounding) for i in range(11)]
-        out: Floats = np.sum(levels, axis=0) / 11.0
-        return out
+        return np.asarray(np.sum(levels, axis=0) / 11.0)
 
 
 @measure(
@@ -158,28 +155,26 @@ class ElevenPointAveragePrecision(_Interpolated):
     r" \frac{|d_{pool}|}{r-1} \frac{|rel| + \epsilon}{|rel| + |nonrel| + 2 \epsilon} \right)",
     source="Yilmaz and Aslam (2006), as in trec_eval",
     family="average precision",
-    needs=("judgments of a random sample of the pool; a grade below 0 marks documents not sampled"),
+    needs="judgments of a random sample of the pool; a grade below 0 marks documents not sampled",
     elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"},
     beyond_grades="which documents are judged",
 )
-class InferredAveragePrecision(OfRelevance):
-    """Inferred AP; equals AP when every retrieved document of the pool is judged."""
+class InferredAveragePrecision(RelevanceMeasure):
+    """Inferred AP; it equals AP if every retrieved document of the pool is judged."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
         relevant_rows = np.flatnonzero(pool.grade >= self.rel)
         hits = judged.relevant(self.rel)
-        relevant, n_above = hits.seen - 1, pool.seen[relevant_rows] - 1
+        # Counts of documents of the pool above each relevant document.
+        n_above, n_relevant = pool.seen[relevant_rows] - 1, hits.seen - 1
         is_unsampled = pool.grade < 0
         n_unsampled = pool.counted(is_unsampled)[relevant_rows] if is_unsampled.any() else 0
-        n_nonrelevant = n_above - relevant - n_unsampled
-        proportion = (relevant + INFAP_EPSILON) / (relevant + n_nonrelevant + 2 * INFAP_EPSILON)
-        expected = (
-            1.0 / hits.rank + (relevant + n_nonrelevant + n_unsampled) / hits.rank * proportion
-        )
-        return ratio(
-            hits.total(np.where(hits.rank == 1, 1.0, expected)), judged.recall_base(self.rel)
-        )
+        n_judged = n_above - n_unsampled
+        proportion = (n_relevant + INFAP_EPSILON) / (n_judged + 2 * INFAP_EPSILON)
+        precision = 1.0 / hits.rank + n_above / hits.rank * proportion
+        precision = np.where(hits.rank == 1, 1.0, precision)
+        return ratio(hits.total(precision), judged.recall_base(self.rel))
 
 
 _FAMILY = "average precision"
@@ -194,12 +189,12 @@ _DENOMINATOR = parameter(
 
 
 _thresholds = gain_check(
-    "'uniform', 'linear' or a mapping of grades from 1 on to weights of at least 0, not all 0,"
+    "'uniform', 'linear' or a mapping of grades from 1 to weights of at least 0, not all 0,"
     " such as {1: 0.3, 2: 0.7}",
     *("uniform", "linear"),
-    fits=lambda gains: (
-        all(grade >= 1 and weight >= 0 for grade, weight in gains)
-        and any(weight for _, weight in gains)
+    is_valid=lambda pairs: (
+        all(grade >= 1 and weight >= 0 for grade, weight in pairs)
+        and any(weight for _, weight in pairs)
     ),
 )
 
@@ -207,7 +202,7 @@ _thresholds = gain_check(
 @measure(
     "GAP",
     aliases=("GradedAP",),
-    summary="Expected average precision over users who differ in the lowest grade they call"
+    summary="Expected average precision over users who differ in the lowest grade they consider"
     " relevant.",
     formula=r"\frac{\sum_r \frac1r \sum_{i \le r} G(\min(g_i, g_r))}"
     r"{\sum_j \pi_j \min(k, |\{d : g_d \ge j\}|)}, \quad G(g) = \sum_{j=1}^{g} \pi_j",
@@ -218,25 +213,24 @@ _thresholds = gain_check(
     elsewhere={"NTCIREVAL": "GAP, GAP@k (option -gap) with thresholds='linear'"},
 )
 class GradedAveragePrecision(Measure):
-    r"""Graded average precision: a user calls grades from j on relevant with probability pi_j.
+    r"""Graded average precision; j is a user's lowest relevant grade with probability pi_j.
 
-    It is the mean of AP(rel=j) weighted by pi_j and the number of documents that are relevant
-    from grade j on. Only the proportions of the weights matter. `uniform` gives all grades the
-    same weight; `linear` is proportional to the grade, as in NTCIREVAL; grades that a mapping does
-    not list have no weight.
+    It is the mean of AP(rel=j), weighted by pi_j and the number of documents with a grade of at
+    least j. Weights need not sum to 1: `uniform` gives all grades the same weight; `linear` is
+    proportional to the grade, as in NTCIREVAL; grades that a mapping does not list have weight 0.
     With `denominator='min'` (the default) the ideal ranking scores 1 at any cutoff.
     """
 
     thresholds: Gain = parameter(
         Gain("uniform"),
         _thresholds,
-        "distribution of the lowest grade that users call relevant: 'uniform',"
+        "distribution of the lowest grade that users consider relevant: 'uniform',"
         " 'linear' (proportional to the grade), or a mapping of grades to weights",
     )
     denominator: str = _DENOMINATOR
 
     def weight(self, grade: int) -> Any:
-        """Sum the weights of the thresholds up to a grade: those for which it is relevant."""
+        """Sum the weights of the thresholds for which a grade is relevant."""
         if isinstance(self.thresholds.kind, tuple):
             return sum(weight for level, weight in self.thresholds.kind if level <= grade)
         return grade * (grade + 1) // 2 if self.thresholds.kind == "linear" else grade
@@ -247,7 +241,7 @@ class GradedAveragePrecision(Measure):
         previous_grade = 0
         grades = np.unique(judged.judgments.grade)
         for grade in grades[grades >= 1].tolist():
-            # Users between two grades that occur see the same documents as relevant.
+            # Thresholds between two grades of the judgments select the same documents.
             weight = self.weight(grade) - self.weight(previous_grade)
             previous_grade = grade
             hits = judged.relevant(grade)
@@ -260,10 +254,7 @@ class GradedAveragePrecision(Measure):
 @measure(
     "gAP",
     aliases=("GeneralisedAP",),
-    summary=(
-        "Mean over relevant documents of the cumulated gain there, divided by the cumulated"
-        " gain of the ideal ranking."
-    ),
+    summary="Mean gain down to each relevant document, divided by that of the ideal ranking.",
     formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{\min(k, RB)} cg^*(r) / r}",
     source="Kishida (2005)",
     family=_FAMILY,
@@ -280,12 +271,12 @@ class KishidaAveragePrecision(Measure):
     gains: Gain = POSITIVE_GAINS
     denominator: str = _DENOMINATOR
 
-    def mean_so_far(self, gain: Any, rank: Any) -> Any:
+    def mean_at_rank(self, gain: Any, rank: Any) -> Any:
         return gain / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
+        rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         if self.cutoff is not None and self.denominator == "min":
-            best = best.where(best.rank <= self.cutoff)
-        total = rows.total(self.mean_so_far(rows.cumulated, rows.rank))
-        return ratio(total, best.total(self.mean_so_far(best.cumulated, best.rank)))
+            ideal = ideal.where(ideal.rank <= self.cutoff)
+        total = rows.total(self.mean_at_rank(rows.cumulated, rows.rank))
+        return ratio(total, ideal.total(self.mean_at_rank(ideal.cumulated, ideal.rank)))

@@ -1,4 +1,4 @@
-"""Discounted cumulated gain, its normalised form, and variants of it that trec_eval prints."""
+"""Discounted cumulated gain, its normalised form, and variants of trec_eval."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from cranfield.measures.gains import (
     GAINS,
     Discount,
     Gain,
-    OfGains,
+    GainMeasure,
     gain_rows,
     ideal_rows,
     running_total_at,
 )
-from cranfield.measures.ranked.precision import REL, OfRelevance
+from cranfield.measures.ranked.precision import REL, RelevanceMeasure
 
 
-class Discounted(OfGains):
-    """Base class of DCG and nDCG: sums of discounted gains."""
+class Discounted(GainMeasure):
+    """Base class of DCG and nDCG, sums of discounted gains."""
 
     discount: Discount = parameter(
         Discount(),
         Discount.parse,
-        "divisor of the gain at a rank: 'log2(rank+1)', 'max(1,log2(rank))', '1+log2(rank)',"
+        "divisor of the gain at a rank: 'log2(rank+1)', 'max(1,log2(rank))' or '1+log2(rank)',"
         " with any base",
     )
 
@@ -44,16 +44,19 @@ class Discounted(OfGains):
             forms = {"log2": "linear", "exp-log2": "exponential"}
             form = renamed.pop("dcg")
             if not isinstance(form, str) or form not in forms:
-                raise MeasureError(f"{cls.info.name}: dcg={form!r} is not 'log2' or 'exp-log2'")
+                raise MeasureError(
+                    f"{cls.info.name}: dcg must be 'log2' or 'exp-log2', got {form!r}"
+                )
             renamed.setdefault("gains", forms[form])
         return renamed
 
     def equal_weights(self) -> bool:
-        """Return True if no rank is discounted."""
+        """Return True if no rank up to the cutoff is discounted."""
         is_undiscounted = self.cutoff is not None and self.cutoff <= self.discount.base
         return self.discount.form == "max(1,log(rank))" and is_undiscounted
 
     def sum(self, rows: Rows) -> Floats:
+        """Sum the discounted gains of rows; shape (topics, systems)."""
         return rows.total(rows.gains / rows.by_rank(self.discount.for_ranks))
 
 
@@ -99,7 +102,7 @@ class DCG(Discounted):
         "ideal='full'": "trec_eval",
     },
     family="cumulated gain",
-    scale_note="not interval; within a topic it is DCG by a constant",
+    scale_note="not interval; within a topic it is DCG divided by a constant",
     elsewhere={
         "trec_eval": "ndcg, ndcg_cut_k",
         "ir_measures": "nDCG@k",
@@ -123,13 +126,13 @@ class nDCG(Discounted):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        best = ideal_rows(judged, self.gains)
+        ideal = ideal_rows(judged, self.gains)
         if self.cutoff is not None and self.ideal == "cut":
-            best = best.where(best.rank <= self.cutoff)
-        return ratio(self.sum(gain_rows(judged, self.gains)), self.sum(best))
+            ideal = ideal.where(ideal.rank <= self.cutoff)
+        return ratio(self.sum(gain_rows(judged, self.gains)), self.sum(ideal))
 
 
-def _discounted(rows: Rows) -> Floats:
+def _discounted_gains(rows: Rows) -> Floats:
     return rows.gains / rows.by_rank(lambda rank: np.log2(rank + 1))
 
 
@@ -143,21 +146,20 @@ def _discounted(rows: Rows) -> Floats:
     elsewhere={"trec_eval": "ndcg_rel"},
     beyond_length="all judgments of the topic",
 )
-class nDCGAtRelevant(OfGains):
-    """Mean of nDCG over relevant ranks; m documents not retrieved count with the last nDCG."""
+class nDCGAtRelevant(GainMeasure):
+    """Mean of nDCG over the relevant documents; m of them, not retrieved, have the last nDCG."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
-        if not best.cell.size:
+        rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
+        if not ideal.cell.size:
             return np.zeros(judged.shape)
-        ideal_so_far = best.running(_discounted(best))
-        ideal_totals, _ = running_total_at(best, ideal_so_far, rows.topic, rows.rank)
+        terms, ideal_terms = _discounted_gains(rows), _discounted_gains(ideal)
+        ideal_dcg, _ = running_total_at(ideal, ideal.running(ideal_terms), rows.topic, rows.rank)
         has_gain = rows.gains > 0
-        worth = _discounted(rows)
-        at_hits = np.where(has_gain, ratio(rows.running(worth), ideal_totals), 0.0)
-        n_missed = best.count - rows.where(has_gain).count
-        end = ratio(rows.total(worth), best.total(_discounted(best)))
-        return ratio(rows.total(at_hits) + n_missed * end, best.count)
+        ndcg_at_hits = np.where(has_gain, ratio(rows.running(terms), ideal_dcg), 0.0)
+        n_missed = ideal.count - rows.where(has_gain).count
+        last_ndcg = ratio(rows.total(terms), ideal.total(ideal_terms))
+        return ratio(rows.total(ndcg_at_hits) + n_missed * last_ndcg, ideal.count)
 
 
 @measure(
@@ -172,28 +174,30 @@ class nDCGAtRelevant(OfGains):
     beyond_length="all judgments of the topic",
 )
 class nDCGAtLevels(Measure):
-    """Mean of nDCG at the ends of levels, and at the end of a list two or more ranks longer."""
+    """Mean of nDCG at the end of each level of gain in the ideal ranking.
+
+    If the list is at least two ranks longer than the ideal ranking, nDCG at its end counts too.
+    """
 
     rel: int = parameter(1, REL, "0 for a topic without a document of this grade")
     gains: Gain = GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
-        worth, ideal_worth = _discounted(rows), _discounted(best)
-        total = np.zeros(judged.shape)
-        terms = np.zeros(judged.shape)
-        for level in np.unique(best.gains):
-            is_in_level = best.gains >= level
-            end = best.where(is_in_level).count
-            has_level = best.where(best.gains == level).count > 0
-            so_far = rows.total(np.where(rows.rank <= rows.at(end), worth, 0.0))
-            value = ratio(so_far, best.total(np.where(is_in_level, ideal_worth, 0.0)))
-            total += np.where(has_level, value, 0.0)
-            terms += has_level
-        is_longer = (judged.retrieved > best.count + 1) & (best.count > 0)
-        total += np.where(is_longer, ratio(rows.total(worth), best.total(ideal_worth)), 0.0)
-        value = ratio(total, terms + is_longer)
-        return np.where(judged.recall_base(self.rel) > 0, value, 0.0)
+        rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
+        terms, ideal_terms = _discounted_gains(rows), _discounted_gains(ideal)
+        total, n_values = np.zeros(judged.shape), np.zeros(judged.shape)
+        for level in np.unique(ideal.gains):
+            is_above = ideal.gains >= level
+            end = ideal.where(is_above).count
+            has_level = ideal.where(ideal.gains == level).count > 0
+            dcg = rows.total(np.where(rows.rank <= rows.at(end), terms, 0.0))
+            ndcg = ratio(dcg, ideal.total(np.where(is_above, ideal_terms, 0.0)))
+            total += np.where(has_level, ndcg, 0.0)
+            n_values += has_level
+        is_longer = (judged.retrieved > ideal.count + 1) & (ideal.count > 0)
+        total += np.where(is_longer, ratio(rows.total(terms), ideal.total(ideal_terms)), 0.0)
+        mean = ratio(total, n_values + is_longer)
+        return np.where(judged.recall_base(self.rel) > 0, mean, 0.0)
 
 
 @measure(
@@ -205,35 +209,32 @@ class nDCGAtLevels(Measure):
     elsewhere={"trec_eval": "G"},
     beyond_length="all judgments of the topic",
 )
-class NormalisedGain(OfGains):
-    """Gain with a discount by ig(r), the ideal cumulated gain with at least 1 for each rank."""
+class NormalisedGain(GainMeasure):
+    """Gain discounted by ig(r), the ideal cumulated gain in which each rank gains at least 1."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, best = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
-        cost = best.running(np.maximum(best.gains, 1.0))
-        ideal_cost, ideal_rank = running_total_at(best, cost, rows.topic, rows.rank)
-        ideal_cost = ideal_cost + (rows.rank - ideal_rank)
+        rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
+        running = ideal.running(np.maximum(ideal.gains, 1.0))
+        ideal_gain, ideal_rank = running_total_at(ideal, running, rows.topic, rows.rank)
+        ideal_gain = ideal_gain + (rows.rank - ideal_rank)
         with np.errstate(invalid="ignore", divide="ignore"):
-            discount = np.log2(2.0 + ideal_cost - rows.cumulated)
-        return ratio(rows.total(ratio(rows.gains, discount)), best.total(best.gains))
+            discount = np.log2(2.0 + ideal_gain - rows.cumulated)
+        return ratio(rows.total(ratio(rows.gains, discount)), ideal.total(ideal.gains))
 
 
 @measure(
     "binG",
-    summary=(
-        "G with binary gains: sum over relevant documents, discounted by the number of"
-        " non-relevant documents above."
-    ),
+    summary="G with binary gains: relevant documents, discounted by the number of non-relevant"
+    " documents above.",
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} \frac{1}{\log_2(2 + n_r)}",
     source="trec_eval, measure binG",
     family="cumulated gain",
     elsewhere={"trec_eval": "binG"},
 )
-class BinaryGain(OfRelevance):
-    """Binary gain with a discount by n_r, the number of non-relevant documents above rank r."""
+class BinaryGain(RelevanceMeasure):
+    """Binary gain discounted by n_r, the number of non-relevant documents above rank r."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        return ratio(
-            hits.total(1.0 / np.log2(2 + hits.rank - hits.seen)), judged.recall_base(self.rel)
-        )
+        total = hits.total(1.0 / np.log2(2 + hits.rank - hits.seen))
+        return ratio(total, judged.recall_base(self.rel))

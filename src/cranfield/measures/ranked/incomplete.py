@@ -1,9 +1,9 @@
 """Measures for incomplete judgments: by preference, or inferred from a sample of the pool.
 
-A sample is stratified (every judgment has a stratum, and a grade below 0 marks a document of the
-pool that was not sampled), or every sampled document has a known inclusion probability.
-Both come with the judgments, as columns `stratum` and `inclusion`: see the formats `xqrels` and
-`prels` of :func:`cranfield.read_qrels`.
+A sample is either stratified (every judgment has a stratum, and a grade below 0 marks a document of
+the pool that was not sampled), or has a known inclusion probability for every document. Strata and
+inclusion probabilities are the columns `stratum` and `inclusion` of the judgments: see the formats
+`xqrels` and `prels` of :func:`cranfield.read_qrels`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import POSITIVE_SHARE, choice, parameter
+from cranfield.base.spec import POSITIVE_PROBABILITY, choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
@@ -25,21 +25,22 @@ from cranfield.measures.gains import (
     POSITIVE_GAINS,
     Gain,
     gain_rows,
-    highest_of,
+    highest_grade,
     ideal_rows,
 )
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
-from cranfield.measures.ranked.precision import OfRelevance
+from cranfield.measures.ranked.precision import RelevanceMeasure
 
 
 class _Bpref(
-    OfRelevance, family="incomplete judgments", beyond_grades="which documents are judged"
+    RelevanceMeasure, family="incomplete judgments", beyond_grades="which documents are judged"
 ):
     form: str = parameter(
         "trec_eval",
         choice("trec_eval", "R", "N", "relative"),
-        "'trec_eval' divides by min(R, N), 'R' and 'N' are Sakai's bpref_R and bpref_N,"
-        " 'relative' divides by the number of documents above; a document at rank 1 adds nothing",
+        "divisor of the number of documents above: 'trec_eval', min(R, N); 'R' and 'N', those of"
+        " Sakai's bpref_R and bpref_N; 'relative', the number of judged documents above, where a"
+        " document at rank 1 adds nothing",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -51,7 +52,7 @@ class _Bpref(
         if self.form == "N":
             misplaced, divisor = above, hits.at(nonrelevant)
         elif self.form == "relative":
-            # The form's flaw: a document at rank 1 has nothing to be preferred to.
+            # A flaw of this form: without documents above, a document at rank 1 adds nothing.
             misplaced, divisor = np.where(hits.rank == 1, 1, above), np.maximum(hits.rank - 1, 1)
         else:
             misplaced = np.minimum(above, hits.at(base))
@@ -78,10 +79,10 @@ class _Bpref(
     },
 )
 class BinaryPreference(_Bpref):
-    """Bpref: n_r judged non-relevant documents stand above; R and N are the judged counts.
+    """Bpref, by the number n_r of judged non-relevant documents above each relevant document.
 
-    With r instead of r - 1 as its divisor, the form `relative` would be AP of the condensed list,
-    `AP(judged_only=True)`.
+    R and N are the numbers of documents judged relevant and not relevant. With r instead of r - 1
+    as its divisor, the form `relative` would be AP of the condensed list, `AP(judged_only=True)`.
     """
 
 
@@ -94,16 +95,14 @@ class BinaryPreference(_Bpref):
     elsewhere={"trec_eval": "gm_bpref"},
 )
 class GeometricBinaryPreference(_Bpref):
-    """Per topic it is bpref, and the mean over topics is geometric with a floor of 1e-5."""
+    """Bpref by topic; the mean over topics is geometric with a floor of 1e-5."""
 
 
 @measure(
     "Rpref",
     aliases=("rpref",),
-    summary=(
-        "Preference of judged documents over less relevant ones, weighted by the"
-        " difference of gains."
-    ),
+    summary="Preference of judged documents over less relevant ones, weighted by the difference of"
+    " gains.",
     formula=r"\frac{1}{\sum g^*} \sum_{r \in \mathcal{R}} g_r \left(1 - \frac{1}{d_r}"
     r" \sum_{i < r, g_i < g_r} \frac{g_r - g_i}{g_r} \right), \quad d_r = r",
     source="De Beer and Moens (2006)",
@@ -117,25 +116,23 @@ class GeometricBinaryPreference(_Bpref):
 class GradedPreference(Measure):
     r"""rpref: the gain of each relevant document, reduced by documents of lower gain above it.
 
-    Unjudged documents are removed from the ranking. A document above counts by the proportion of
-    the gain that it lacks. The form is the divisor of that sum:
+    Unjudged documents are removed from the ranking. Each document above counts by its relative loss
+    of gain, :math:`(g_r - g_i) / g_r`. The form is the divisor of the sum of these:
 
     - `N`: its maximum for a document of the highest grade,
-      :math:`d_r = \sum_d (1 - g_d / g_{max})` over all judged documents; binary, it is bpref_N.
+      :math:`d_r = \sum_d (1 - g_d / g_{max})` over all judged documents; with binary gains the
+      score is bpref_N.
     - `relative`: the number of documents above, :math:`d_r = r - 1`; a document at rank 1 adds
       nothing, so that the ideal ranking does not score 1.
-    - `relative2`, the default: the rank, :math:`d_r = r`, which corrects this (Sakai 2007a);
-      binary, it is AP of the condensed list.
+    - `relative2`, the default: the rank, :math:`d_r = r`, which corrects this (Sakai 2007a); with
+      binary gains the score is AP of the condensed list.
     """
 
     form: str = parameter(
         "relative2",
         choice("relative2", "relative", "N"),
-        (
-            "divisor of the number of misplaced documents: 'relative2', the rank; 'relative',"
-            " the number of documents above; 'N', the number of documents that could be"
-            " misplaced"
-        ),
+        "divisor of the number of misplaced documents: 'relative2', the rank; 'relative', the"
+        " number of documents above; 'N', the number of documents that could be misplaced",
     )
     gains: Gain = POSITIVE_GAINS
     max_grade: int | None = MAX_GRADE
@@ -146,45 +143,45 @@ class GradedPreference(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = gain_rows(judged.condensed(), self.gains)
-        worth, misplaced = hits.gains, _misplaced_gain(hits)
-        best = ideal_rows(judged, self.gains)
+        misplaced = _misplaced_gain(hits)
+        ideal = ideal_rows(judged, self.gains)
+        ideal_gain = ideal.total(ideal.gains)
         if self.form == "N":
-            highest = highest_of(judged, self.max_grade, str(self))
-            max_gain = self.gains.max_gain(highest)
-            judgments = judged.judgments
-            counted = judgments.count(judgments.judged_from)
-            share = ratio(misplaced, hits.at(counted - best.total(best.gains) / max_gain))
+            max_grade = highest_grade(judged, self.max_grade, str(self))
+            max_gain = self.gains.max_gain(max_grade)
+            n_judged = judged.judgments.count(judged.judgments.judged_from)
+            penalty = ratio(misplaced, hits.at(n_judged - ideal_gain / max_gain))
         elif self.form == "relative":
-            # By the definition a document at rank 1 has nothing to be preferred to.
-            share = np.where(hits.rank == 1, 1.0, ratio(misplaced, hits.rank - 1))
+            # By definition a document at rank 1 adds nothing.
+            penalty = np.where(hits.rank == 1, 1.0, ratio(misplaced, hits.rank - 1))
         else:
-            share = misplaced / hits.rank
-        return ratio(hits.total(worth * (1.0 - share)), best.total(best.gains))
+            penalty = misplaced / hits.rank
+        return ratio(hits.total(hits.gains * (1.0 - penalty)), ideal_gain)
 
 
 def _misplaced_gain(hits: Rows) -> Floats:
-    """Sum, for each row, the proportions of its gain that the documents above lack."""
+    """Sum, for each row, the relative loss of gain over the documents above."""
     gains = hits.gains
-    # Every other document above has no gain at all.
+    # Documents above that are not among the rows have no gain, which counts as 1.
     out: Floats = (hits.rank - hits.seen).astype(np.float64)
     for level in np.unique(gains)[:-1]:
-        above = hits.counted(gains == level)
-        out += np.where(gains > level, above * (gains - level) / gains, 0.0)
+        n_above = hits.counted(gains == level)
+        out += np.where(gains > level, n_above * (gains - level) / gains, 0.0)
     return out
 
 
 _STRATA = (
-    "judgments of a stratified sample of the pool (column `stratum`); a grade below"
-    " 0 marks documents not sampled"
+    "judgments of a stratified sample of the pool (column `stratum`); a grade below 0 marks"
+    " documents not sampled"
 )
 _PRIOR = parameter(
     1 / 3,
-    POSITIVE_SHARE,
+    POSITIVE_PROBABILITY,
     "probability of relevance in a stratum with no sampled document above: 1/3 in"
     " sample_eval.pl, 1/2 in trec_eval's infAP",
 )
 
-_ABOUT: dict[str, Any] = {
+_ATTRIBUTES: dict[str, Any] = {
     "family": "incomplete judgments",
     "inputs": ("columns",),
     "scale_note": "not known to be interval: an estimate of a measure",
@@ -193,46 +190,46 @@ _ABOUT: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class _Strata:
-    """Strata of the judged runs."""
+    """Strata of the judgments; arrays of shape (judgments,)."""
 
     code: Ints  # stratum of each judgment, numbered over all topics
-    weight: Floats  # documents of its stratum for each that is sampled; shape (judgments,)
-    sampled: NDArray[np.bool_]  # whether each judgment is sampled
+    weight: Floats  # size of its stratum over the number of sampled documents
+    is_sampled: NDArray[np.bool_]
 
 
 def _strata(judged: JudgedRuns, name: str) -> _Strata:
-    """Number the strata and weigh their documents; `name` is the measure that needs them."""
+    """Number the strata of all topics, with weights; `name` is the measure, for messages."""
     judgments = judged.judgments
-    # As text, so that labels of any types can be distinguished.
+    # As text, so that labels of any type are comparable.
     _, label = np.unique(np.asarray(judged.column("stratum", name), str), return_inverse=True)
     pairs = judgments.topic * (label.max(initial=0) + 1) + label
     _, code = np.unique(pairs, return_inverse=True)
-    sampled = judgments.grade >= 0
+    is_sampled = judgments.grade >= 0
     size = np.bincount(code)
-    weight = ratio(size, np.bincount(code[sampled], minlength=size.size))
-    return _Strata(code, weight[code], sampled)
+    weight = ratio(size, np.bincount(code[is_sampled], minlength=size.size))
+    return _Strata(code, weight[code], is_sampled)
 
 
 def _expected_relevant(
     pool: Rows, strata: _Strata, rel: int, prior: float
 ) -> tuple[Floats, Floats]:
-    """Return the expected number of relevant documents up to each row, and the step there."""
+    """Return the expected number of relevant documents down to each row, and its increase there."""
     key = pool.cell * (strata.code.max(initial=0) + 1) + strata.code[pool.judgment]
     order = np.argsort(key, kind="stable")
     rows = Rows(key[order], pool.rank[order], pool.grade[order], pool.shape)
-    relevant = (rows.grade >= rel) & (rows.grade >= 0)
-    sampled = rows.grade >= 0
+    is_sampled = rows.grade >= 0
+    is_relevant = (rows.grade >= rel) & is_sampled
 
-    def share(documents: Ints, n_relevant: Ints, n_sampled: Ints) -> Floats:
-        out: Floats = documents * (n_relevant + INFAP_EPSILON) / (n_sampled + INFAP_EPSILON / prior)
-        return out
+    def expected(n_documents: Ints, n_relevant: Ints, n_sampled: Ints) -> Floats:
+        divisor = n_sampled + INFAP_EPSILON / prior
+        return np.asarray(n_documents * (n_relevant + INFAP_EPSILON) / divisor)
 
-    n_relevant, n_sampled = rows.counted(relevant), rows.counted(sampled)
-    after = share(rows.seen, n_relevant, n_sampled)
-    before = share(rows.seen - 1, n_relevant - relevant, n_sampled - sampled)
+    n_relevant, n_sampled = rows.counted(is_relevant), rows.counted(is_sampled)
+    after = expected(rows.seen, n_relevant, n_sampled)
+    before = expected(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
     step = np.empty(key.size)
     step[order] = after - before
-    # Only the stratum of a row changes there, so that the steps add up to the sum over strata.
+    # A row changes only the estimate of its own stratum, so that steps sum to the total of all.
     return pool.running(step), step
 
 
@@ -245,14 +242,14 @@ def _expected_relevant(
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     needs=_STRATA,
     elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
-    **_ABOUT,
+    **_ATTRIBUTES,
 )
-class ExtendedInferredAP(OfRelevance):
+class ExtendedInferredAP(RelevanceMeasure):
     r"""Extended inferred AP.
 
-    Of the :math:`N_s` documents of a stratum :math:`n_s` are sampled; above rank r stand
-    :math:`d_t(r)` of stratum t, of which :math:`n_t(r)` are sampled. With one stratum and
-    `prior=0.5` it is infAP; when all of the pool is sampled it is AP, except for the smoothing.
+    Of the :math:`N_s` documents of stratum s, :math:`n_s` are sampled; above rank r there are
+    :math:`d_t(r)` documents of stratum t, of which :math:`n_t(r)` are sampled. With one stratum and
+    `prior=0.5` it is infAP; if the whole pool is sampled it is AP, except for the smoothing.
     """
 
     prior: float = _PRIOR
@@ -261,11 +258,11 @@ class ExtendedInferredAP(OfRelevance):
         pool = judged.documents
         strata = _strata(judged, str(self))
         expected, step = _expected_relevant(pool, strata, self.rel, self.prior)
-        relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
-        hits = pool.where(relevant)
-        precision = (1.0 + (expected - step)[relevant]) / hits.rank
+        is_relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
+        hits = pool.where(is_relevant)
+        precision = (1.0 + (expected - step)[is_relevant]) / hits.rank
         total = hits.total(strata.weight[hits.judgment] * precision)
-        return ratio(total, _relevant(judged, strata.weight, self.rel))
+        return ratio(total, _estimated_relevant(judged, strata.weight, self.rel))
 
 
 @measure(
@@ -276,10 +273,10 @@ class ExtendedInferredAP(OfRelevance):
     at_usage="required",
     needs=_STRATA,
     elsewhere={"sample_eval.pl": "iPk"},
-    **_ABOUT,
+    **_ATTRIBUTES,
 )
-class InferredPrecision(OfRelevance):
-    """Inferred precision; a shorter list is divided by the cutoff all the same."""
+class InferredPrecision(RelevanceMeasure):
+    """Inferred precision; the divisor is the cutoff also for shorter lists."""
 
     prior: float = _PRIOR
 
@@ -299,14 +296,14 @@ class InferredPrecision(OfRelevance):
     range=(0.0, float("inf")),
     needs=_STRATA + "; graded",
     elsewhere={"sample_eval.pl": "infNDCG is infNDCG@1000"},
-    **_ABOUT,
+    **_ATTRIBUTES,
 )
 class InferredNDCG(Measure):
     r"""Inferred nDCG; an estimate, which can be above 1.
 
-    In each stratum the mean discounted gain of the sampled documents in the list stands for that of
-    all :math:`d_s(k)` of them. The ideal ranking has for each gain the number of documents that is
-    estimated from the sample, rounded, and ends at the cutoff.
+    In each stratum the mean discounted gain of the sampled documents in the list is the estimate
+    for all :math:`d_s(k)` documents in the list. The ideal ranking has the number of documents of
+    each gain that is estimated from the sample, rounded, and ends at the cutoff.
     """
 
     gains: Gain = POSITIVE_GAINS
@@ -318,19 +315,20 @@ class InferredNDCG(Measure):
         groups, group = np.unique(
             pool.cell * n_strata + strata.code[pool.judgment], return_inverse=True
         )
-        sampled = pool.grade >= 0
-        worth = np.where(sampled, self.gains.for_grades(pool.grade), 0.0) / np.log2(pool.rank + 1)
-        gain = np.bincount(group, weights=worth, minlength=groups.size)
-        n_sampled = np.bincount(group[sampled], minlength=groups.size)
-        of_group = ratio(np.bincount(group) * gain, n_sampled)
+        is_sampled = pool.grade >= 0
+        gains = np.where(is_sampled, self.gains.for_grades(pool.grade), 0.0)
+        terms = gains / np.log2(pool.rank + 1)
+        sample_dcg = np.bincount(group, weights=terms, minlength=groups.size)
+        n_sampled = np.bincount(group[is_sampled], minlength=groups.size)
+        dcg = ratio(np.bincount(group) * sample_dcg, n_sampled)
         topics, systems = judged.shape
-        flat = np.bincount(groups // n_strata, weights=of_group, minlength=topics * systems)
-        return ratio(flat.reshape(systems, topics).T, self._ideal(judged, strata))
+        flat = np.bincount(groups // n_strata, weights=dcg, minlength=topics * systems)
+        return ratio(flat.reshape(systems, topics).T, self._ideal_dcg(judged, strata))
 
-    def _ideal(self, judged: JudgedRuns, strata: _Strata) -> Floats:
+    def _ideal_dcg(self, judged: JudgedRuns, strata: _Strata) -> Floats:
         """Compute the DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
         judgments = judged.judgments
-        gains = np.where(strata.sampled, self.gains.for_grades(judgments.grade), 0.0)
+        gains = np.where(strata.is_sampled, self.gains.for_grades(judgments.grade), 0.0)
         levels = np.unique(gains[gains > 0])[::-1]
         counts = [
             np.bincount(
@@ -347,8 +345,8 @@ class InferredNDCG(Measure):
             ends = np.minimum(ends, self.cutoff)
         discounts = 1.0 / np.log2(np.arange(2, ends.max(initial=0) + 2))
         sums = np.concatenate([[0.0], np.cumsum(discounts)])[ends]
-        out: Floats = levels @ np.diff(sums, axis=0) if levels.size else np.zeros(judgments.topics)
-        return out[:, None]
+        dcg: Floats = levels @ np.diff(sums, axis=0) if levels.size else np.zeros(judgments.topics)
+        return dcg[:, None]
 
 
 @measure(
@@ -362,38 +360,40 @@ class InferredNDCG(Measure):
     range=(0.0, float("inf")),
     needs="judgments of a random sample, each with its inclusion probability (column `inclusion`)",
     elsewhere={"statAP_MQ_eval": "AP"},
-    **_ABOUT,
+    **_ATTRIBUTES,
 )
-class StatisticalAP(OfRelevance):
+class StatisticalAP(RelevanceMeasure):
     r"""statAP; an estimate, which can be above 1.
 
-    Documents judged without being sampled have an inclusion probability of 0 and count as unjudged.
-    When documents are sampled independently, the sum and :math:`\hat{R}` are unbiased. With all
-    probabilities 1 it is AP.
+    Documents that were judged but not sampled have inclusion probability 0 and count as unjudged.
+    If documents are sampled independently, the sum and :math:`\hat{R}` are unbiased. If all
+    probabilities are 1 it is AP.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        chances = np.asarray(judged.column("inclusion", str(self)))
-        if chances.dtype.kind not in "fiu":
+        inclusion = np.asarray(judged.column("inclusion", str(self)))
+        if inclusion.dtype.kind not in "fiu":
             raise MeasureError(f"{self}: inclusion probabilities must be numbers")
-        is_invalid = ~((chances >= 0) & (chances <= 1))
+        is_invalid = ~((inclusion >= 0) & (inclusion <= 1))
         if is_invalid.any():
             raise MeasureError(
-                f"{self}: inclusion probabilities must be from 0 to 1, got {chances[is_invalid][0]}"
+                f"{self}: inclusion probabilities must be from 0 to 1, got"
+                f" {inclusion[is_invalid][0]}"
             )
-        weight = ratio(np.ones(chances.size), chances)
+        weight = ratio(np.ones(inclusion.size), inclusion)
         hits = judged.relevant(self.rel)
-        hits = hits.where(chances[hits.judgment] > 0)
-        worth = weight[hits.judgment]
-        precision = (1.0 + hits.running(worth) - worth) / hits.rank
-        return ratio(hits.total(worth * precision), _relevant(judged, weight, self.rel))
+        hits = hits.where(inclusion[hits.judgment] > 0)
+        hit_weight = weight[hits.judgment]
+        precision = (1.0 + hits.running(hit_weight) - hit_weight) / hits.rank
+        total = hits.total(hit_weight * precision)
+        return ratio(total, _estimated_relevant(judged, weight, self.rel))
 
 
-def _relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
+def _estimated_relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
     """Estimate the number of relevant documents of each topic; shape (topics, 1)."""
     judgments = judged.judgments
-    relevant = judgments.grade >= max(rel, 0, judgments.judged_from)
-    out: Floats = np.bincount(
-        judgments.topic, weights=np.where(relevant, weight, 0.0), minlength=judgments.topics
-    ).astype(np.float64)
-    return out[:, None]
+    is_relevant = judgments.grade >= max(rel, 0, judgments.judged_from)
+    totals = np.bincount(
+        judgments.topic, weights=np.where(is_relevant, weight, 0.0), minlength=judgments.topics
+    )
+    return totals.astype(np.float64)[:, None]

@@ -1,12 +1,14 @@
-r"""Measures of NTCIR for graded relevance, made from the blended ratio (Sakai 2013, section 2.2).
+r"""Measures of NTCIR for graded relevance, based on the blended ratio (Sakai 2013, section 2.2).
 
-The blended ratio is precision and normalised cumulated gain in one. With :math:`C(r)` relevant
-documents up to rank r, of gain :math:`cg(r)`, and :math:`cg^*(r)` that of the ideal ranking,
+The blended ratio combines precision and normalised cumulated gain. With :math:`C(r)` relevant
+documents down to rank r, whose total gain is :math:`cg(r)`, and :math:`cg^*(r)` the gain of the
+ideal ranking,
 
 .. math:: BR(r) = \frac{C(r) + \beta \, cg(r)}{r + \beta \, cg^*(r)} \in [0, 1]
 
 (equation 11). A document below grade `rel` is not relevant and has no gain. With :math:`\beta = 0`
-it is precision; a large :math:`\beta` is a user who forgives relevant documents at low ranks.
+it is precision; the larger :math:`\beta`, the smaller the penalty for relevant documents at low
+ranks.
 """
 
 from __future__ import annotations
@@ -16,32 +18,39 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.spec import POSITIVE_SHARE, choice, fraction_of, number, optional, parameter
+from cranfield.base.spec import (
+    POSITIVE_PROBABILITY,
+    choice,
+    fraction_of,
+    number,
+    optional,
+    parameter,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import (
-    HIGHEST,
+    MAX_EXPONENT,
     POSITIVE_GAINS,
     SCALE_END,
     Gain,
     gains_evenly_spaced,
     grades_up_to,
     ideal_rows,
-    no_loss,
+    nonnegative_gains,
     relevant,
     running_total_at,
 )
-from cranfield.measures.ranked.precision import OfRelevance, sum_divisor
-from cranfield.measures.users.stopping import stopping_at
+from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
+from cranfield.measures.users.stopping import cached_stopping_probabilities
 
 _NOTE = "not interval: the steps between ranks are unequal"
 
 
 class _Blended(
-    OfRelevance, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
+    RelevanceMeasure, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
 ):
-    """Base class of measures of the blended ratio."""
+    """Base class of measures based on the blended ratio."""
 
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"
@@ -54,7 +63,7 @@ class _Blended(
         return self.beta > 0
 
     def blend(self, n_relevant: Any, gain: Any, rank: Any, ideal_gain: Any) -> Any:
-        """Return the ratio at a rank, from the relevant documents up to it and their gain."""
+        """Return the blended ratio at a rank, from the relevant documents and gain down to it."""
         return (n_relevant + self.beta * gain) / (rank + self.beta * ideal_gain)
 
     def _hits(self, judged: JudgedRuns) -> Rows:
@@ -65,15 +74,15 @@ class _Blended(
 
     def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
         def compute() -> Floats:
-            best = self._ideal(judged)
-            ideal_gain, _ = running_total_at(best, best.cumulated, hits.topic, hits.rank)
-            out: Floats = self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain)
-            return out
+            ideal = self._ideal(judged)
+            ideal_gain, _ = running_total_at(ideal, ideal.cumulated, hits.topic, hits.rank)
+            ratios: Floats = self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain)
+            return ratios
 
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
-    def _first_best(self, hits: Rows) -> Ints:
-        """Return, for each row, the rank r_p of the first document of its cell's highest grade."""
+    def _first_best_rank(self, hits: Rows) -> Ints:
+        """Return, for each row, the rank r_p of the first hit of the highest grade of its cell."""
         best = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
         return hits.at(best.firsts(best.rank, 0))
 
@@ -90,7 +99,7 @@ class _Blended(
     expectation="pairs",
 )
 class QMeasure(_Blended):
-    """Q-measure; AP with `denominator='min'` where beta is 0."""
+    """Q-measure; with beta 0 it is `AP(denominator='min')`."""
 
     denominator: str = parameter(
         "min", choice("R", "min"), "divisor of the sum: 'R' is RB, 'min' is min(k, RB)"
@@ -113,26 +122,25 @@ class QMeasure(_Blended):
     beyond_length="how many relevant documents the topic has",
 )
 class RMeasure(_Blended):
-    """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
+    """R-measure; 1 if the top RB documents are the relevant ones, in any order."""
 
     def evenly_spaced(self, highest: int) -> bool:
-        """Return True if the values of 1 + beta * gain of relevant documents are evenly spaced."""
-        if highest > HIGHEST:
+        """Return True if sums of 1 + beta * gain of relevant documents are evenly spaced."""
+        if highest > MAX_EXPONENT:
             return False
         grades = grades_up_to(highest)
         gains: Any = self.gains.as_fractions().for_grades(grades)
-        worth: Any = (grades >= self.rel) * (1 + fraction_of(self.beta) * gains)
-        return gains_evenly_spaced(worth, None)
+        terms: Any = (grades >= self.rel) * (1 + fraction_of(self.beta) * gains)
+        return gains_evenly_spaced(terms, None)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits, best = self._hits(judged), self._ideal(judged)
+        hits, ideal = self._hits(judged), self._ideal(judged)
         base = judged.recall_base(self.rel)
-        inside = hits.where(hits.rank <= hits.at(base))
+        top_hits = hits.where(hits.rank <= hits.at(base))
         # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.
-        gain, ideal_gain = inside.total(inside.gains), best.total(best.gains)
-        return np.where(
-            base > 0, self.blend(inside.count, gain, np.maximum(base, 1), ideal_gain), 0.0
-        )
+        gain, ideal_gain = top_hits.total(top_hits.gains), ideal.total(ideal.gains)
+        ratios = self.blend(top_hits.count, gain, np.maximum(base, 1), ideal_gain)
+        return np.where(base > 0, ratios, 0.0)
 
 
 @measure(
@@ -158,11 +166,11 @@ class OMeasure(_Blended):
     elsewhere={"NTCIREVAL": "P-measure"},
 )
 class PMeasure(_Blended):
-    """P-measure, at the highest grade that the list has (in the top k)."""
+    """P-measure: the blended ratio at the first document of the highest grade in the top k."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        is_first_best = hits.rank == self._first_best(hits)
+        is_first_best = hits.rank == self._first_best_rank(hits)
         return hits.total(np.where(is_first_best, self._ratios(judged, hits), 0.0))
 
 
@@ -179,17 +187,14 @@ class PPlusMeasure(_Blended):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        down = hits.rank <= self._first_best(hits)
-        ratios = np.where(down, self._ratios(judged, hits), 0.0)
-        return ratio(hits.total(ratios), hits.where(down).count)
+        is_counted = hits.rank <= self._first_best_rank(hits)
+        ratios = np.where(is_counted, self._ratios(judged, hits), 0.0)
+        return ratio(hits.total(ratios), hits.where(is_counted).count)
 
 
 @measure(
     "NCU",
-    summary=(
-        "Expected utility of users who stop at relevant documents, with unequal stopping"
-        " probabilities."
-    ),
+    summary="Expected utility of users who stop at relevant documents, with unequal probabilities.",
     formula=r"\sum_{r \in \mathcal{R}} p(r) \, BR(r), \quad p(r) = \frac{g_r}{\sum g^*}"
     r" \text{ or } \frac{\gamma^{C(r) - 1}}{\sum_{j=1}^{RB} \gamma^{j-1}}",
     source="Sakai and Robertson (2008)",
@@ -198,10 +203,11 @@ class PPlusMeasure(_Blended):
 class NormalisedCumulativeUtility(_Blended):
     """Normalised cumulative utility.
 
-    Users stop at a relevant document in proportion to its gain, or to another weight of its grade
-    (`stopping='graded'`), or to gamma^(n - 1) at the n-th one (`stopping='rank-biased'`). Those who
-    would stop at a document that is not retrieved (in the top k) have no utility. If users stopped
-    at all relevant documents equally often, it would be Q, and AP where utility is precision.
+    Users stop at a relevant document in proportion to its gain or another weight of its grade
+    (`stopping='graded'`), or at the n-th relevant document in proportion to gamma^(n - 1)
+    (`stopping='rank-biased'`). Users who would stop at a document that is not retrieved (in the top
+    k) have no utility. With equal stopping probabilities the score would be Q, and AP if utility is
+    precision.
     """
 
     stopping: str = parameter(
@@ -210,12 +216,14 @@ class NormalisedCumulativeUtility(_Blended):
         "where users stop: 'graded' by the grade, 'rank-biased' after few relevant documents",
     )
     stops: Gain | None = parameter(
-        None, optional(no_loss), "weight of a grade as a place to stop (graded); else its gain"
+        None,
+        optional(nonnegative_gains),
+        "stopping weight of a grade (graded); by default its gain",
     )
     gamma: float = parameter(
         0.95,
-        POSITIVE_SHARE,
-        ("ratio of the probability of stopping at the next relevant document (rank-biased)"),
+        POSITIVE_PROBABILITY,
+        "stopping probability at a relevant document, relative to the one before (rank-biased)",
     )
     utility: str = parameter(
         "BR", choice("BR", "P"), "utility at a rank: 'BR' is the blended ratio, 'P' precision"
@@ -226,24 +234,24 @@ class NormalisedCumulativeUtility(_Blended):
         """True unless utility is precision."""
         return self.utility != "P" and super().needs_ideal
 
-    def chance(self, n_relevant: Any) -> Any:
+    def stop_weight(self, n_relevant: Any) -> Any:
         """Return the weight of stopping at the n-th relevant document, relative to the first."""
         return self.gamma ** (n_relevant - 1)
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        useful = hits.seen / hits.rank if self.utility == "P" else self._ratios(judged, hits)
+        utility = hits.seen / hits.rank if self.utility == "P" else self._ratios(judged, hits)
         if self.stopping == "graded":
             weights = self.stops or self.gains
             judgments = judged.judgments
-            relevant = judgments.grade >= max(self.rel, judgments.judged_from)
-            worth = np.where(relevant, weights.for_grades(judgments.grade), 0.0)
-            total_worth = np.bincount(judgments.topic, weights=worth, minlength=judgments.topics)
-            return ratio(hits.total(weights.for_grades(hits.grade) * useful), total_worth[:, None])
+            is_relevant = judgments.grade >= max(self.rel, judgments.judged_from)
+            by_judgment = np.where(is_relevant, weights.for_grades(judgments.grade), 0.0)
+            total = np.bincount(judgments.topic, by_judgment, minlength=judgments.topics)
+            return ratio(hits.total(weights.for_grades(hits.grade) * utility), total[:, None])
         base = judged.recall_base(self.rel)
         # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
         powers = -np.expm1(base * np.log(self.gamma)) / (1 - self.gamma) if self.gamma < 1 else base
-        return ratio(hits.total(self.chance(hits.seen) * useful), powers)
+        return ratio(hits.total(self.stop_weight(hits.seen) * utility), powers)
 
 
 @measure(
@@ -255,7 +263,7 @@ class NormalisedCumulativeUtility(_Blended):
     elsewhere={"NTCIREVAL": "EBR, EBR@k"},
 )
 class ExpectedBlendedRatio(_Blended):
-    """EBR: users stop as in ERR, and the blended ratio takes the place of the reciprocal rank.
+    """EBR: users stop as in ERR, and the blended ratio replaces the reciprocal rank.
 
     With `gains='exponential'` the satisfaction probability is that of ERR, (2^g - 1) / 2^max_grade.
     """
@@ -264,5 +272,5 @@ class ExpectedBlendedRatio(_Blended):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        stop = stopping_at(judged, hits, self.gains, self.max_grade, str(self))
+        stop = cached_stopping_probabilities(judged, hits, self.gains, self.max_grade, str(self))
         return hits.total(stop * self._ratios(judged, hits))

@@ -1,4 +1,4 @@
-"""Precision and recall in the ranking, and measures derived from them."""
+"""Precision and recall of the ranking, and measures derived from them."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     MAX_GRADE,
     Gain,
-    OfGains,
+    GainMeasure,
     gain_check,
     gain_rows,
-    highest_of,
+    highest_grade,
     ideal_rows,
 )
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
-_SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
+_BINARY_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
 
 
-def sum_divisor(measure: Any, relevant: Any) -> Any:
+def sum_divisor(measure: Any, recall_base: Any) -> Any:
     """Return the divisor of sums over relevant documents: RB, or min(k, RB) by `denominator`."""
     is_limited = measure.denominator == "min" and measure.cutoff is not None
-    return np.minimum(relevant, measure.cutoff) if is_limited else relevant
+    return np.minimum(recall_base, measure.cutoff) if is_limited else recall_base
 
 
-class OfRelevance(Measure):
+class RelevanceMeasure(Measure):
     """Base class of measures with a lowest relevant grade."""
 
     rel: int = parameter(1, REL, REL_DOC)
 
 
-class OfCounts(OfRelevance):
+class CountMeasure(RelevanceMeasure):
     """Base class of measures of counts: retrieved, relevant, and relevant retrieved."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        """Compute the score from three counts; fractions in arrays of objects give fractions."""
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        """Compute scores from counts of documents; fractions, in arrays of objects, stay exact."""
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits, relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
-        return np.asarray(self.share(hits, judged.retrieved, relevant), dtype=np.float64)
+        return np.asarray(self.score_counts(hits, judged.retrieved, relevant), dtype=np.float64)
 
 
-class _AtCutoff(
-    OfCounts,
+class _CountAtCutoff(
+    CountMeasure,
     family="precision and recall",
     at_usage="required",
     scale=Scale.INTERVAL,
     monotone=True,
-    counts=True,
+    ignores_order=True,
 ):
     """Base class of measures of the number of relevant documents in the top k."""
 
@@ -69,15 +69,15 @@ class _AtCutoff(
     summary="Proportion of relevant documents among the top k.",
     formula=r"P@k = \frac{1}{k} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
-    scale_note=_SET_NOTE,
+    scale_note=_BINARY_NOTE,
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
     linear=True,
     expectation="documents",
 )
-class Precision(_AtCutoff):
-    """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
+class Precision(_CountAtCutoff):
+    """Precision at a cutoff; the divisor is the cutoff also for shorter lists."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return hits / (self.cutoff or 1)
 
 
@@ -87,32 +87,32 @@ class Precision(_AtCutoff):
     summary="Proportion of the relevant documents that are in the top k.",
     formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
-    scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
+    scale_note=_BINARY_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
     expectation="documents",
 )
-class Recall(_AtCutoff):
+class Recall(_CountAtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, relevant)
 
 
 _GRADED_NOTE = (
     "for graded relevance neither interval nor ordinal on the set-based total order of Ferrante,"
-    " Ferro and Pontarollo (2019), except for the shortest runs; on their own order interval for"
-    " even gains"
+    " Ferro and Pontarollo (2019), except for the shortest runs; on the order of the measure itself"
+    " interval if gains are equally spaced"
 )
 
 
 class _SumOfGains(
-    OfGains,
+    GainMeasure,
     family="precision and recall",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
     scale_note=_GRADED_NOTE,
     at_usage="required",
     monotone=True,
-    counts=True,
+    ignores_order=True,
 ):
     def equal_weights(self) -> bool:
         return True
@@ -121,18 +121,18 @@ class _SumOfGains(
 @measure(
     "gP",
     aliases=("GeneralisedPrecision",),
-    summary=("Graded precision: gain of the top k, over the largest possible gain."),
+    summary="Graded precision: gain of the top k, divided by the largest possible gain.",
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     linear=True,
     expectation="documents",
 )
 class GeneralisedPrecision(_SumOfGains):
-    """Generalised precision; a shorter list is divided by the cutoff all the same."""
+    """Generalised precision; the divisor is that of k documents also for shorter lists."""
 
     max_grade: int | None = MAX_GRADE
 
     def values(self, judged: JudgedRuns) -> Floats:
-        highest = highest_of(judged, self.max_grade, str(self))
+        highest = highest_grade(judged, self.max_grade, str(self))
         max_total = np.array(self.gains.max_gain(highest) * float(self.cutoff or 1))
         rows = gain_rows(judged, self.gains)
         return ratio(rows.total(rows.gains), max_total)
@@ -149,44 +149,42 @@ class GeneralisedRecall(_SumOfGains):
     """Generalised recall; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        best = ideal_rows(judged, self.gains)
+        ideal = ideal_rows(judged, self.gains)
         rows = gain_rows(judged, self.gains)
-        return ratio(rows.total(rows.gains), best.total(best.gains))
+        return ratio(rows.total(rows.gains), ideal.total(ideal.gains))
 
 
 @measure(
     "NCG",
     aliases=("nCG",),
-    summary=(
-        "Normalised cumulated gain: gain of the top k, divided by the gain of the ideal top k."
-    ),
+    summary="Normalised cumulated gain: gain of the top k, divided by the gain of the ideal top k.",
     formula=r"\frac{\sum_{r=1}^{k} g_r}{\sum_{r=1}^{k} g^*_r}",
     source="Järvelin and Kekäläinen (2002)",
     expectation="documents",
 )
 class NormalisedCumulatedGain(_SumOfGains):
-    """Normalised cumulated gain; 0 for a topic without gain. It is nDCG without a discount."""
+    """Normalised cumulated gain, nDCG without a discount; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        best = ideal_rows(judged, self.gains)
-        best = best.where(best.rank <= (self.cutoff or 1))
+        ideal = ideal_rows(judged, self.gains)
+        ideal = ideal.where(ideal.rank <= (self.cutoff or 1))
         rows = gain_rows(judged, self.gains)
-        return ratio(rows.total(rows.gains), best.total(best.gains))
+        return ratio(rows.total(rows.gains), ideal.total(ideal.gains))
 
 
 @measure(
     "RelP",
-    summary="Precision at k, relative to the best that k and the recall base allow.",
+    summary="Precision at k, divided by the highest value that k and the recall base allow.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure relative_P",
-    scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
+    scale_note=_BINARY_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "relative_P_k"},
     expectation="documents",
 )
-class RelativePrecision(_AtCutoff):
+class RelativePrecision(_CountAtCutoff):
     """Relative precision, also called capped recall or R-cap."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, np.minimum(relevant, self.cutoff or 1))
 
 
@@ -201,11 +199,11 @@ class RelativePrecision(_AtCutoff):
     scale_note="it has only two values, so that all its steps are equal",
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
     monotone=True,
-    counts=True,
+    ignores_order=True,
     family="precision and recall",
     expectation="stop",
 )
-class Success(OfRelevance):
+class Success(RelevanceMeasure):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -222,16 +220,16 @@ class Success(OfRelevance):
     scale=Scale.INTERVAL,
     scale_note="it has only two values, so that all its steps are equal",
     monotone=True,
-    counts=True,
+    ignores_order=True,
     family="precision and recall",
 )
-class Complete(OfRelevance):
+class Complete(RelevanceMeasure):
     """1 if recall at the cutoff is 1, else 0; 0 for a topic without relevant documents."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         relevant = judged.recall_base(self.rel)
-        complete: NDArray[np.bool_] = (judged.relevant(self.rel).count == relevant) & (relevant > 0)
-        return complete.astype(np.float64)
+        is_complete = (judged.relevant(self.rel).count == relevant) & (relevant > 0)
+        return np.asarray(is_complete.astype(np.float64))
 
 
 @measure(
@@ -251,8 +249,8 @@ class Complete(OfRelevance):
     family="precision and recall",
     expectation="documents",
 )
-class RPrecision(OfRelevance):
-    """R-precision; with `multiple`, trec_eval's Rprec_mult with its rounding."""
+class RPrecision(RelevanceMeasure):
+    """R-precision; with `multiple`, Rprec_mult of trec_eval and its rounding."""
 
     multiple: float | None = parameter(
         None,
@@ -261,7 +259,7 @@ class RPrecision(OfRelevance):
     )
 
     def ranks(self, relevant: Ints) -> Ints:
-        """Return c for topics with these numbers of relevant documents."""
+        """Return the depth c for numbers of relevant documents."""
         multiple = 1.0 if self.multiple is None else self.multiple
         return np.asarray(np.floor(multiple * relevant + 0.9), dtype=np.int64)
 
@@ -288,15 +286,15 @@ class RPrecision(OfRelevance):
     family="precision and recall",
     expectation="stop",
 )
-class ReciprocalRank(OfRelevance):
+class ReciprocalRank(RelevanceMeasure):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""
 
-    def worth(self, rank: Any) -> Any:
+    def value_at_rank(self, rank: Any) -> Any:
         return 1 / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        return hits.largest(self.worth(hits.rank))
+        return hits.largest(self.value_at_rank(hits.rank))
 
 
 @measure(
@@ -313,11 +311,11 @@ class ReciprocalRank(OfRelevance):
     family="precision and recall",
     expectation="stop",
 )
-class FirstRank(OfRelevance):
+class FirstRank(RelevanceMeasure):
     """Rank of the first relevant document; its mean is the mean rank of known-item search.
 
-    The cutoff is required because a run must not gain by being short: where no relevant document
-    is in the top k the score is k + 1, for any number of documents retrieved.
+    The cutoff is required so that short runs have no advantage: if no relevant document is in the
+    top k, the score is k + 1, for any number of retrieved documents.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -330,7 +328,7 @@ class FirstRank(OfRelevance):
 
 _betas = gain_check(
     "a mapping of grades to numbers above 1, such as {1: 3, 2: 2}",
-    fits=lambda gains: all(grade >= 0 and beta > 1 for grade, beta in gains),
+    is_valid=lambda pairs: all(grade >= 0 and beta > 1 for grade, beta in pairs),
 )
 
 
@@ -346,20 +344,20 @@ _betas = gain_check(
     needs="graded or binary judgments",
     scale_note="not interval: the steps between ranks are unequal",
 )
-class WeightedReciprocalRank(OfRelevance):
+class WeightedReciprocalRank(RelevanceMeasure):
     r"""Weighted reciprocal rank; 0 when no relevant document is retrieved (in the top k).
 
-    The first relevant document is always the one for which
-    :math:`1 / (r - 1/\beta)` is largest, since :math:`\beta > 1`. By default the highest grade has
-    :math:`\beta = 2`, the next one 3, and so on; the score can then be up to 2, at rank 1. In a
-    mapping, a relevant grade that is not listed has an infinite beta: its rank counts as in RR.
+    As :math:`\beta > 1`, the first relevant document is always the one with the largest
+    :math:`1 / (r - 1/\beta)`. By default the highest grade has :math:`\beta = 2`, the next one 3,
+    and so on, so that the maximum is 2, at rank 1. A relevant grade that is not listed in a mapping
+    has an infinite beta: its rank counts as in RR.
     """
 
     betas: Gain | None = parameter(
         None,
         optional(_betas),
-        "beta of a grade, a number above 1, smaller for more valuable grades; by default 2"
-        " for the highest grade, 3 for the next",
+        "beta of a grade, a number above 1, smaller for higher grades; by default 2 for the"
+        " highest grade, 3 for the next, and so on",
     )
     max_grade: int | None = MAX_GRADE
 
@@ -367,7 +365,7 @@ class WeightedReciprocalRank(OfRelevance):
     def uses_highest_grade(self) -> bool:
         return super().uses_highest_grade and self.betas is None
 
-    def worth(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
+    def value_at_rank(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
         if self.betas is None:
             return 1 / (rank - 1 / (highest - grades + 2))
         return 1 / (rank - ratio(np.array(1), self.betas.from_mapping(grades)))
@@ -375,6 +373,6 @@ class WeightedReciprocalRank(OfRelevance):
     def values(self, judged: JudgedRuns) -> Floats:
         hits, highest = judged.relevant(self.rel), 0
         if self.betas is None:
-            highest = highest_of(judged, self.max_grade, str(self))
-        worth = self.worth(hits.rank, hits.grade, highest)
-        return hits.total(np.where(hits.seen == 1, worth, 0.0))
+            highest = highest_grade(judged, self.max_grade, str(self))
+        values = self.value_at_rank(hits.rank, hits.grade, highest)
+        return hits.total(np.where(hits.seen == 1, values, 0.0))

@@ -12,22 +12,22 @@ from cranfield.base.spec import fraction_of, integer, number, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.ranked.precision import OfCounts, OfRelevance
+from cranfield.measures.ranked.precision import CountMeasure, RelevanceMeasure
 
 
-class _OfSets(
-    OfCounts,
+class _SetMeasure(
+    CountMeasure,
     family="sets",
     scale=Scale.INTERVAL,
     scale_note="interval for binary relevance and sets of one size (Ferrante et al. 2019)",
     monotone=True,
-    counts=True,
+    ignores_order=True,
 ):
-    """Base class of measures of sets that are interval scales among sets of one size."""
+    """Base class of measures of sets on an interval scale, at least among sets of one size."""
 
 
-class _OfOneSize(_OfSets, beyond_length="how many documents are retrieved", one_size=True):
-    """Base class of measures whose steps depend on the size of the set."""
+class _OneSizeMeasure(_SetMeasure, beyond_length="how many documents are retrieved", one_size=True):
+    """Base class of measures of sets whose steps depend on the size of the set."""
 
 
 def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
@@ -47,10 +47,10 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
     source="Kent and others (1955); Cleverdon (1967)",
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},
 )
-class SetPrecision(_OfOneSize):
+class SetPrecision(_OneSizeMeasure):
     """Precision of the retrieved set."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, retrieved)
 
 
@@ -61,24 +61,24 @@ class SetPrecision(_OfOneSize):
     source="Kent and others (1955); Cleverdon (1967)",
     elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR", "ranx": "recall"},
 )
-class SetRecall(_OfSets):
+class SetRecall(_SetMeasure):
     """Recall of the retrieved set."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, relevant)
 
 
 @measure(
     "SetRelP",
-    summary="Set precision, relative to the best that the sizes of the sets allow.",
+    summary="Set precision, divided by the highest value that the sizes of the sets allow.",
     formula=r"|A \cap B| / \min(|A|, |B|)",
     source="trec_eval, measure set_relative_P",
     elsewhere={"trec_eval": "set_relative_P", "ir_measures": "SetP(relative=True)"},
 )
-class SetRelativePrecision(_OfOneSize):
+class SetRelativePrecision(_OneSizeMeasure):
     """Relative precision of the retrieved set."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, np.minimum(retrieved, relevant))
 
 
@@ -90,12 +90,12 @@ class SetRelativePrecision(_OfOneSize):
     elsewhere={"trec_eval": "set_map", "ir_measures": "SetAP"},
     beyond_length="how many documents are retrieved",
     family="sets",
-    counts=True,
+    ignores_order=True,
 )
-class SetAveragePrecision(OfCounts):
-    """Average precision if every relevant document had the precision of the set."""
+class SetAveragePrecision(CountMeasure):
+    """Average precision if the precision at each relevant document were that of the set."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits * hits, retrieved * relevant)
 
 
@@ -110,12 +110,12 @@ class SetAveragePrecision(OfCounts):
         "ranx": "f1",
     },
 )
-class FMeasure(_OfOneSize):
+class FMeasure(_OneSizeMeasure):
     """F-measure; recall is `beta` times as important as precision."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return f_measure(ratio(hits, retrieved), ratio(hits, relevant), self.beta)
 
 
@@ -130,17 +130,17 @@ class FMeasure(_OfOneSize):
     scale_note="interval for binary relevance on one topic; over topics of different recall bases"
     " it is not",
     monotone=True,
-    counts=True,
+    ignores_order=True,
     family="precision and recall",
     elsewhere={"ranx": "f1@k (for lists of at least k documents)"},
     expectation="documents",
 )
-class FAtCutoff(OfCounts):
-    """F-measure of the top k; a shorter list is divided by the cutoff all the same, as in P@k."""
+class FAtCutoff(CountMeasure):
+    """F-measure of the top k; precision is divided by the cutoff also for shorter lists."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return f_measure(hits / (self.cutoff or 1), ratio(hits, relevant), self.beta)
 
 
@@ -151,16 +151,16 @@ class FAtCutoff(OfCounts):
     source="van Rijsbergen (1974); van Rijsbergen (1979)",
     lower_is_better=True,
 )
-class EMeasure(_OfOneSize):
-    """E-measure of van Rijsbergen; with `alpha` = 1 / (beta^2 + 1)."""
+class EMeasure(_OneSizeMeasure):
+    """E-measure of van Rijsbergen, whose alpha is 1 / (beta^2 + 1)."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return 1 - f_measure(ratio(hits, retrieved), ratio(hits, relevant), self.beta)
 
 
-_COEFFICIENT = number(-1e15, 1e15)
+_VALUE = number(-1e15, 1e15)
 
 
 @measure(
@@ -174,30 +174,30 @@ _COEFFICIENT = number(-1e15, 1e15)
     elsewhere={"trec_eval": "utility_a,b,c,d"},
     beyond_length="how many documents are retrieved",
     family="sets",
-    counts=True,
+    ignores_order=True,
 )
-class Utility(OfCounts):
+class Utility(CountMeasure):
     """Linear utility of the contingency table; `docs` is the size D of the collection."""
 
-    a: float = parameter(1.0, _COEFFICIENT, "worth of a relevant retrieved document")
-    b: float = parameter(-1.0, _COEFFICIENT, "worth of a retrieved document that is not relevant")
-    c: float = parameter(0.0, _COEFFICIENT, "worth of a relevant document that is not retrieved")
-    d: float = parameter(0.0, _COEFFICIENT, "worth of any other document of the collection")
-    docs: int = parameter(0, integer(0, 10**15), "documents in the collection")
+    a: float = parameter(1.0, _VALUE, "value of a relevant retrieved document")
+    b: float = parameter(-1.0, _VALUE, "value of a retrieved document that is not relevant")
+    c: float = parameter(0.0, _VALUE, "value of a relevant document that is not retrieved")
+    d: float = parameter(0.0, _VALUE, "value of any other document of the collection")
+    docs: int = parameter(0, integer(0, 10**15), "number of documents in the collection")
 
     @property
     def needs_one_size(self) -> bool:
-        """True unless a step is a whole multiple of the cost of a non-relevant document."""
+        """True unless a step is an integer multiple of the cost of a non-relevant document."""
         a, b, c, d = map(fraction_of, (self.a, self.b, self.c, self.d))
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         n_others = self.docs + hits - retrieved - relevant
         total = self.a * hits + self.b * (retrieved - hits) + self.c * (relevant - hits)
         return total + self.d * n_others
 
 
-_COUNT = {
+_COUNT_ATTRIBUTES = {
     "range": (0.0, float("inf")),
     "family": "counts",
     "aggregate": "sum",
@@ -213,7 +213,7 @@ _COUNT = {
     at_usage="none",
     elsewhere={"trec_eval": "num_q", "ir_measures": "NumQ"},
     beyond_grades="counts of retrieved and judged documents",
-    **_COUNT,
+    **_COUNT_ATTRIBUTES,
 )
 class NumTopics(Measure):
     """1 for each topic; the sum is the number of topics."""
@@ -224,14 +224,14 @@ class NumTopics(Measure):
 
 @measure(
     "NumRet",
-    summary="Documents retrieved.",
+    summary="Number of retrieved documents.",
     formula="|B|",
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
     beyond_grades="counts of retrieved and judged documents",
-    **_COUNT,
+    **_COUNT_ATTRIBUTES,
 )
 class NumRetrieved(Measure):
-    """Documents retrieved (in the top k)."""
+    """Number of retrieved documents (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return judged.retrieved.astype(np.float64)
@@ -239,15 +239,15 @@ class NumRetrieved(Measure):
 
 @measure(
     "NumRel",
-    summary="Relevant documents of the topic: the recall base.",
+    summary="Number of relevant documents of the topic: the recall base.",
     formula="RB = |A|",
     at_usage="none",
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
     beyond_grades="counts of retrieved and judged documents",
-    **_COUNT,
+    **_COUNT_ATTRIBUTES,
 )
-class NumRelevant(OfRelevance):
-    """Recall base; it counts for missing topics too."""
+class NumRelevant(RelevanceMeasure):
+    """Recall base, also of topics that are missing from a run."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return np.broadcast_to(judged.recall_base(self.rel), judged.shape).astype(np.float64)
@@ -255,31 +255,31 @@ class NumRelevant(OfRelevance):
 
 @measure(
     "NumRelRet",
-    summary="Relevant documents retrieved.",
+    summary="Number of relevant documents retrieved.",
     formula=r"|A \cap B|",
     elsewhere={"trec_eval": "num_rel_ret", "ir_measures": "NumRelRet"},
     linear=True,
-    **_COUNT,
+    **_COUNT_ATTRIBUTES,
     expectation="documents",
 )
-class NumRelevantRetrieved(OfCounts):
-    """Relevant documents retrieved (in the top k)."""
+class NumRelevantRetrieved(CountMeasure):
+    """Number of relevant documents retrieved (in the top k)."""
 
-    def share(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return hits
 
 
 @measure(
     "NumNonrelRet",
-    summary="Documents retrieved that are judged not relevant.",
+    summary="Number of retrieved documents that are judged not relevant.",
     formula=r"|\{r : d_r \text{ judged}, g_r < \mathit{rel}\}|",
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
     beyond_grades="counts of retrieved and judged documents",
     linear=True,
-    **_COUNT,
+    **_COUNT_ATTRIBUTES,
 )
-class NumNonrelevantRetrieved(OfRelevance):
-    """Judged non-relevant documents retrieved (in the top k)."""
+class NumNonrelevantRetrieved(RelevanceMeasure):
+    """Number of retrieved documents (in the top k) that are judged not relevant."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         n_relevant = judged.relevant(self.rel).count
@@ -297,8 +297,8 @@ class NumNonrelevantRetrieved(OfRelevance):
     beyond_grades="which documents are judged",
     expectation="documents",
 )
-class JudgedShare(Measure):
-    """A short list is divided by its length."""
+class JudgedProportion(Measure):
+    """Proportion of judged documents; the divisor is the length of a list shorter than k."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return ratio(judged.judged().count, judged.retrieved)
@@ -306,7 +306,7 @@ class JudgedShare(Measure):
 
 @measure(
     "Unjudged",
-    summary="Unjudged documents in the top k, over k.",
+    summary="Number of unjudged documents in the top k, divided by k.",
     formula=r"|\{r \le k : d_r \text{ unjudged}\}| \,/\, k",
     source="trec_eval 10, measure unj",
     lower_is_better=True,
@@ -316,8 +316,8 @@ class JudgedShare(Measure):
     elsewhere={"trec_eval": "unj_k (version 10)"},
     beyond_grades="which documents are judged",
 )
-class UnjudgedShare(Measure):
-    """A short list is divided by k, so this is not one minus Judged."""
+class UnjudgedProportion(Measure):
+    """Proportion of unjudged documents; k divides shorter lists too, unlike in Judged."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return (judged.retrieved - judged.judged().count) / float(self.cutoff or 1)

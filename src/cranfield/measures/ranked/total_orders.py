@@ -1,4 +1,4 @@
-"""Ranks of runs in the set-based and the rank-based total order, as measures."""
+"""Measures that are ranks of runs in the set-based or the rank-based total order."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from cranfield.base.spec import flag, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import places
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import LINEAR, MAX_GRADE, gain_rows, highest_of
+from cranfield.measures.gains import LINEAR, MAX_GRADE, gain_rows, highest_grade
 
-_EXACT = 2**53
-"""Whole numbers up to here are exact as floating-point numbers."""
+_MAX_EXACT_INTEGER = 2**53
+"""Integers up to this one are exact as floating-point numbers."""
 
 
 class _TotalOrder(
@@ -31,52 +31,52 @@ class _TotalOrder(
     normalised: bool = parameter(
         False,
         flag,
-        "whether to divide by the rank of the best run of this length (not in the source)",
+        "whether to divide by the rank of the best run of the same length (not in the source)",
     )
 
     def best_rank(self, length: int, highest: int) -> int:
-        """Return the rank of the best run."""
+        """Return the rank of the best run of a length, for grades 0 to `highest`."""
         raise NotImplementedError
 
     def run_ranks(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
-        """Return the rank of each run."""
+        """Return the rank of each run; shape (topics, systems)."""
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        length, highest = self.cutoff or 1, highest_of(judged, self.max_grade, str(self))
+        length, highest = self.cutoff or 1, highest_grade(judged, self.max_grade, str(self))
         max_rank = self.best_rank(length, highest)
-        if max_rank > _EXACT:
+        if max_rank > _MAX_EXACT_INTEGER:
             raise MeasureError(
                 f"{self}: with grades 0 to {highest} the cutoff must be at most"
-                f" {self._deepest_exact(highest)}, as ranks of longer runs exceed 2^53 and are not"
-                " exact"
+                f" {self._max_exact_cutoff(highest)}, got {length}; ranks of longer runs exceed"
+                " 2^53 and are not exact"
             )
         ranks = self.run_ranks(judged, length, highest)
         return ranks / max_rank if self.normalised else ranks
 
-    def _deepest_exact(self, highest: int) -> int:
+    def _max_exact_cutoff(self, highest: int) -> int:
         length = 1
-        while self.best_rank(length + 1, highest) <= _EXACT:
+        while self.best_rank(length + 1, highest) <= _MAX_EXACT_INTEGER:
             length += 1
         return length
 
 
 @measure(
     "SBTO",
-    summary="Rank of the top k in the set-based total order: by the number of each grade.",
+    summary="Rank of the top k in the set-based total order, by the number of documents per grade.",
     formula=r"\sum_{j=1}^{k} \binom{g_{[j]} + k - j}{k - j + 1}, \quad"
     r" g_{[1]} \ge g_{[2]} \ge \dots",
     scale_note="interval for the set-based total order",
-    counts=True,
+    ignores_order=True,
 )
 class SetBasedTotalOrder(_TotalOrder):
-    """Order runs by the highest grade of which they have different numbers of documents.
+    """Rank of a run by the highest grade of which two runs have different numbers of documents.
 
     All sets of k grades are numbered from 0, without gaps; ranks within the top k do not matter,
     and with binary judgments it is k P@k. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter
     runs are padded with grade 0, and values for different cutoffs cannot be compared. Grades are
-    sorted in descending order; in the ascending one that the source prints, two different sets
-    would have one rank.
+    sorted in descending order; with the ascending order that is printed in the source, different
+    sets could have the same rank.
 
     Examples
     --------
@@ -102,21 +102,18 @@ class SetBasedTotalOrder(_TotalOrder):
         grades: Ints = rows.gains.astype(np.int64)
         order = np.lexsort((-grades, rows.cell))
         n_below = length - places(rows.cell[order])
-        steps = np.array(
-            [
-                [comb(grade + after, after + 1) for after in range(length)]
-                for grade in range(highest + 1)
-            ],
+        terms = np.array(
+            [[comb(grade + n, n + 1) for n in range(length)] for grade in range(highest + 1)],
             dtype=np.float64,
         )
         values = np.empty(grades.size)
-        values[order] = steps[grades[order], n_below]
+        values[order] = terms[grades[order], n_below]
         return rows.total(values)
 
 
 @measure(
     "RBTO",
-    summary="Rank of the top k in the rank-based total order: by the first difference.",
+    summary="Rank of the top k in the rank-based total order, by the first rank that differs.",
     formula=r"\sum_{r=1}^{k} g_r \, (g_{max} + 1)^{k - r}",
     scale_note="interval for the rank-based total order, if max_grade is the highest grade of the"
     " judgments",
@@ -124,13 +121,13 @@ class SetBasedTotalOrder(_TotalOrder):
     expectation="documents",
 )
 class RankBasedTotalOrder(_TotalOrder):
-    """Order runs by their grades at the first rank where they differ.
+    """Rank of a run by the grades at the first rank where two runs differ.
 
     The grades of a run are the digits of a number in base c + 1, where c is the highest grade, so
     that all runs are numbered from 0, without gaps. RBP with p = 1 / (c + 1) and gains in
-    proportion to the grades is the same up to a factor (after equation (6) of the source); with
-    binary judgments that is p = 1/2. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter runs
-    are padded with grade 0, and values for different cutoffs cannot be compared.
+    proportion to the grades is the same up to a factor (after equation (6) of the source), so
+    p = 1/2 with binary judgments. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter runs are
+    padded with grade 0, and values for different cutoffs cannot be compared.
     """
 
     def evenly_spaced(self, highest: int) -> bool:

@@ -14,8 +14,8 @@ from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS
 
 
-class OfTexts(Measure):
-    """Base class of measures of texts: without a cutoff; `reads` is the class of their data."""
+class TextMeasure(Measure):
+    """Base class of measures of texts, which have no cutoff; subclasses set `data_class`."""
 
     kind = KINDS[2]
     cutoff = None
@@ -26,22 +26,23 @@ class OfTexts(Measure):
         return self.values(judged)
 
 
-def per_topic(measure: Measure, judged: Any, totals: Floats, weights: Floats, lacks: str) -> Floats:
-    """Divide scores by a value of each topic; warn where it is 0, as every system scores 0 there.
-
-    `totals` has shape (topics, systems), `weights` (topics,); `lacks` is the reason for a 0, such
-    as `no vital nuggets`.
-    """
-    warn_undefined(measure, judged, weights, lacks)
+def divide_by_topic(
+    measure: Measure, judged: Any, totals: Floats, weights: Floats, reason: str
+) -> Floats:
+    """Divide totals (topics, systems) by weights (topics,), with a warning where these are 0."""
+    warn_undefined(measure, judged, weights, reason)
     return ratio(totals, weights[:, None])
 
 
-def warn_undefined(measure: Measure, judged: Any, weights: Floats, lacks: str) -> None:
-    """Warn of topics where `weights` is 0, on which every system scores 0."""
-    empty = [quoted(judged.topics[k]) for k in np.flatnonzero(weights == 0)]
-    if empty:
+def warn_undefined(measure: Measure, judged: Any, weights: Floats, reason: str) -> None:
+    """Warn of topics on which every system scores 0, as their weight is 0.
+
+    `reason` explains the weight of 0, such as `no vital nuggets`.
+    """
+    topics = [quoted(judged.topics[k]) for k in np.flatnonzero(weights == 0)]
+    if topics:
         warn(
-            f"{measure} is 0 for every system on {counted(len(empty), 'topic')}"
-            f" ({some_of(empty, 3)}): {lacks}",
+            f"{measure} is 0 for every system on {counted(len(topics), 'topic')}"
+            f" ({some_of(topics, 3)}): {reason}",
             stacklevel=3,
         )

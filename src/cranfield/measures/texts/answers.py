@@ -1,73 +1,76 @@
 """Measures of answers: nuggets, one click access, citations.
 
-In the TREC RAG track an assessor labels whether a citation supports its sentence fully, in part, or
-not at all, :math:`s(c)` being 1, 1/2 or 0 (Thakur et al. 2025). ALCE has binary labels: whether the
-citations of a sentence support it together, and which of them are redundant (Gao et al. 2023).
+In the TREC RAG track an assessor labels whether a citation supports its sentence fully, partially,
+or not at all, :math:`s(c)` being 1, 1/2 or 0 (Thakur et al. 2025). ALCE has binary labels: whether
+the citations of a sentence support it jointly, and which of them are redundant (Gao et al. 2023).
 
-An answer of length l has the nuggets :math:`V` of the gold nuggets :math:`V^*`, each with a weight
-w(v). Recall is by weight; as no nuggets are labelled wrong, precision allows each matched nugget
-some characters, and the remaining text of the answer is noise.
+An answer of length l contains the nuggets :math:`V` of the gold nuggets :math:`V^*`, each with a
+weight w(v). Recall is weighted. As incorrect nuggets are not labelled, precision allows each
+matched nugget a number of characters, and the remaining text of the answer is noise.
 
-An answer is a text; an assessor marked where each gold nugget (iUnit) that it has ends, pos(v). A
-nugget has a weight w(v) and a vital string of |vs(v)| characters, its shortest text. The
-pseudo minimal output (PMO) is the ideal: the vital strings one after the other, by falling weight,
-and where weights are equal, by rising length; :math:`pos^*(v)` is where each ends.
+In one click access an assessor marks the end pos(v) of each gold nugget (iUnit) in the answer. A
+nugget has a weight w(v) and a vital string of |vs(v)| characters, its shortest text. The ideal
+answer is the pseudo minimal output (PMO), the concatenated vital strings in descending order of
+weight, and of equal weights in ascending order of length; :math:`pos^*(v)` is the end of each.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Bools, Floats
 from cranfield.base.spec import choice, flag, number, parameter
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.ranked.sets import f_measure
-from cranfield.measures.texts import OfTexts, per_topic, warn_undefined
+from cranfield.measures.texts import TextMeasure, divide_by_topic, warn_undefined
 from cranfield.texts.answers import JudgedAnswers
 from cranfield.texts.citations import JudgedCitations
 from cranfield.texts.gold import Nuggets
 
 _CITATIONS = "citations"
 _SUPPORT = "Thakur et al. (2025)"
-_ALCE = "Gao et al. (2023)"
-_NONE = "no answer has a citation"
-_ALCE_NEEDS = "whether the citations of a sentence support it together, and without each"
+_ALCE_SOURCE = "Gao et al. (2023)"
+_NO_CITATIONS = "no answer has a citation"
+_ALCE_NEEDS = "whether the citations of a sentence support it jointly, and without each of them"
 
 
-class _Weighted(OfTexts, family=_CITATIONS, needs="support of citations, all sentences"):
-    """Base class of measures of degrees of support."""
+class _SupportMeasure(TextMeasure, family=_CITATIONS, needs="support of citations, all sentences"):
+    """Base class of measures of degrees of support, 1, 1/2 or 0."""
 
-    reads = JudgedCitations
+    data_class = JudgedCitations
     counted: str = parameter(
         "first",
         choice("first", "all"),
-        "citations of a sentence that count: 'first' is the only one judged at TREC 2024",
+        "citations of a sentence that count: 'first', the only one judged at TREC 2024, or 'all'",
     )
 
+    def _is_counted(self, judged: JudgedCitations) -> Bools:
+        return judged.place == 1 if self.counted == "first" else judged.place > 0
+
     def _precision(self, judged: JudgedCitations) -> Floats:
-        is_counted = (judged.place == 1) if self.counted == "first" else (judged.place > 0)
+        is_counted = self._is_counted(judged)
         cell = judged.cell[judged.sentence[is_counted]]
         count = judged.total(cell, np.ones(len(cell)))
-        warn_undefined(self, judged, count.sum(axis=1), _NONE)
+        warn_undefined(self, judged, count.sum(axis=1), _NO_CITATIONS)
         return ratio(judged.total(cell, judged.support[is_counted]), count)
 
     def _recall(self, judged: JudgedCitations) -> Floats:
-        is_counted = (judged.place == 1) if self.counted == "first" else (judged.place > 0)
-        best = np.zeros(len(judged.cell))
-        np.maximum.at(best, judged.sentence[is_counted], judged.support[is_counted])
-        return ratio(judged.total(judged.cell, best), judged.sentences)
+        is_counted = self._is_counted(judged)
+        support = np.zeros(len(judged.cell))
+        np.maximum.at(support, judged.sentence[is_counted], judged.support[is_counted])
+        return ratio(judged.total(judged.cell, support), judged.sentences)
 
 
 @measure(
     "CitationPrecision",
-    summary="Mean support that citations give to their sentences.",
+    summary="Mean support of the citations for their sentences.",
     formula=r"\frac{1}{|C|} \sum_{c \in C} s(c)",
     source=_SUPPORT,
     needs="support of citations",
     elsewhere={"TREC RAG": "weighted precision"},
 )
-class CitationPrecision(_Weighted):
+class CitationPrecision(_SupportMeasure):
     """Weighted precision; 0 for an answer without citations, where it is undefined."""
 
     def values(self, judged: JudgedCitations) -> Floats:
@@ -76,15 +79,15 @@ class CitationPrecision(_Weighted):
 
 @measure(
     "CitationRecall",
-    summary="Mean support that sentences get from their citations.",
+    summary="Mean support of the sentences by their citations.",
     formula=r"\frac{1}{|S|} \sum_{j \in S} \max_{c \in C_j} s(c)",
     source=_SUPPORT,
     elsewhere={"TREC RAG": "weighted recall"},
 )
-class CitationRecall(_Weighted):
+class CitationRecall(_SupportMeasure):
     """Weighted recall; a sentence without citations is not supported.
 
-    With several citations of a sentence (`counted='all'`), its support is that of the best.
+    If several citations of a sentence count (`counted='all'`), its support is the highest of them.
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
@@ -97,7 +100,7 @@ class CitationRecall(_Weighted):
     formula=r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}",
     source=_SUPPORT + " for precision and recall",
 )
-class CitationF(_Weighted):
+class CitationF(_SupportMeasure):
     """F-measure of weighted precision and recall."""
 
     beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision")
@@ -107,33 +110,32 @@ class CitationF(_Weighted):
         return scores
 
 
-class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
+class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE_SOURCE):
     """Base class of the measures of ALCE."""
 
-    reads = JudgedCitations
+    data_class = JudgedCitations
 
     def _joint(self, judged: JudgedCitations) -> Floats:
-        """Return 1 for each sentence that its citations support together, else 0."""
+        """Return 1 for each sentence that its citations jointly support, else 0."""
         count = judged.citations
-        n_alone = np.zeros(len(judged.cell))
-        n_alone[judged.sentence] = judged.support >= 1
-        joint = np.where(count == 1, n_alone, judged.joint)
-        # A single citation has its own support as joint support, unless the table has a value.
-        joint = np.where((count == 1) & ~np.isnan(judged.joint), judged.joint, joint)
+        is_supported = np.zeros(len(judged.cell))
+        is_supported[judged.sentence] = judged.support >= 1
+        # By default the joint support of a single citation is its own support.
+        joint = np.where((count == 1) & np.isnan(judged.joint), is_supported, judged.joint)
         missing = np.flatnonzero(np.isnan(joint) & (count > 1))
         if missing.size:
-            fact = "whether several citations support a sentence together (joint)"
+            fact = "whether several citations support a sentence jointly (joint)"
             raise judged.missing_error(self, fact, int(missing[0]))
         return np.where(count > 0, joint, 0.0)
 
 
 @measure(
     "ALCERecall",
-    summary="Proportion of the sentences that their citations support together.",
+    summary="Proportion of the sentences that their citations jointly support.",
     formula=r"\frac{1}{|S|} \sum_{j \in S} [C_j \models j]",
     elsewhere={"ALCE": "citation_rec"},
 )
-class ALCERecall(_Alce):
+class ALCERecall(_ALCEMeasure):
     """Citation recall of ALCE; a sentence without citations is not supported."""
 
     def values(self, judged: JudgedCitations) -> Floats:
@@ -142,43 +144,44 @@ class ALCERecall(_Alce):
 
 @measure(
     "ALCEPrecision",
-    summary=(
-        "Proportion of the citations that are needed to support a sentence, or support it alone."
-    ),
+    summary="Proportion of the citations that their sentence needs, or that support it alone.",
     formula=r"\frac{1}{|C|} \sum_{j \in S} \sum_{c \in C_j} [C_j \models j] \,"
     r" \left(1 - [c \not\models j] \, [C_j \setminus \{c\} \models j]\right)",
     elsewhere={"ALCE": "citation_prec"},
 )
-class ALCEPrecision(_Alce):
+class ALCEPrecision(_ALCEMeasure):
     """Citation precision of ALCE.
 
-    A citation is redundant if it does not support the sentence alone, and the others do without it.
-    Only full support (1) is support. It is 0 for an answer without citations.
+    A citation is redundant if it does not support the sentence alone and the other citations do.
+    Only full support (1) counts as support. The score is 0 for an answer without citations.
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
         joint = self._joint(judged)[judged.sentence]
-        several = judged.citations[judged.sentence] > 1
-        is_checked = several & (joint > 0) & (judged.support < 1)
-        missing = np.flatnonzero(is_checked & np.isnan(judged.without))
+        has_others = judged.citations[judged.sentence] > 1
+        may_be_redundant = has_others & (joint > 0) & (judged.support < 1)
+        missing = np.flatnonzero(may_be_redundant & np.isnan(judged.without))
         if missing.size:
-            fact = "whether a sentence is supported without a citation that does not do so alone"
-            raise judged.missing_error(self, fact + " (without)", int(judged.sentence[missing[0]]))
-        useless = is_checked & (judged.without > 0)
+            fact = (
+                "whether a sentence is supported without a citation that does not support it alone"
+                " (without)"
+            )
+            raise judged.missing_error(self, fact, int(judged.sentence[missing[0]]))
+        is_redundant = may_be_redundant & (judged.without > 0)
         cell = judged.cell[judged.sentence]
-        useful = judged.total(cell, np.where(useless, 0.0, joint))
+        useful = judged.total(cell, np.where(is_redundant, 0.0, joint))
         count = judged.total(cell, np.ones(len(cell)))
-        warn_undefined(self, judged, count.sum(axis=1), _NONE)
+        warn_undefined(self, judged, count.sum(axis=1), _NO_CITATIONS)
         return ratio(useful, count)
 
 
-_ALLOWANCE = parameter(100.0, number(0, 1e12), "characters that each matched nugget may use")
+_ALLOWANCE = parameter(100.0, number(0, 1e12), "characters allowed for each matched nugget")
 
 
-class NuggetMeasure(OfTexts, family="nuggets"):
+class NuggetMeasure(TextMeasure, family="nuggets"):
     """Base class of measures of matched nuggets; partial support is not a match."""
 
-    reads = JudgedAnswers
+    data_class = JudgedAnswers
 
 
 @measure(
@@ -190,7 +193,7 @@ class NuggetMeasure(OfTexts, family="nuggets"):
     elsewhere={"NTCIREVAL": "Recall"},
 )
 class NuggetRecall(NuggetMeasure):
-    """Nugget recall, each nugget alike."""
+    """Nugget recall with equal weights of nuggets."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         gold = judged.nuggets
@@ -198,19 +201,20 @@ class NuggetRecall(NuggetMeasure):
 
 
 def weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
-    """Divide the weight of the matched nuggets by that of all (Sakai 2013, equation 40)."""
+    """Divide the weight of the matched nuggets by that of all nuggets (Sakai 2013, equation 40)."""
     gold = judged.nuggets
     totals = judged.total(judged.full * judged.match_values(gold.weight))
-    return per_topic(measure, judged, totals, gold.total(gold.weight), "no nugget has a weight")
+    return divide_by_topic(
+        measure, judged, totals, gold.total(gold.weight), "no nugget has a weight"
+    )
 
 
 def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     """Compute the proportion of the answer that is not noise (Sakai 2013, equation 41)."""
-    matched = judged.total(judged.full)
+    n_matched = judged.total(judged.full)
     length = np.where(judged.answered, judged.length, 0.0)
-    allow = allowance * matched
-    noise = ratio(np.maximum(0.0, length - allow), length)
-    return np.where((length > 0) | (matched > 0), 1.0 - noise, 0.0)
+    noise = ratio(np.maximum(0.0, length - allowance * n_matched), length)
+    return np.where((length > 0) | (n_matched > 0), 1.0 - noise, 0.0)
 
 
 @measure(
@@ -222,7 +226,7 @@ def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     elsewhere={"NTCIREVAL": "W-recall"},
 )
 class WRecall(NuggetMeasure):
-    """Weighted nugget recall; with the weights 1 and 0 of vital and okay, TREC's nugget recall."""
+    """Weighted nugget recall; TREC's nugget recall if vital nuggets weigh 1 and okay ones 0."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight")
@@ -256,7 +260,7 @@ class NuggetPrecision(NuggetMeasure):
     needs="weights of nuggets, or labels vital and okay; lengths of answers",
 )
 class NuggetF(NuggetMeasure):
-    """F-measure of TREC's question answering, where beta was 3 from 2004 on (5 in 2003)."""
+    """F-measure of the TREC question answering track, where beta was 5 in 2003, then 3."""
 
     beta: float = parameter(3.0, number(0, 1e6), "weight of recall relative to precision")
     allowance: float = _ALLOWANCE
@@ -270,25 +274,27 @@ class NuggetF(NuggetMeasure):
 
 _RAG = "nuggets of RAG"
 _RAG_SOURCE = "Pradeep et al. (2024), Pradeep et al. (2025)"
-_RAG_NEEDS = "labels vital and okay of nuggets, support of each"
+_RAG_NEEDS = "labels vital and okay of nuggets, and the support of each nugget"
 
 
-class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
-    """Nugget scores of the TREC RAG track: the support of each nugget, summed with a weight.
+class _NuggetScore(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
+    """Base class of nugget scores of the TREC RAG track, weighted means of support.
 
-    An answer supports a gold nugget fully, in part, or not at all: s(v) is 1, 1/2 or 0. A strict
-    score counts partial support as none. A nugget is vital if a good answer must have it, else
-    okay.
+    An answer supports a gold nugget fully, partially, or not at all: s(v) is 1, 1/2 or 0. A strict
+    score counts partial support as no support. A nugget is vital if a good answer must have it,
+    else okay.
     """
 
-    reads = JudgedAnswers
+    data_class = JudgedAnswers
     strict: bool = parameter(False, flag, "whether partial support counts as no support")
 
     def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
-        """Average the support of a topic's nuggets by weight; 0 without weights."""
+        """Compute the weighted mean of the support of nuggets; 0 on topics without weights."""
         support = judged.full if self.strict else judged.support
         totals = judged.total(support * judged.match_values(weights))
-        return per_topic(self, judged, totals, judged.nuggets.total(weights), "no vital nuggets")
+        return divide_by_topic(
+            self, judged, totals, judged.nuggets.total(weights), "no vital nuggets"
+        )
 
 
 @measure(
@@ -298,8 +304,8 @@ class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
     needs="support of each nugget",
     elsewhere={"TREC RAG": "All, All Strict", "AutoNuggetizer": "all_score, strict_all_score"},
 )
-class AllScore(_Score):
-    """All score, and with `strict=True` all strict."""
+class AllScore(_NuggetScore):
+    """All score; with `strict=True` all strict."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         return self._mean(judged, np.ones(len(judged.nuggets.ids)))
@@ -314,8 +320,8 @@ class AllScore(_Score):
         "AutoNuggetizer": "vital_score, strict_vital_score",
     },
 )
-class VitalScore(_Score):
-    """Vital score, and with `strict=True` vital strict, the track's main score.
+class VitalScore(_NuggetScore):
+    """Vital score; with `strict=True` vital strict, the main score of the track.
 
     It is 0 for a topic without vital nuggets, where it is undefined.
     """
@@ -332,10 +338,10 @@ class VitalScore(_Score):
     r"{|V^*_{vital}| + w |V^*_{okay}|}",
     elsewhere={"TREC RAG": "Weighted, Weighted Strict"},
 )
-class WeightedScore(_Score):
-    """Weighted score, and with `strict=True` weighted strict."""
+class WeightedScore(_NuggetScore):
+    """Weighted score; with `strict=True` weighted strict."""
 
-    okay: float = parameter(0.5, number(0, 1e6), "weight of an okay nugget; a vital one has 1")
+    okay: float = parameter(0.5, number(0, 1e6), "weight of okay nuggets; vital nuggets have 1")
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital")
@@ -345,11 +351,11 @@ class WeightedScore(_Score):
 
 _S_NEEDS = "nuggets with weights and lengths of vital strings; positions of matches in answers"
 _T_NEEDS = "nuggets with lengths of vital strings; lengths of answers"
-_S = (
+_S_FORMULA = (
     r"\frac{\sum_{v \in V} w(v) \max(0, L - \mathit{pos}(v))}"
     r"{\sum_{v \in V^*} w(v) \max(0, L - \mathit{pos}^*(v))}"
 )
-_T = r"\frac{\sum_{v \in V} |\mathit{vs}(v)|}{l}"
+_T_FORMULA = r"\frac{\sum_{v \in V} |\mathit{vs}(v)|}{l}"
 
 
 _PATIENCE = parameter(
@@ -357,50 +363,50 @@ _PATIENCE = parameter(
 )
 
 
-def minimal_output(nuggets: Nuggets) -> Floats:
+def minimal_output_ends(nuggets: Nuggets) -> Floats:
     """Return the end of each nugget's vital string in the pseudo minimal output."""
     order = np.lexsort((nuggets.vital_length, -nuggets.weight, nuggets.topic))
     lengths = nuggets.vital_length[order]
     ends = np.cumsum(lengths)
-    before = np.concatenate([[0.0], np.cumsum(nuggets.total(nuggets.vital_length))[:-1]])
+    offsets = np.concatenate([[0.0], np.cumsum(nuggets.total(nuggets.vital_length))[:-1]])
     out = np.empty(len(order))
-    out[order] = ends - before[nuggets.topic[order]]
+    out[order] = ends - offsets[nuggets.topic[order]]
     return out
 
 
 def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) -> Floats:
-    """Compute weighted recall that falls with the position (Sakai 2013, equation 44)."""
+    """Compute weighted recall, discounted by position (Sakai 2013, equation 44)."""
     gold = judged.nuggets
-    # A nugget without a position is one of partial support, which does not count.
-    remaining = np.maximum(0.0, patience - np.nan_to_num(judged.position))
-    gain = judged.total(judged.full * judged.match_values(gold.weight) * remaining)
-    best = gold.total(gold.weight * np.maximum(0.0, patience - minimal_output(gold)))
-    lacks = f"no nugget with a weight ends before character {patience:g}"
-    return per_topic(measure, judged, gain, best, lacks)
+    # Only nuggets with partial support, which does not count, have no position.
+    discount = np.maximum(0.0, patience - np.nan_to_num(judged.position))
+    gain = judged.total(judged.full * judged.match_values(gold.weight) * discount)
+    ideal_discount = np.maximum(0.0, patience - minimal_output_ends(gold))
+    reason = f"no nugget with a weight ends before character {patience:g}"
+    return divide_by_topic(measure, judged, gain, gold.total(gold.weight * ideal_discount), reason)
 
 
 def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
-    """Divide the vital strings of matched nuggets by the length (Sakai 2013, equation 45)."""
+    """Divide the length of matched vital strings by that of the text (Sakai 2013, equation 45)."""
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
     warn_undefined(measure, judged, total_length, "all vital strings are empty")
     vital = judged.total(judged.full * judged.match_values(judged.nuggets.vital_length))
     return ratio(vital, np.where(judged.answered, judged.length, 0.0))
 
 
-class _OneClick(NuggetMeasure, family="one click access", needs=_S_NEEDS):
+class _OneClickMeasure(NuggetMeasure, family="one click access", needs=_S_NEEDS):
     """Base class of measures of one click access."""
 
 
 @measure(
     "SMeasure",
     summary="Weighted nugget recall, discounted by the position of the nugget in the text.",
-    formula=_S,
+    formula=_S_FORMULA,
     source="Sakai, Kato and Song (2011)",
     range=(0.0, float("inf")),
     elsewhere={"NTCIREVAL": "S-measure"},
 )
-class SMeasure(_OneClick):
-    """S-measure; above 1 where an answer is better than the pseudo minimal output."""
+class SMeasure(_OneClickMeasure):
+    """S-measure; above 1 if an answer is better than the pseudo minimal output."""
 
     L: float = _PATIENCE
 
@@ -412,7 +418,7 @@ class SMeasure(_OneClick):
 @measure(
     "SFlat",
     summary="S-measure, at most 1.",
-    formula=rf"\min\left(1, {_S}\right)",
+    formula=rf"\min\left(1, {_S_FORMULA}\right)",
     source="Sakai and Kato (2012)",
     elsewhere={"NTCIREVAL": "S-flat"},
 )
@@ -425,15 +431,15 @@ class SFlat(SMeasure):
 
 @measure(
     "TMeasure",
-    summary="Vital strings of the matched nuggets over the answer's length: nugget precision.",
-    formula=_T,
+    summary="Length of the vital strings of matched nuggets, divided by that of the answer.",
+    formula=_T_FORMULA,
     source="Sakai and Kato (2012)",
     range=(0.0, float("inf")),
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-measure"},
 )
-class TMeasure(_OneClick):
-    """T-measure; above 1 where nuggets take less text than their vital strings."""
+class TMeasure(_OneClickMeasure):
+    """T-measure; above 1 if nuggets take less text than their vital strings."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital_length", "length")
@@ -443,7 +449,7 @@ class TMeasure(_OneClick):
 @measure(
     "TFlat",
     summary="T-measure, at most 1.",
-    formula=rf"\min\left(1, {_T}\right)",
+    formula=rf"\min\left(1, {_T_FORMULA}\right)",
     source="Sakai and Kato (2012)",
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-flat"},
@@ -457,14 +463,14 @@ class TFlat(TMeasure):
 
 @measure(
     "SSharp",
-    summary="F-measure of S-flat and T-flat: rewards important nuggets early and short answers.",
+    summary="F-measure of S-flat and T-flat, for short answers with important nuggets first.",
     formula=r"\frac{(1 + \beta^2) \, T\flat \, S\flat}{\beta^2 \, T\flat + S\flat}",
     source="Sakai and Kato (2012)",
     needs=f"{_S_NEEDS}, lengths of answers",
     elsewhere={"NTCIREVAL": "F-flat"},
 )
-class SSharp(_OneClick):
-    """S#: beta above 1 gives S-flat more weight; NTCIREVAL's F-flat has 1."""
+class SSharp(_OneClickMeasure):
+    """S#: with beta above 1, S-flat has more weight than T-flat; F-flat of NTCIREVAL has beta 1."""
 
     L: float = _PATIENCE
     beta: float = parameter(1.0, number(0, 1e6), "weight of S-flat relative to T-flat")

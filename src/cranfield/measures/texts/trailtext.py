@@ -1,8 +1,8 @@
-"""The U-measure over any trailtext: the texts that a user read, one after the other.
+"""The U-measure of a trailtext, the concatenation of all texts that a user has read.
 
-A trailtext may be of snippets, documents, whole sessions, conversations or summaries; `U` in a
-list of measures builds that of a ranked list, `ClickU` that of a session's clicks. S-measure is U
-of an answer's nuggets divided by U of the pseudo minimal output.
+A trailtext may consist of snippets, documents, sessions, conversations or summaries. The measure
+`U` scores the trailtext of a ranked list, and `ClickU` that of the clicks of a session. S-measure
+is U of the nuggets of an answer, divided by U of the pseudo minimal output.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from cranfield.texts.gold import (
 )
 
 DECAYS = ("linear", "exponential")
-"""Decays of gains with the text read."""
+"""Names of the functions by which gains decay with the amount of text read."""
 
 _KEYS = ("topic", "system")
 _AMOUNT = replace(AMOUNT, missing=lambda cell: False)
@@ -58,31 +58,30 @@ def u_measure(
     .. math:: U = \frac{1}{N} \sum_k g_k \, D(pos_k), \quad pos_k = \sum_{j \le k} |s_j|, \quad
         D(pos) = \max\left(0, 1 - \frac{pos}{L}\right)
 
-    A text gains where it ends; texts without gain move the offsets of those after them, and a text
-    that ends beyond L gains nothing. A text that occurs again gains again, unless its gain is 0 in
-    the input. U is not bounded by 1. Source: Sakai and Dou (2013).
+    A text gains at its end; texts without gain only shift the offsets of later texts, and a text
+    that ends beyond L gains nothing. A repeated text gains again, unless its gain in the input is
+    0. U is not bounded by 1. Source: Sakai and Dou (2013).
 
     Parameters
     ----------
     gains
         Gain of each text, at least 0, in order of reading; shape (texts,).
     lengths
-        Length of each text, such as in characters; shape (texts,).
+        Length of each text, for example in characters; shape (texts,).
     offsets
-        Instead of lengths, the end of each text, which must not decrease; shape (texts,).
+        Instead of lengths, the end of each text, in nondecreasing order; shape (texts,).
     limit
-        L, in units of length: where the linear decay reaches 0, or the exponential one 1/2.
+        L, in units of length: where the linear decay reaches 0, or the exponential decay 1/2.
     decay
-        `linear`, that of U-measure and S-measure; or `exponential`, :math:`D(pos) = 2^{-pos/L}`,
-        that of time-biased gain, which takes the offsets where texts begin.
+        `linear`, as in U-measure and S-measure; or `exponential`, :math:`D(pos) = 2^{-pos/L}`, as
+        in time-biased gain, where offsets are the starts of texts.
     norm
-        N, such as the sum for an ideal trailtext.
+        Divisor N, such as U of an ideal trailtext.
 
     Raises
     ------
     MeasureError, PolicyError
-        For lengths or gains that are negative, not finite, or of different number; for values that
-        are not numbers.
+        For lengths or gains that are not numbers, negative, not finite, or not equally many.
 
     Examples
     --------
@@ -91,7 +90,7 @@ def u_measure(
     >>> u_measure([0, 1, 3], offsets=[100, 150, 350], limit=1000)
     2.8...
 
-    S-measure of an answer with nuggets of weights 2 and 1, over U of the ideal text:
+    S-measure of an answer with nuggets of weights 1 and 2, as U divided by that of the ideal text:
 
     >>> ideal = u_measure([2, 1], lengths=[30, 20], limit=500)
     >>> u_measure([1, 2], offsets=[40, 120], limit=500, norm=ideal)
@@ -102,20 +101,20 @@ def u_measure(
     check_number("norm", norm, above=0)
     if (lengths is None) == (offsets is None):
         raise MeasureError("u_measure: expected either lengths or offsets")
-    worth = _amounts("gains", gains)
+    gain = _amounts("gains", gains)
     name = "lengths" if offsets is None else "offsets"
     amounts = _amounts(name, lengths if offsets is None else offsets)
-    if amounts.size != worth.size:
+    if amounts.size != gain.size:
         raise MeasureError(
-            f"u_measure: expected a gain for each text, got {worth.size} gains and"
+            f"u_measure: expected a gain for each text, got {gain.size} gains and"
             f" {amounts.size} {name}"
         )
     ends = np.cumsum(amounts) if offsets is None else amounts
     if (np.diff(ends) < 0).any():
         raise MeasureError("u_measure: offsets must not decrease")
-    read = ends / limit
-    remaining = np.maximum(0.0, 1.0 - read) if decay == "linear" else np.exp2(-read)
-    return float((worth * remaining).sum() / norm)
+    position = ends / limit
+    discount = np.maximum(0.0, 1.0 - position) if decay == "linear" else np.exp2(-position)
+    return float((gain * discount).sum() / norm)
 
 
 def _amounts(name: str, values: ArrayLike | None) -> Floats:
@@ -133,32 +132,32 @@ def score_trailtexts(
     norm: float = 1.0,
     name: str | None = None,
 ) -> Scores:
-    """Score trailtexts of topics and systems by the U-measure.
+    """Compute the U-measure of the trailtext of each topic and system.
 
     Parameters
     ----------
     trails
-        A table in order of reading, with the columns `topic`, `length` and `gain`, and perhaps
-        `system`: a file, a data frame, or rows of them. A row is a text that was read.
+        A table in order of reading, with the columns `topic`, `length`, `gain` and optionally
+        `system`: a file, a data frame, or a list of rows. Each row is a text that was read.
     limit, decay, norm
         As for :func:`u_measure`.
     name
-        The system, where there is no such column; by default the name of the file.
+        Name of the system, if there is no column `system`; by default the name of the file.
 
     Returns
     -------
     Scores
-        Under the name `U(L=...)`, as input of :func:`cranfield.compare`.
+        Scores of the measure `U(L=...)`, for example as input of :func:`cranfield.compare`.
 
     Raises
     ------
     InputError
-        Naming file, line and reason, for a length or a gain that is missing or negative.
+        For a length or a gain that is missing or negative, with file and line.
 
     Warns
     -----
     CranfieldWarning
-        For systems without a text for a topic of others, which score 0 there.
+        For systems that lack a topic of other systems, on which they score 0.
 
     Examples
     --------
@@ -176,13 +175,13 @@ def score_trailtexts(
     rows = table.frame.with_columns(system=table.frame["system"].fill_null(name or stem_of(trails)))
     topics, systems = (tuple(rows[name].unique(maintain_order=True)) for name in _KEYS)
     values = np.zeros((len(topics), len(systems)))
-    read: set[tuple[int, int]] = set()
+    cells: set[tuple[int, int]] = set()
     for (topic, system), texts in rows.group_by(_KEYS):
         cell = topics.index(topic), systems.index(system)
-        read.add(cell)
+        cells.add(cell)
         lengths, gains = texts["length"], texts["gain"]
         values[cell] = u_measure(gains, lengths=lengths, limit=limit, decay=decay, norm=norm)
-    warn_missing(read, topics, systems)
+    warn_missing(cells, topics, systems)
     options = "" if decay == "linear" else f", decay={decay}"
     options += "" if norm == 1 else f", N={norm:g}"
     return Scores(values, topics, systems, measure=f"U(L={limit:.15g}{options})")

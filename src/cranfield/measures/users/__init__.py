@@ -1,1 +1,1 @@
-"""Measures that model how a user reads: C/W/L and what goes beyond it."""
+"""User models: measures of users who read, click, continue and stop."""

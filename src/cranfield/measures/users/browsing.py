@@ -2,14 +2,15 @@ r"""Measures of click models whose continuation depends on clicks: EBU, DCM, CCM
 
 =====  ===========================================  ==============================================
 model  probability of continuing after a click;     probability that a click satisfies, for the
-       after no click                               effort measure
+       without a click                              effort measure
 =====  ===========================================  ==============================================
 EBU    :math:`1 - l_i`, by grade; :math:`\gamma`    not defined
 DCM    :math:`\lambda_i`, by rank; 1                :math:`1 - \lambda_i`
 CCM    :math:`(1-c_i)\tau_2 + c_i\tau_3`;           :math:`c_i`
        :math:`\tau_1`
-UBM    none: who clicked last at rank j examines    not defined
-       rank i with probability :math:`x_{ij}`
+UBM    not defined: a user whose last click was at  not defined
+       rank j examines rank i with probability
+       :math:`x_{ij}`
 =====  ===========================================  ==============================================
 """
 
@@ -22,42 +23,39 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.spec import number, number_text, optional, parameter
+from cranfield.base.spec import PROBABILITY, number_text, optional, parameter
 from cranfield.measures.base import measure
 from cranfield.measures.users.clicks import (
     SOURCE,
-    ByGrade,
     Chain,
-    Chances,
     Effort,
     GradedPage,
+    Probabilities,
+    ProbabilityLookup,
     Utility,
-    at_rank,
-    by_rank,
-    chances,
+    probabilities_by_grade,
+    probabilities_by_rank,
+    value_at,
 )
 
-_SHARE = number(0, 1)
-_CLICKED = r"\sum_i P[C_i = 1] \, g_i"
-_SATISFIED = r"\sum_i \frac1i \, s_i \, P[C_i = 1]"
+_UTILITY = r"\sum_i P[C_i = 1] \, g_i"
+_EFFORT = r"\sum_i \frac1i \, s_i \, P[C_i = 1]"
 _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
 
 
 @measure(
     "EBU",
-    summary=(
-        "Expected browsing utility: gain of clicked documents for a user who may"
-        " leave after a click."
-    ),
-    formula=_CLICKED + _CHAIN + r"\left( c_j (1 - l_j) + (1 - c_j) \gamma \right)",
+    summary="Expected browsing utility: gain of clicked documents if users may leave after clicks.",
+    formula=_UTILITY + _CHAIN + r"\left( c_j (1 - l_j) + (1 - c_j) \gamma \right)",
     source="Yilmaz and others (2010); Chuklin and others (2013)",
     linear=True,
 )
 class ExpectedBrowsingUtility(Chain, Utility):
     r"""Expected browsing utility.
 
-    Users leave by the grade of what they clicked on, or else by :math:`1 - \gamma`. If a click
-    makes them leave with probability :math:`1 - \gamma(1 - s)`, that is the utility of a DBN.
+    Users leave after a click with a probability by the grade of the document, and after no click
+    with probability :math:`1 - \gamma`. It is the utility of a DBN if the probability after a click
+    is :math:`1 - \gamma(1 - s)`.
 
     Examples
     --------
@@ -68,40 +66,36 @@ class ExpectedBrowsingUtility(Chain, Utility):
     [('run', 1.240...)]
     """
 
-    leaves: Chances | None = parameter(
+    leaves: Probabilities | None = parameter(
         None,
-        optional(chances),
-        (
-            "probability that a user leaves after a click, by the grade of the clicked"
-            " document; 0 for a grade that is not listed"
-        ),
+        optional(probabilities_by_grade),
+        "probability that a user leaves after a click, by the grade of the clicked"
+        " document; 0 for a grade that is not listed",
     )
     gamma: float = parameter(
-        1.0, _SHARE, "probability that a user who does not click goes on to the next rank"
+        1.0, PROBABILITY, "probability that a user who does not click goes on to the next rank"
     )
 
     @property
     def linear(self) -> bool:
         return super().linear and self.leaves is None and self.gamma == 1
 
-    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
-        click = by_grade(self.clicks)
-        return click * (1 - by_grade(self.leaves)) + (1 - click) * self.gamma
+    def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+        click = probabilities(self.clicks)
+        return click * (1 - probabilities(self.leaves)) + (1 - click) * self.gamma
 
 
 class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
-    continues: Chances | None = parameter(
+    continues: Probabilities | None = parameter(
         None,
-        optional(by_rank),
-        (
-            "probability that a user goes on after a click, by rank; ranks below the last"
-            " one listed have its probability"
-        ),
+        optional(probabilities_by_rank),
+        "probability that a user goes on after a click, by rank; ranks below the last"
+        " one listed have its probability",
     )
     required_parameters = (("continues", "{1: 0.6, 2: 0.5}"),)
 
-    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
-        return 1 - by_grade(self.clicks) * (1 - at_rank(self.continues, rank))
+    def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+        return 1 - probabilities(self.clicks) * (1 - value_at(self.continues, rank))
 
 
 _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
@@ -110,10 +104,10 @@ _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
 @measure(
     "uDCM",
     summary="Expected gain of clicked documents, by the dependent click model.",
-    formula=_CLICKED + _DCM_CHAIN,
+    formula=_UTILITY + _DCM_CHAIN,
 )
 class DependentUtility(_DCM, Utility):
-    """Utility by the dependent click model, in which users go on after a click by rank.
+    """Utility by the dependent click model: continuation after a click depends on the rank.
 
     Examples
     --------
@@ -128,13 +122,13 @@ class DependentUtility(_DCM, Utility):
 @measure(
     "rrDCM",
     summary="Expected reciprocal rank at which a user stops, by the dependent click model.",
-    formula=_SATISFIED + r", \quad s_i = 1 - \lambda_i" + _DCM_CHAIN,
+    formula=_EFFORT + r", \quad s_i = 1 - \lambda_i" + _DCM_CHAIN,
 )
 class DependentEffort(_DCM, Effort):
-    r"""Effort by the dependent click model: who does not go on after a click is satisfied.
+    r"""Effort by the dependent click model: users who stop after a click are satisfied.
 
-    It is ERR with :math:`R = c(1 - \lambda)` only where :math:`\lambda` is the same at each rank;
-    Ferro and Maistro (2024, footnote 26) omit that.
+    It is ERR with :math:`R = c(1 - \lambda)` only if :math:`\lambda` is the same at each rank, a
+    condition that Ferro and Maistro (2024, footnote 26) omit.
 
     Examples
     --------
@@ -145,8 +139,8 @@ class DependentEffort(_DCM, Effort):
     (0.583..., 0.583...)
     """
 
-    def satisfying(self, by_grade: ByGrade, rank: Any) -> Any:
-        return 1 - at_rank(self.continues, rank)
+    def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+        return 1 - value_at(self.continues, rank)
 
 
 class _CCM(
@@ -154,18 +148,18 @@ class _CCM(
     source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
 ):
     tau1: float | None = parameter(
-        None, optional(_SHARE), "probability that a user who does not click goes on"
+        None, optional(PROBABILITY), "probability that a user who does not click goes on"
     )
     tau2: float | None = parameter(
-        None, optional(_SHARE), "probability of going on after a click that does not satisfy"
+        None, optional(PROBABILITY), "probability of going on after a click that does not satisfy"
     )
     tau3: float | None = parameter(
-        None, optional(_SHARE), "probability of going on after a click that satisfies"
+        None, optional(PROBABILITY), "probability of going on after a click that satisfies"
     )
     required_parameters = (("tau1", "0.9"), ("tau2", "0.8"), ("tau3", "0.3"))
 
-    def continuation(self, by_grade: ByGrade, rank: Any) -> Any:
-        click = by_grade(self.clicks)
+    def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+        click = probabilities(self.clicks)
         after_click = (1 - click) * self.tau2 + click * self.tau3
         return (1 - click) * self.tau1 + click * after_click
 
@@ -176,7 +170,7 @@ _CCM_CHAIN = _CHAIN + r"\left( (1-c_j)\tau_1 + c_j((1-c_j)\tau_2 + c_j\tau_3) \r
 @measure(
     "uCCM",
     summary="Expected gain of clicked documents, by the click chain model.",
-    formula=_CLICKED + _CCM_CHAIN,
+    formula=_UTILITY + _CCM_CHAIN,
 )
 class ChainUtility(_CCM, Utility):
     """Utility by the click chain model.
@@ -194,13 +188,13 @@ class ChainUtility(_CCM, Utility):
 @measure(
     "rrCCM",
     summary="Expected reciprocal rank at which a user is satisfied, by the click chain model.",
-    formula=_SATISFIED + r", \quad s_i = c_i" + _CCM_CHAIN,
+    formula=_EFFORT + r", \quad s_i = c_i" + _CCM_CHAIN,
     range=(0.0, float("inf")),
 )
 class ChainEffort(_CCM, Effort):
     """Effort by the click chain model, with equal probabilities of click and satisfaction.
 
-    Satisfied users may go on, and be satisfied again: the sum can be above 1.
+    Satisfied users may continue and be satisfied again, so scores can be above 1.
 
     Examples
     --------
@@ -211,31 +205,31 @@ class ChainEffort(_CCM, Effort):
     [('run', 0.3125)]
     """
 
-    def satisfying(self, by_grade: ByGrade, rank: Any) -> Any:
-        return by_grade(self.clicks)
+    def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+        return probabilities(self.clicks)
 
 
 @dataclass(frozen=True)
-class Browsing:
-    """Examination probabilities: a row per rank, with a value per last click, 0 for none."""
+class BrowsingProbabilities:
+    """Examination probabilities: a row for each rank, a value for each last click (0: none)."""
 
     rows: tuple[tuple[float, ...], ...]
 
     @property
     def text(self) -> str:
-        def inside(row: tuple[float, ...]) -> str:
-            return ", ".join(f"{last}: {number_text(chance)}" for last, chance in enumerate(row))
+        def row_text(row: tuple[float, ...]) -> str:
+            return ", ".join(f"{last}: {number_text(p)}" for last, p in enumerate(row))
 
-        ranks = (f"{rank}: {{{inside(row)}}}" for rank, row in enumerate(self.rows, 1))
-        return "{" + ", ".join(ranks) + "}"
+        texts = (f"{rank}: {{{row_text(row)}}}" for rank, row in enumerate(self.rows, 1))
+        return "{" + ", ".join(texts) + "}"
 
 
-def browsing(value: Any) -> Browsing:
-    if isinstance(value, Browsing):
+def browsing_probabilities(value: Any) -> BrowsingProbabilities:
+    if isinstance(value, BrowsingProbabilities):
         return value
     description = (
-        "a mapping of each rank, from 1, to probabilities after each last click"
-        " above, 0 for none, such as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
+        "a mapping of each rank, from 1, to probabilities by the rank of the last click"
+        " above, 0 for no click, such as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
     )
     if not isinstance(value, Mapping) or not value or {*value} != {*range(1, len(value) + 1)}:
         raise ValueError(description)
@@ -244,14 +238,14 @@ def browsing(value: Any) -> Browsing:
         row = value[rank]
         if not isinstance(row, Mapping) or {*row} != {*range(rank)}:
             raise ValueError(description)
-        rows.append(tuple(_SHARE(row[last]) for last in range(rank)))
-    return Browsing(tuple(rows))
+        rows.append(tuple(PROBABILITY(row[last]) for last in range(rank)))
+    return BrowsingProbabilities(tuple(rows))
 
 
 @measure(
     "uUBM",
     summary="Expected gain of clicked documents, by the user browsing model.",
-    formula=_CLICKED
+    formula=_UTILITY
     + r", \quad P[C_i = 1] = \sum_{j<i} P[\text{last click above } i \text{ at } j]"
     r" \, c_i \, x_{ij}",
     source=SOURCE + "; Dupret and Piwowarski (2008)",
@@ -259,38 +253,36 @@ def browsing(value: Any) -> Browsing:
 class BrowsingUtility(Utility):
     """Utility by the user browsing model, which depends on the rank of the last click.
 
-    Ranks below the last one that is listed are not examined. There is no measure of effort, as the
-    model does not include satisfaction.
+    Ranks below the last listed rank are not examined. There is no measure of effort, as the model
+    does not include satisfaction.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> run = {"q": {"a": 3, "x": 2, "b": 1}}
-    >>> chances = "{1: {0: 1}, 2: {0: 0.9, 1: 0.8}, 3: {0: 0.5, 1: 0.5, 2: 1}}"
-    >>> text = f"uUBM(clicks={{0: 0, 1: 0.5}}, examined_after={chances})"
+    >>> probabilities = "{1: {0: 1}, 2: {0: 0.9, 1: 0.8}, 3: {0: 0.5, 1: 0.5, 2: 1}}"
+    >>> text = f"uUBM(clicks={{0: 0, 1: 0.5}}, examined_after={probabilities})"
     >>> cf.evaluate(run, {"q": {"a": 1, "b": 1}}, text).by_system().rows()
     [('run', 0.75)]
     """
 
-    examined_after: Browsing | None = parameter(
+    examined_after: BrowsingProbabilities | None = parameter(
         None,
-        optional(browsing),
-        (
-            "probability that a rank is examined, by rank and by the rank of the last click"
-            " above, 0 for no click; all combinations must be listed"
-        ),
+        optional(browsing_probabilities),
+        "probability that a rank is examined, by rank and by the rank of the last click"
+        " above, 0 for no click; all combinations must be listed",
     )
     required_parameters = (("examined_after", "{1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"),)
 
-    def clicked(self, page: GradedPage) -> Floats:
+    def click_probabilities(self, page: GradedPage) -> Floats:
         assert self.examined_after is not None
         click = page.probabilities(self.clicks)
-        out = np.zeros(click.shape)
-        # Probability that each rank has the last click so far; index 0 is for no click.
+        clicks_by_rank = np.zeros(click.shape)
+        # Probability of the rank of the last click so far; index 0 stands for no click.
         last_click = np.zeros((len(self.examined_after.rows) + 1, click.shape[0]))
         last_click[0] = 1.0
         for rank, row in enumerate(self.examined_after.rows[: click.shape[1]], 1):
             clicks = last_click[:rank] * (np.array(row)[:, np.newaxis] * click[:, rank - 1])
             last_click[:rank] -= clicks
-            out[:, rank - 1] = last_click[rank] = clicks.sum(axis=0)
-        return out
+            clicks_by_rank[:, rank - 1] = last_click[rank] = clicks.sum(axis=0)
+        return clicks_by_rank

@@ -1,15 +1,15 @@
 """User models whose continuation depends on gain or cost: TBG, U, BPM, INST, SDCG.
 
-Documents that are unjudged, or beyond the end of the list or the cutoff, have no gain. Other
+Unjudged documents, and ranks beyond the end of the list or the cutoff, have no gain. Other
 expectations of these models are measures such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.
 
 Users of INST and INSQ continue from rank i with probability ((i + a - 1) / (i + a))^2, where a is
 2T minus the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these
-probabilities telescopes: rank i is read with probability proportional to 1 / (i - 1 + a)^2. Its
-sums are differences of the trigamma function, also for endless rankings. Where every rank gains 1,
-i + a is constant, and the probabilities fall geometrically.
+probabilities telescopes: rank i is read with probability proportional to 1 / (i - 1 + a)^2. The
+sums of these are differences of the trigamma function, also for infinite rankings. Where every rank
+gains 1, i + a is constant, and the probabilities decrease geometrically.
 
-Users of BPM stop when they have enough gain, or have spent enough.
+Users of BPM stop at a total gain or a total cost.
 """
 
 from __future__ import annotations
@@ -21,42 +21,48 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.spec import POSITIVE_SHARE, integer, number, optional, parameter
+from cranfield.base.spec import (
+    POSITIVE_PROBABILITY,
+    PROBABILITY,
+    integer,
+    number,
+    optional,
+    parameter,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
-from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
+from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_grade, nonnegative_gains
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel
+from cranfield.measures.users.model import LAST, Costs, Expectations, StaticModel, UserModel
 from cranfield.measures.users.page import Page, costs_by_length, fill_lengths
 
-_CHANCE = number(0, 1)
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
 
 
 @measure(
     "TBG",
-    summary="Gain that halves every h seconds of reading time above.",
+    summary="Gain, halved for every h seconds spent on the documents above.",
     formula=r"\Pr_{click} \Pr_{save} \sum_r g_r \, e^{-T(r) \ln 2 / h}, \quad"
     r" T(r) = \sum_{k<r} \left( T_S + \Pr_{click}(k) \, (a L(k) + b) \right)",
     source="Smucker and Clarke (2012)",
     range=(0.0, float("inf")),
     inputs=("lengths",),
     needs="the lengths of all retrieved documents, in words",
-    elsewhere={"cwl_eval": "TBG-H@h is a rate: EU(TBG) by click times save"},
+    elsewhere={"cwl_eval": "TBG-H@h is a rate: EU(TBG) divided by click times save"},
 )
 class TimeBiasedGain(UserModel):
     r"""Time-biased gain, with the values that Smucker and Clarke (2012) calibrated.
 
     The gain of a relevant document is the probability of a click on its summary times that of
-    recognising it as relevant, .64 * .77 = .4928; other documents have none. Users read all
-    summaries, and documents with the probability of a click, in 7.8 seconds plus 0.018 per word.
-    Unjudged documents are clicked like non-relevant ones. Gains that are not binary, which Smucker
-    and Clarke do not have, are multiplied by .4928.
+    recognising it as relevant, .64 * .77 = .4928; other documents have none. Users read each
+    summary, and with the probability of a click the document, in 7.8 seconds plus 0.018 per word.
+    Unjudged documents are clicked like non-relevant ones. Gains that are not binary, an extension
+    of the paper, are multiplied by .4928.
 
-    TBG is the total utility of its user, `ETU(TBG)`, and its costs are seconds: `ETC(TBG)`, to
-    which summaries are added where a list is shorter than the ranks that are read.
+    TBG is the total utility of its user, `ETU(TBG)`. Its costs `ETC(TBG)` are seconds, which
+    include the time for summaries at ranks beyond the end of the list.
 
     Examples
     --------
@@ -68,15 +74,17 @@ class TimeBiasedGain(UserModel):
 
     h: float = parameter(224.0, number(0, 1e9, open_low=True), "half-life of gains, in seconds")
     summary: float = parameter(4.4, _TIME, "seconds to read a summary (T_S)")
-    click: float = parameter(0.64, POSITIVE_SHARE, "probability of a click on a relevant document")
-    click_other: float = parameter(0.39, _CHANCE, "probability of a click on another document")
+    click: float = parameter(
+        0.64, POSITIVE_PROBABILITY, "probability of a click on a relevant document"
+    )
+    click_other: float = parameter(0.39, PROBABILITY, "probability of a click on another document")
     save: float = parameter(
         0.77,
-        POSITIVE_SHARE,
+        POSITIVE_PROBABILITY,
         "probability that a clicked relevant document is recognised as relevant",
     )
     a: float = parameter(0.018, _TIME, "seconds to read a word")
-    b: float = parameter(7.8, _TIME, "seconds for a document of length 0")
+    b: float = parameter(7.8, _TIME, "seconds to read a document of length 0")
     unit: float = parameter(1.0, LENGTH, "words in a unit of length")
     missing: float | None = parameter(
         None, optional(LENGTH), "length to assume for documents without a known one"
@@ -84,14 +92,14 @@ class TimeBiasedGain(UserModel):
 
     reads_lengths = True
 
-    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        return self.click * self.save * super().worth(judged, rows)
+    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        return self.click * self.save * super().document_gains(judged, rows)
 
     def max_gain(self, judged: JudgedRuns) -> float:
         return self.click * self.save
 
     def costs(self, page: Page) -> Floats:
-        """Return the seconds for each rank; beyond the list, those for a summary."""
+        """Return the seconds for each rank; beyond the list, those to read a summary."""
         click = np.where(page.gains > 0, self.click, self.click_other)
         reading = self.a * self.unit * fill_lengths(page, self.missing) + self.b
         return self.summary + np.where(page.listed, click * reading, 0.0)
@@ -120,14 +128,14 @@ class TimeBiasedGain(UserModel):
 class UMeasure(UserModel):
     r"""The U-measure of a ranked list, read from top to bottom (Sakai 2013, figure 5 (b)).
 
-    The text of the trail is the snippet of each rank and, after that of each relevant document,
-    the proportion F of its text. A document counts at the end of its text. Unjudged documents are
+    The trailtext consists of the snippet of each rank, each followed by the proportion F of the
+    document if it is relevant. A document gains at the end of its text. Unjudged documents are
     skipped like non-relevant ones, so that only lengths of relevant documents matter. Gains are
-    (2^g - 1) / 2^max_grade, with `linear` g / (max_grade + 1), or those of a mapping. Scores are
-    divided by a number N, but not normalised.
+    (2^g - 1) / 2^max_grade, or g / (max_grade + 1) with `linear`, or those of a mapping. Scores are
+    divided by a constant N, but not normalised.
 
-    `ETU(U)` is U divided by the discount at the end of the first text, where the user of the C/W/L
-    framework starts; costs are characters.
+    `ETU(U)` is U divided by the discount at the end of the first text, as users of the C/W/L
+    framework always read the first rank; costs are characters.
 
     Examples
     --------
@@ -141,16 +149,14 @@ class UMeasure(UserModel):
     rel: int = parameter(1, REL, REL_DOC)
     gains: Gain = parameter(
         Gain("exponential"),
-        no_loss,
-        (
-            "gain of a grade: 'exponential', (2^g - 1) / 2^max_grade; 'linear', g /"
-            " (max_grade + 1); or a mapping of grades to gains, in which a grade that is not"
-            " listed has gain 0"
-        ),
+        nonnegative_gains,
+        "gain of a grade: 'exponential', (2^g - 1) / 2^max_grade; 'linear', g /"
+        " (max_grade + 1); or a mapping of grades to gains, in which a grade that is not"
+        " listed has gain 0",
     )
     max_grade: int | None = MAX_GRADE
     L: float = parameter(
-        132000.0, number(0, 1e15, open_low=True), "characters after which a document has no value"
+        132000.0, number(0, 1e15, open_low=True), "characters after which documents have no gain"
     )
     snippet: float = parameter(200.0, LENGTH, "characters of a snippet")
     F: float = parameter(0.2, number(0, 1), "proportion of a relevant document that is read")
@@ -162,26 +168,27 @@ class UMeasure(UserModel):
 
     reads_lengths = True
 
-    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)
 
     def gain_of(self, judged: JudgedRuns, grades: Any) -> Floats:
-        """Return the gain of grades on the scale of the judgments; of one intent in D-U."""
-        return self._share(judged) * self._of(grades)
+        """Return gains by grade, on the scale of the judgments; D(U) sums them over intents."""
+        return self._scale_factor(judged) * self._raw_gains(grades)
 
     def max_gain(self, judged: JudgedRuns) -> float:
-        grades = self.gains.candidates(highest_of(judged, self.max_grade, str(self)))
-        return float(self._share(judged) * self._of(grades).max())
+        grades = self.gains.candidates(highest_grade(judged, self.max_grade, str(self)))
+        return float(self._scale_factor(judged) * self._raw_gains(grades).max())
 
-    def _of(self, grades: Any) -> Floats:
-        by_word = isinstance(self.gains.kind, str)
-        return np.asarray((self.gains.for_grades if by_word else self.gains.from_mapping)(grades))
+    def _raw_gains(self, grades: Any) -> Floats:
+        if isinstance(self.gains.kind, str):
+            return self.gains.for_grades(grades)
+        return np.asarray(self.gains.from_mapping(grades))
 
-    def _share(self, judged: JudgedRuns) -> float:
+    def _scale_factor(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:
             return 1.0
-        top = highest_of(judged, self.max_grade, str(self))
-        return 1.0 / (float(self.gains.for_grades(np.array([top]))[0]) + 1.0)
+        max_grade = highest_grade(judged, self.max_grade, str(self))
+        return 1.0 / (float(self.gains.for_grades(np.array([max_grade]))[0]) + 1.0)
 
     def costs(self, page: Page) -> Floats:
         """Return the characters of each rank; beyond the list, those of a snippet."""
@@ -189,7 +196,7 @@ class UMeasure(UserModel):
         return np.asarray(self.snippet + self.F * self.unit * text)
 
     def discounts(self, page: Page) -> Floats:
-        """Return D(pos) at the end of each rank's text."""
+        """Return the discount D(pos) at the end of the text of each rank."""
         return np.maximum(0.0, 1.0 - np.cumsum(page.costs, axis=1) / self.L)
 
     def continuation(self, page: Page) -> Floats:
@@ -200,11 +207,12 @@ class UMeasure(UserModel):
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.retrieved.max(initial=0)), 1)
-        scores = [
+        scores_by_page = [
             np.einsum("ij,ij->i", page.gains, self.discounts(page))
             for page in self.lay_out(judged, depth)
         ]
-        return np.concatenate([*scores, np.empty(0)]).reshape(judged.shape[::-1]).T / self.N
+        flat = np.concatenate([*scores_by_page, np.empty(0)])
+        return flat.reshape(judged.shape[::-1]).T / self.N
 
 
 _T_DOC = "total gain that the user wants: the number of relevant documents, if gains are binary"
@@ -213,7 +221,7 @@ GAIN_TARGET = number(0.5, 1000)
 _DEPTH = parameter(
     None,
     optional(integer(1)),
-    "last rank that a user reads; by default none, and weights continue beyond the list",
+    "last rank that a user reads; by default no limit, so that weights continue beyond the list",
 )
 _CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
 _REMAINING = r", \quad T_i = T - \sum_{j \le i} g_j"
@@ -222,16 +230,14 @@ _INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
 _SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}"
 
 
-def insq_views(gain: Any, rank: Any) -> Any:
-    """Return V without gain: the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks above."""
-    return (2 * gain / (rank + 2 * gain - 1)) ** 2
+def insq_view_probability(target: Any, rank: Any) -> Any:
+    """Return V(r) of INSQ, the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks i < r."""
+    return (2 * target / (rank + 2 * target - 1)) ** 2
 
 
 @measure(
     "INST",
-    summary=(
-        "Gain per document of a user who wants T, and stops sooner the more gain is collected."
-    ),
+    summary="Gain per document of a user with target T, who stops earlier as gain is collected.",
     formula=(
         rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}"
         rf"{_REMAINING}"
@@ -241,7 +247,7 @@ def insq_views(gain: Any, rank: Any) -> Any:
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
 class INST(UserModel):
-    """INST, of an endless ranking; ranks beyond the list have no gain."""
+    """INST of an infinite ranking; ranks beyond the list have no gain."""
 
     T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
     depth: int | None = _DEPTH
@@ -251,29 +257,30 @@ class INST(UserModel):
         return self.depth
 
     def continuation(self, page: Page) -> Floats:
-        above = page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1)
-        return np.asarray(((above - 1.0) / above) ** 2)
+        level = page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1)
+        return np.asarray(((level - 1.0) / level) ** 2)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
-        """Sum over stretches between two gains, which have a closed form."""
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
+        """Sum over the intervals between two gains, each in closed form."""
         rows = self.distinct_rows(judged, best=best, end=end)
-        unjudged = float(best)
-        levels = 2.0 * self.T - rows.running(rows.gains) - unjudged * (rows.rank - rows.seen)
+        fill_gain = float(best)
+        levels = 2.0 * self.T - rows.running(rows.gains) - fill_gain * (rows.rank - rows.seen)
         ends = rows.rank.astype(np.float64)
         rank, a = rows.before(ends, 0.0), rows.before(levels, 2.0 * self.T)
-        views = rows.running_product(_reach(rank, a, ends, unjudged))
-        depth = rows.total(rows.before(views, 1.0) * _expected(rank, a, ends, unjudged))
+        views = rows.running_product(_reach_probability(rank, a, ends, fill_gain))
+        depth = rows.total(rows.before(views, 1.0) * _expected_ranks(rank, a, ends, fill_gain))
+        last_rank, last_a = rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T)
         stop = np.full(rows.shape, np.inf if end is None else float(end))
-        rest = _expected(rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T), stop, unjudged)
-        depth = depth + rows.lasts(views, 1.0) * rest
+        remaining = _expected_ranks(last_rank, last_a, stop, fill_gain)
+        depth = depth + rows.lasts(views, 1.0) * remaining
         if best:
-            return Expected(depth - rows.total((1.0 - rows.gains) * views), depth, depth)
-        return Expected(rows.total(rows.gains * views), depth, depth)
+            return Expectations(depth - rows.total((1.0 - rows.gains) * views), depth, depth)
+        return Expectations(rows.total(rows.gains * views), depth, depth)
 
 
 @measure(
     "INSQ",
-    summary="Gain per document of a user who wants T, independent of the gain collected.",
+    summary="Gain per document of a user with target gain T, independent of the gain collected.",
     formula=rf"\sum_r W(r) \, g_r, {_INSQ_WEIGHTS}",
     source="Moffat and others (2012)",
     scale_note="not interval: the steps between ranks are unequal",
@@ -282,7 +289,7 @@ class INST(UserModel):
     expectation="documents",
 )
 class INSQ(StaticModel):
-    """INSQ, of an endless ranking; the sum of its weights is a trigamma function of 2T."""
+    """INSQ of an infinite ranking; the sum of its weights is a trigamma function of 2T."""
 
     T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
     depth: int | None = _DEPTH
@@ -292,7 +299,7 @@ class INSQ(StaticModel):
         return self.depth
 
     def views(self, rank: Any) -> Any:
-        return insq_views(self.T, rank)
+        return insq_view_probability(self.T, rank)
 
     def depth_to(self, ranks: int | None) -> float:
         tail = 0.0 if ranks is None else float(trigamma(2.0 * self.T + ranks))
@@ -301,13 +308,11 @@ class INSQ(StaticModel):
 
 @measure(
     "SDCG",
-    summary=(
-        "Scaled DCG: gain per document of a user who reads the top k with the weights of DCG."
-    ),
+    summary="Scaled DCG: gain per document of a user who reads the top k with the weights of DCG.",
     formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
     source="Moffat and others (2013)",
     at_usage="required",
-    scale_note="not interval; it is DCG by a constant",
+    scale_note="not interval; it is DCG divided by a constant",
     elsewhere={"cwl_eval": "EU of NDCG-k@..."},
     linear=True,
     expectation="documents",
@@ -327,15 +332,15 @@ class ScaledDCG(StaticModel):
     def depth_to(self, ranks: int | None) -> float:
         if ranks is None or ranks <= MAX_SUMMED_RANKS:
             return super().depth_to(ranks)
-        # The Euler-Maclaurin formula, whose next term is below the last bits.
+        # Euler-Maclaurin formula; its next term is below floating-point precision.
         logs = np.log(np.array([MAX_SUMMED_RANKS, ranks]) + 1.0)
         ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
-        tail = _integral(*logs) + float(ends[1] - ends[0])
+        tail = _integrate_reciprocal_log(*logs) + float(ends[1] - ends[0])
         return super().depth_to(MAX_SUMMED_RANKS) + float(np.log(2.0)) * tail
 
 
-def _integral(low: float, high: float) -> float:
-    """Integrate 1 / ln(x), of x from exp(low) to exp(high)."""
+def _integrate_reciprocal_log(low: float, high: float) -> float:
+    """Integrate 1 / ln(x) from exp(low) to exp(high)."""
     nodes, weights = np.polynomial.legendre.leggauss(20)
     cuts = np.linspace(low, high, 2 + int(high - low))
     half = np.diff(cuts)[:, None] / 2.0
@@ -344,12 +349,12 @@ def _integral(low: float, high: float) -> float:
 
 
 def trigamma(x: ArrayLike) -> Floats:
-    r"""Sum 1 / (x + i)^2 over i = 0, 1, ... (Abramowitz and Stegun, 6.4.10 and 6.4.12).
+    r"""Compute the trigamma function, the sum of 1 / (x + i)^2 over i = 0, 1, ..., for x > 0.
 
-    x is above 0; infinity gives 0.
+    Abramowitz and Stegun, 6.4.10 and 6.4.12. It is 0 for infinity.
     """
     values = np.asarray(x, dtype=np.float64)
-    # The series is exact to the last bits from 16 on.
+    # From 16 the series is exact up to floating-point precision.
     is_small = values < 16.0
     small, sums = values[is_small], np.zeros(np.count_nonzero(is_small))
     for step in range(16):
@@ -362,35 +367,40 @@ def trigamma(x: ArrayLike) -> Floats:
     return out
 
 
-def _reach(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
-    """Return the probability of reaching `to` from `rank` (0: start) without gains in between."""
-    start = rank == 0
-    if unjudged:
-        return np.asarray(_decay(rank + a) ** (to - rank - start))
-    return np.asarray(((rank + a - np.where(start, 0.0, 1.0)) / (to + a - 1.0)) ** 2)
+def _reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
+    """Return the probability of reaching rank `end` from `rank`, where 0 is the start.
+
+    All ranks between the two have the gain `fill_gain`, 0 or 1.
+    """
+    is_start = rank == 0
+    if fill_gain:
+        return np.asarray(_continuation(rank + a) ** (end - rank - is_start))
+    return np.asarray(((rank + a - np.where(is_start, 0.0, 1.0)) / (end + a - 1.0)) ** 2)
 
 
-def _expected(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
-    """Return the expected number of ranks read from `rank` + 1 up to `to`, given `rank` is read."""
-    start = rank == 0
-    if unjudged:
-        fall = _decay(rank + a)
-        return np.asarray(np.where(start, 1.0, fall) * (1.0 - fall ** (to - rank)) / (1.0 - fall))
-    head = (rank + a - np.where(start, 0.0, 1.0)) ** 2
-    return np.asarray(head * (trigamma(rank + a) - trigamma(to + a)))
+def _expected_ranks(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
+    """Return the expected number of ranks read from `rank` + 1 to `end`, if `rank` is read."""
+    is_start = rank == 0
+    if fill_gain:
+        c = _continuation(rank + a)
+        return np.asarray(np.where(is_start, 1.0, c) * (1.0 - c ** (end - rank)) / (1.0 - c))
+    factor = (rank + a - np.where(is_start, 0.0, 1.0)) ** 2
+    return np.asarray(factor * (trigamma(rank + a) - trigamma(end + a)))
 
 
-def _decay(level: Floats) -> Floats:
+def _continuation(level: Floats) -> Floats:
     return np.asarray(((level - 1.0) / level) ** 2)
 
 
-TRACE = 1e-9
-"""Rounding error within which a sum of gains or costs reaches a limit."""
+SUM_TOLERANCE = 1e-9
+"""Rounding error up to which a sum of gains or costs is considered to reach a limit."""
 
-_GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
+_CONTINUES = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
 
 class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks are unequal"):
+    """Base class of the bejeweled player models, BPM."""
+
     T: float = parameter(1.0, number(0, 1e9), "total gain at which the user stops")
     K: float = parameter(
         10.0, number(0, 1e15), "total cost at which the user stops: documents, or as set by `unit`"
@@ -398,10 +408,10 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
     unit: float | None = parameter(
         None,
         optional(number(0, 1e15)),
-        "cost of a unit of length; by default each document costs 1",
+        "cost per unit of length; by default the cost of each document is 1",
     )
     missing: float | None = parameter(
-        None, optional(number(0, 1e15)), "length to assume where none is known, and beyond the list"
+        None, optional(LENGTH), "length to assume where it is unknown, and beyond the list"
     )
 
     @property
@@ -414,16 +424,19 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
         return costs_by_length(page, self.unit, missing=self.missing)
 
     def continuation(self, page: Page) -> Floats:
-        gained, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
-        limit, budget = self.limits(page.rank, gained - page.gains)
+        total_gain, total_cost = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
+        max_gain, max_cost = self.limits(page.rank, total_gain - page.gains)
         # Ten gains of .1 reach T = 1, although their sum in floating point does not.
-        return np.asarray((gained < limit - TRACE) & (spent < budget - TRACE), dtype=np.float64)
+        is_below_gain = total_gain < max_gain - SUM_TOLERANCE
+        is_below_cost = total_cost < max_cost - SUM_TOLERANCE
+        return np.asarray(is_below_gain & is_below_cost, dtype=np.float64)
 
     def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
-        """Return T and K at each rank; `prior_gain` is the gain above it."""
+        """Return T and K at each rank; `prior_gain` is the total gain of the ranks above."""
         return self.T, self.K
 
     def max_depth(self) -> float:
+        """Return an upper bound of the ranks read, if each costs 1."""
         raise NotImplementedError
 
     def expected(
@@ -433,7 +446,7 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
         depth: int | None = None,
         best: bool = False,
         costs: Costs | None = None,
-    ) -> Expected:
+    ) -> Expectations:
         if costs is None and self.unit is None:
             last = self.ranks(depth) or LAST
             depth = max(1, int(min(float(last), np.ceil(self.max_depth()) + 1.0)))
@@ -443,12 +456,12 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
 @measure(
     "BPM",
     summary="Gain per document of a user who stops at a total gain of T, or a total cost of K.",
-    formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad T_i = T, \; K_i = K",
+    formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_CONTINUES}, \quad T_i = T, \; K_i = K",
     source="Zhang and others (2017)",
     elsewhere={"cwl_eval": "EU of BPM-Static-T=...-K=...", "ir_measures": "BPM(T=...)@K"},
 )
 class BPM(_Bejewelled):
-    """The static model: T and K never change."""
+    """The static model, in which T and K are constant."""
 
     @property
     def deepest(self) -> int | None:
@@ -461,11 +474,11 @@ class BPM(_Bejewelled):
 
 @measure(
     "BPMDynamic",
-    summary="BPM of a user who wants more, and is more patient, the better the documents are.",
-    formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad"
+    summary="BPM of a user whose limits T and K increase with the quality of the documents.",
+    formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_CONTINUES}, \quad"
     r" T_i = T + h_b \sum_{j<i} (g_j - g_{med}), \; K_i = K + h_c \sum_{j<i} (g_j - g_{med})",
     source="Zhang and others (2017); Azzopardi and others (2019)",
-    elsewhere={"cwl_eval": "EU of BPM-Dynamic with hc=0: its K never changes"},
+    elsewhere={"cwl_eval": "EU of BPM-Dynamic with hc=0: its K is constant"},
 )
 class BPMDynamic(_Bejewelled):
     """The dynamic model: a gain above the median raises both limits, one below lowers them."""

@@ -1,4 +1,4 @@
-"""Expectations of users, for any measure with a user model: EU, ETU, EC, ETC, Depth, Residual."""
+"""Expectations of the user model of a measure: EU, ETU, EC, ETC, Depth, Residual."""
 
 from __future__ import annotations
 
@@ -10,49 +10,46 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import integer, number, optional, parameter
+from cranfield.base.spec import integer, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.users.model import Expected, UserModel
+from cranfield.measures.users.effort import LENGTH
+from cranfield.measures.users.model import Expectations, UserModel
 from cranfield.measures.users.page import costs_by_length
 from cranfield.measures.users.standard_models import user_model
 from cranfield.measures.wrapping import Wrapping, wrapping
 
-_INFINITE = float("inf")
-_LENGTH = number(0, 1e15)
+_INFINITY = float("inf")
 
 
 class Expectation(
     Wrapping, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
 ):
-    """Base class of expectations of the user of a measure."""
+    """Base class of expectations of the user model of a measure."""
 
     depth: int | None = parameter(
         None,
         optional(integer(1, 100_000)),
-        (
-            "Last rank that a user reads. By default the last rank of the model: none where"
-            " its infinite sums are known (RBP, INST, INSQ), the cutoff (P, SDCG), otherwise"
-            " 1000."
-        ),
+        "Last rank that a user reads. By default that of the model: no limit if its infinite"
+        " sums are known (RBP, INST, INSQ), the cutoff (P, SDCG), otherwise 1000.",
     )
     inner_example = "RBP"
     scores_cut_rankings = True
     description: ClassVar[str]
-    """Summary, with the inner measure in place of {}."""
+    """Format of the summary; {} stands for the inner measure."""
     field_name: ClassVar[str] = "utility"
-    """Attribute of :class:`Expected` that is the score."""
+    """Attribute of :class:`Expectations` that is the score."""
     model: UserModel
     unit: float | None = None
     fixed: float = 0.0
     missing: float | None = None
 
     def check(self, inner: Measure) -> None:
-        name = self.about.name
+        name = self.outer_info.name
         if isinstance(inner, Expectation):
             raise MeasureError(f"{name}: {inner} is a measure of a user model, not a user model")
         if self.depth is not None and "depth" in inner.parameters:
-            # One measure has one text form.
+            # Only the inner measure keeps the depth, so that equal measures have one text form.
             inner = inner(depth=self.depth)
             vars(self).update(inner=inner, depth=None)
         vars(self)["model"] = user_model(inner)
@@ -65,10 +62,10 @@ class Expectation(
                 f"{name}: unit cannot be combined with {inner}, which has its own costs"
             )
 
-    def declared(self) -> Info:
+    def combine_info(self) -> Info:
         inner = self.inner.info
         return replace(
-            self.about,
+            self.outer_info,
             summary=self.description.format(self.inner),
             at_parameter=inner.at_parameter,
             at_usage=inner.at_usage,
@@ -79,32 +76,29 @@ class Expectation(
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        expectation: Floats = getattr(self._expected(judged), self.field_name)
-        return expectation.copy()
+        scores: Floats = getattr(self._expectations(judged), self.field_name)
+        return scores.copy()
 
-    def _expected(self, judged: JudgedRuns, *, best: bool = False) -> Expected:
+    def _expectations(self, judged: JudgedRuns, *, best: bool = False) -> Expectations:
         if self.unit is None:
             return self.model.expectations(judged, depth=self.depth, best=best)
         costs = partial(costs_by_length, unit=self.unit, fixed=self.fixed, missing=self.missing)
         return self.model.expected(judged, depth=self.depth, best=best, costs=costs)
 
 
-class _Cost(Expectation, range=(0.0, _INFINITE), lower_is_better=True):
+class _Cost(Expectation, range=(0.0, _INFINITY), lower_is_better=True):
     unit: float | None = parameter(
         None,
-        optional(_LENGTH),
-        (
-            "Cost per unit of length, for costs by the lengths of documents. By default the"
-            " cost of a rank is the cost in the model: seconds in TBG, characters in U,"
-            " otherwise 1."
-        ),
+        optional(LENGTH),
+        "Cost per unit of length, for costs by the lengths of documents. By default costs"
+        " are those of the model: seconds in TBG, characters in U, otherwise 1 per rank.",
     )
-    fixed: float = parameter(0.0, _LENGTH, "Cost of each rank independent of its length.")
+    fixed: float = parameter(0.0, LENGTH, "Cost of each rank independent of its length.")
     missing: float | None = parameter(
         None,
-        optional(_LENGTH),
-        "Length to assume for documents without a known one, and for ranks beyond"
-        " the list; without it the former are an error, and the latter have length 0.",
+        optional(LENGTH),
+        "Length to assume for documents without a known length, and for ranks beyond the"
+        " list. By default an unknown length is an error, and ranks beyond the list have length 0.",
     )
 
 
@@ -114,31 +108,31 @@ class _Cost(Expectation, range=(0.0, _INFINITE), lower_is_better=True):
     formula=r"\sum_r W(r) \, g_r",
 )
 class EU(Expectation):
-    r"""Expected utility, `EU(RBP(p=0.8))`: of P, RR, AP, ERR, RBP and all other user models.
+    r"""Expected utility of a measure with a user model, such as `EU(RBP(p=0.8))`.
 
-    These are SDCG, DCG and nDCG with a cutoff, Q, INST, INSQ, NERR8 to NERR11, BPM, BPMDynamic,
-    TBG, U, or one of your own; any other measure inside is an error.
+    These are P, RR, AP, ERR, RBP, SDCG, DCG and nDCG with a cutoff, Q, INST, INSQ, NERR8 to NERR11,
+    BPM, BPMDynamic, TBG, U, and user-defined models; other inner measures are refused.
 
     Notes
     -----
     The sum of W(r) g(r) (Moffat and others 2017, section 2). Unjudged documents and ranks beyond
-    the list or the cutoff have no gain. Where a program or a paper counts otherwise:
+    the list or the cutoff have no gain. Differences from another program:
 
     ============  =====================================  =========================================
     model         here                                   cwl_eval 1.0.12
     ============  =====================================  =========================================
     all           V(r) g(r) in ETU, V(r) c(r) in ETC:    L(n) excludes users who continue, so
-                  all stop at the last rank              that ETU is less than EU by depth
+                  all stop at the last rank              that ETU is below EU times depth
     RBP           no last rank (Moffat and Zobel 2008)   weights of 1000 ranks, normalised:
                                                          `EU(RBP, depth=1000)`
     INST, INSQ    no last rank                           1000 ranks: `depth=1000`
-    AP            AP divides by RB, EU(AP) by the        EU divides by the number of relevant
-                  number of relevant retrieved docs      retrieved documents
+    AP            AP divides by RB, EU(AP) by the        as EU(AP)
+                  number of relevant retrieved docs
     TBG           a sum (Smucker and Clarke 2012); EU    a rate, of the raw gains; EU(TBG)
                   is the rate                            is .4928 times that
     U             a sum at the end of each text          a rate, at the start of each text; no
                   (Sakai 2013, equation 19)              weight for rank n
-    BPMDynamic    T and K change with the gains found    K never changes: `hc=0`
+    BPMDynamic    T and K change with the gains          K is constant: `hc=0`
     ============  =====================================  =========================================
 
     Examples
@@ -157,7 +151,7 @@ class EU(Expectation):
     "ETU",
     summary="Gain until the user stops: the expected total utility of a measure's user model.",
     formula=r"\sum_r V(r) \, g_r",
-    range=(0.0, _INFINITE),
+    range=(0.0, _INFINITY),
 )
 class ETU(Expectation):
     """The sum of V(r) g(r), which is EU times Depth; see :class:`EU`.
@@ -199,7 +193,7 @@ class EC(_Cost):
 
 @wrapping(
     "ETC",
-    summary=("Total cost until the user stops: the expected total cost of a measure's user model."),
+    summary="Total cost until the user stops: the expected total cost of a measure's user model.",
     formula=r"\sum_r V(r) \, c_r",
 )
 class ETC(_Cost):
@@ -213,14 +207,14 @@ class ETC(_Cost):
     "Depth",
     summary="Number of ranks read until the user stops: the sum of V(r), which is 1 / W(1).",
     formula=r"\sum_r V(r) = 1 / W(1)",
-    range=(1.0, _INFINITE),
+    range=(1.0, _INFINITY),
     lower_is_better=True,
 )
 class Depth(Expectation):
     """Expected depth; cwl_eval calls it expected items.
 
-    A user who finds enough gain early stops early, so lower is better; in static models it is the
-    same for all runs.
+    Lower is better, as users who collect gain early stop early; in static models it is the same for
+    all runs.
 
     Examples
     --------
@@ -242,10 +236,10 @@ class Depth(Expectation):
     beyond_grades="which documents are judged",
 )
 class Residual(Expectation):
-    """EU with the highest gain of all unjudged ranks, minus EU with their gain 0.
+    """EU if all unjudged ranks have the highest gain, minus EU if they have gain 0.
 
     Unjudged ranks include those beyond the list or the cutoff (Moffat and Zobel 2008, section 5;
-    Moffat and others 2017). Users with more gain may stop sooner, depending on the model.
+    Moffat and others 2017). In some models users with more gain stop earlier.
 
     Examples
     --------
@@ -258,6 +252,7 @@ class Residual(Expectation):
     description = "Increase of EU of {} if all unjudged documents have the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        increase = self._expected(judged, best=True).utility - self._expected(judged).utility
+        highest, lowest = self._expectations(judged, best=True), self._expectations(judged)
+        increase = highest.utility - lowest.utility
         # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(increase) < 1e-14, 0.0, increase)

@@ -5,9 +5,9 @@ the distance and is symmetric. The stationary probability of rank i is then in p
 of w(i, j) over j, so that no system of equations has to be solved.
 
 Frequencies of moves may also be parameters, such as how often users of a log clicked on rank j
-after rank i (:func:`cranfield.online.click_moves`). They need not be symmetric, and equations are
-solved. In continuous time users stay at each rank for a while: the distribution is multiplied by
-the mean stay.
+after rank i (:func:`cranfield.online.click_moves`). As they need not be symmetric, the stationary
+distribution is computed from a system of linear equations. In continuous time the distribution is
+multiplied by the mean dwell time of each rank.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Gain, gain_check
-from cranfield.measures.ranked.precision import OfRelevance
-from cranfield.measures.users.clicks import at_rank
+from cranfield.measures.ranked.precision import RelevanceMeasure
+from cranfield.measures.users.clicks import value_at
 
-_WEIGHT = number(0, 1e15)
+_FREQUENCY = number(0, 1e15)
 
 
 @dataclass(frozen=True)
 class Moves:
-    """Frequency of moves from each rank to each other one; a row for each rank."""
+    """Frequencies of moves between ranks: a row for each origin, a value for each target."""
 
     rows: tuple[tuple[float, ...], ...]
 
@@ -50,7 +50,7 @@ class Moves:
         return "{" + ", ".join(texts) + "}"
 
     def stationary(self, states: Indices, loops: bool) -> Floats:
-        """Return the stationary distribution of a user who moves among some ranks only.
+        """Return the stationary distributions of users who move within a subset of the ranks.
 
         Parameters
         ----------
@@ -62,26 +62,27 @@ class Moves:
         Returns
         -------
         numpy.ndarray
-            Invariant distribution of each chain, shape (chains, states).
+            Stationary distribution of each chain, shape (chains, states).
         """
-        weight = np.array(self.rows)
+        frequencies = np.array(self.rows)
         if not loops or states.shape[1] == 1:
-            np.fill_diagonal(weight, float(states.shape[1] == 1))
-        probability = weight[states[:, :, np.newaxis], states[:, np.newaxis, :]]
+            np.fill_diagonal(frequencies, float(states.shape[1] == 1))
+        probability = frequencies[states[:, :, np.newaxis], states[:, np.newaxis, :]]
         probability /= probability.sum(axis=2, keepdims=True)
         equations = np.swapaxes(probability, 1, 2) - np.eye(states.shape[1])
-        equations[:, -1] = 1.0  # One equation is redundant: replaced by the sum, which is 1.
+        # One equation is redundant; it is replaced by the condition that the sum is 1.
+        equations[:, -1] = 1.0
         right_side = np.zeros((*states.shape, 1))
         right_side[:, -1] = 1.0
         return np.asarray(np.linalg.solve(equations, right_side)[:, :, 0])
 
 
-def moves(value: Any) -> str | Moves:
+def move_frequencies(value: Any) -> str | Moves:
     if isinstance(value, Moves) or (isinstance(value, str) and value in {"global", "local"}):
         return value
     description = (
-        "'global', 'local', or a mapping of each rank to the frequency of moves from"
-        " it to each other rank, above 0, such as {1: {2: 3}, 2: {1: 1}}"
+        "'global', 'local', or a mapping of each rank to the frequencies, above 0, of moves to"
+        " each other rank, such as {1: {2: 3}, 2: {1: 1}}"
     )
     if not isinstance(value, Mapping) or {*value} != {*range(1, len(value) + 1)} or len(value) < 2:
         raise ValueError(description)
@@ -90,47 +91,45 @@ def moves(value: Any) -> str | Moves:
         row = value[rank]
         if not isinstance(row, Mapping) or {*row, rank} != {*value}:
             raise ValueError(description)
-        frequencies = tuple(_WEIGHT(row.get(to, 0)) for to in range(1, len(value) + 1))
-        if not all(frequency > 0 for to, frequency in enumerate(frequencies, 1) if to != rank):
+        frequencies = tuple(_FREQUENCY(row.get(target, 0)) for target in range(1, len(value) + 1))
+        if not all(frequencies[: rank - 1] + frequencies[rank:]):
             raise ValueError(description)
         rows.append(frequencies)
     return Moves(tuple(rows))
 
 
-_stays = gain_check(
+_dwell_times = gain_check(
     "a mapping to mean times above 0, such as {1: 40, 2: 25}",
-    fits=lambda gains: all(stay > 0 for _, stay in gains),
+    is_valid=lambda pairs: all(time > 0 for _, time in pairs),
 )
 
 
 @measure(
     "MP",
     aliases=("MarkovPrecision",),
-    summary=(
-        "Precision at the relevant ranks, weighted by the stationary distribution of"
-        " a user who moves between ranks."
-    ),
+    summary="Precision at the relevant ranks, weighted by the stationary distribution of a user who"
+    " moves between ranks.",
     formula=r"\sum_{i \in \mathcal{R}} \pi_i \, P@i, \quad"
     r" \pi_i \propto \sum_{j \ne i} w(|i - j|), \quad w(d) = \frac{1}{d + 1}",
     source="Ferrante, Ferro and Maistro (2014)",
     family="user models",
     scale_note="not interval: the steps between ranks are unequal",
 )
-class MarkovPrecision(OfRelevance):
+class MarkovPrecision(RelevanceMeasure):
     r"""Markov precision.
 
-    The invariant distribution is restricted to the ranks of relevant documents, where it adds up
-    to 1. In the terms of the authors' own program (MATTERS) `states` is OR or AD, `moves` G or L,
-    `distance` NA, ID or LID, and `loops` NL or SL. There weights are 1, 1 / (d + 1) and
+    The stationary distribution is restricted to the ranks of relevant documents and normalised to
+    the sum 1. In the terms of the authors' program (MATTERS) `states` is OR or AD, `moves` G or L,
+    `distance` NA, ID or LID, and `loops` NL or SL; its weights are 1, 1 / (d + 1) and
     1 / log10(d + 2). Its models that count relevant documents on the way are not implemented.
 
-    If all moves are equally probable (`distance='none'`), so are all relevant ranks. With `recall`,
-    which multiplies by the proportion of relevant documents that are retrieved, the score is AP.
+    If all moves are equally probable (`distance='none'`), so are all relevant ranks. The score is
+    then AP if `recall` multiplies it by the proportion of relevant documents that are retrieved.
 
     If `moves` is a mapping, users stay within its ranks: relevant documents below do not count, and
-    `distance` is ignored. With `dwell` time is continuous: the
-    distribution of users is proportional to :math:`\pi_i \mu_i`, where :math:`\mu_i` is the mean
-    time at a rank, or at a document of a grade.
+    `distance` is ignored. With `dwell` time is continuous: the distribution of users is
+    proportional to :math:`\pi_i \mu_i`, where :math:`\mu_i` is the mean time at a rank, or at a
+    document of a grade.
 
     Examples
     --------
@@ -143,31 +142,26 @@ class MarkovPrecision(OfRelevance):
     """
 
     states: str = parameter(
-        "all", choice("all", "relevant"), "where the user may be: all ranks, or relevant ones"
+        "all", choice("all", "relevant"), "ranks that users visit: all, or relevant ones"
     )
     moves: str | Moves = parameter(
         "global",
-        moves,
-        "whether users move anywhere, or to neighbours alone ('local'); or a mapping"
-        " of each rank to the frequency of moves to each other rank, and to itself"
-        " for loops",
+        move_frequencies,
+        "whether users move to any rank ('global') or only to neighbours ('local'); or a mapping"
+        " of each rank to the frequencies of moves to each other rank, and to itself for loops",
     )
     distance: str = parameter(
         "inverse",
         choice("inverse", "log", "none"),
-        (
-            "how the probability of a move depends on the distance: inversely, on its"
-            " logarithm, or not"
-        ),
+        "how the probability of a move decreases with distance: inversely, inversely with its"
+        " logarithm, or not at all",
     )
     loops: bool = parameter(False, flag, "whether users may stay where they are")
     dwell: Gain | None = parameter(
         None,
-        optional(_stays),
-        (
-            "mean time that users stay, by rank or grade; a rank or grade that is not listed"
-            " has the time of the next lower one that is"
-        ),
+        optional(_dwell_times),
+        "mean dwell time by rank or grade; a rank or grade that is not listed has the time of"
+        " the next lower one that is",
     )
     dwell_by: str = parameter(
         "rank", choice("rank", "grade"), "whether dwell times are by rank or by grade"
@@ -175,7 +169,7 @@ class MarkovPrecision(OfRelevance):
     recall: bool = parameter(
         False,
         flag,
-        ("whether to multiply by the proportion of relevant documents that are retrieved"),
+        "whether to multiply by the proportion of relevant documents that are retrieved",
     )
 
     def require_complete(self) -> None:
@@ -199,12 +193,11 @@ class MarkovPrecision(OfRelevance):
             weights = self._weigh_ranks(judged, hits) if is_all else self._weigh_hits(hits)
             if self.loops:
                 weights = weights + self._weight(np.zeros(1))
-            # A user with a single state is always there.
+            # The stationary probability of a single state is 1.
             weights = np.where(weights > 0, weights, 1.0)
         if self.dwell is not None:
-            weights = weights * at_rank(
-                self.dwell, hits.rank if self.dwell_by == "rank" else hits.grade
-            )
+            key = hits.rank if self.dwell_by == "rank" else hits.grade
+            weights = weights * value_at(self.dwell, key)
         score = ratio(hits.total(weights * precision), hits.total(weights))
         if self.recall:
             score = score * ratio(hits.count, judged.recall_base(self.rel))
@@ -239,25 +232,27 @@ class MarkovPrecision(OfRelevance):
         return weights
 
     def _weigh_moves(self, moves: Moves, judged: JudgedRuns, hits: Rows) -> Floats:
-        """Solve for the distribution of users, once per length of list or set of hit ranks."""
-        ranks = len(moves.rows)
+        """Compute the stationary distribution for each length of list, or set of relevant ranks."""
+        n_ranks = len(moves.rows)
         if self.states == "all":
-            users = np.zeros((ranks + 1, ranks + 1))
-            for last in range(1, ranks + 1):
-                users[last, :last] = moves.stationary(np.arange(last)[np.newaxis], self.loops)[0]
-            length = np.minimum(hits.at(judged.retrieved), ranks)
-            return np.asarray(users[length, np.minimum(hits.rank - 1, ranks)])
-        is_covered = hits.rank <= ranks
-        cells, chain = np.unique(hits.cell[is_covered], return_inverse=True)
-        is_hit: Bools = np.zeros((cells.size, ranks), dtype=bool)
-        is_hit[chain, hits.rank[is_covered] - 1] = True
-        kinds, kind = np.unique(is_hit, axis=0, return_inverse=True)
-        users = np.zeros(kinds.shape)
-        sizes = kinds.sum(axis=1)
+            by_length = np.zeros((n_ranks + 1, n_ranks + 1))
+            for length in range(1, n_ranks + 1):
+                states = np.arange(length)[np.newaxis]
+                by_length[length, :length] = moves.stationary(states, self.loops)[0]
+            lengths = np.minimum(hits.at(judged.retrieved), n_ranks)
+            return np.asarray(by_length[lengths, np.minimum(hits.rank - 1, n_ranks)])
+        is_covered = hits.rank <= n_ranks
+        cells, cell_index = np.unique(hits.cell[is_covered], return_inverse=True)
+        is_hit: Bools = np.zeros((cells.size, n_ranks), dtype=bool)
+        is_hit[cell_index, hits.rank[is_covered] - 1] = True
+        patterns, pattern = np.unique(is_hit, axis=0, return_inverse=True)
+        by_pattern = np.zeros(patterns.shape)
+        sizes = patterns.sum(axis=1)
         for size in np.unique(sizes).tolist():
             chains = np.flatnonzero(sizes == size)
-            states = np.nonzero(kinds[chains])[1].reshape(-1, size)
-            users[chains[:, np.newaxis], states] = moves.stationary(states, self.loops)
+            states = np.nonzero(patterns[chains])[1].reshape(-1, size)
+            by_pattern[chains[:, np.newaxis], states] = moves.stationary(states, self.loops)
         weights = np.zeros(hits.cell.size)
-        weights[is_covered] = users[kind.reshape(-1)[chain], hits.rank[is_covered] - 1]
+        hit_pattern = pattern.reshape(-1)[cell_index]
+        weights[is_covered] = by_pattern[hit_pattern, hits.rank[is_covered] - 1]
         return weights

@@ -1,12 +1,12 @@
-r"""User models, defined by their continuation from rank to rank.
+r"""User models of the C/W/L framework, defined by their continuation from rank to rank.
 
-A model defines the continuation C of a page of rankings. Expectations of users follow from it
+A model defines the continuation C, from which V, W and L and the expected utility and cost follow
 (Moffat, Bailey, Scholer and Thomas 2017; Azzopardi, Thomas and Moffat 2019):
 
 .. math:: EU = \sum_i W(i) g(i), \quad ETU = \sum_i L(i) \sum_{j \le i} g(j) = \sum_i V(i) g(i),
     \quad EC = \sum_i W(i) c(i), \quad ETC = \sum_i V(i) c(i), \quad \sum_i V(i) = \frac{1}{W(1)}
 
-A model whose sums have a closed form needs no page, and its users may never stop.
+Models whose sums have a closed form do not need pages of ranks, and may have no last rank.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from cranfield.measures.gains import (
     Gain,
     gain_check,
     grades_up_to,
-    top_gain,
+    highest_gain,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.page import Page, Reading, page_of, pages
+from cranfield.measures.users.page import Page, Reading, iterate_pages, make_page
 
 _unit_gains = gain_check(
     "'binary', 'graded', or a mapping of grades to gains from 0 to 1",
     *("binary", "graded"),
-    fits=lambda gains: all(0 <= worth <= 1 for _, worth in gains),
+    is_valid=lambda pairs: all(0 <= gain <= 1 for _, gain in pairs),
 )
 """Check of gains in [0, 1], which keep scores such as RBP in [0, 1]."""
 
-_WORDS_OF_GRADES = {"graded", "levels", "exponential", "linear"}
-"""Gains that are a proportion of the highest one."""
+_SCALED_GAINS = {"graded", "levels", "exponential", "linear"}
+"""Kinds of gains that are divided by the highest gain."""
 
 
 class UnitGains(Measure):
@@ -65,16 +65,17 @@ class UnitGains(Measure):
 
     @property
     def uses_highest_grade(self) -> bool:
-        return super().uses_highest_grade and self.gains.kind in _WORDS_OF_GRADES
+        return super().uses_highest_grade and self.gains.kind in _SCALED_GAINS
 
-    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        top: float | Floats = 1.0
+    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        """Return the gain of each row, from 0 to 1."""
+        max_gain: float | Floats = 1.0
         if self.gains.kind in {"graded", "levels"}:
-            top = top_gain(judged, self._scale(), self.max_grade, rows, str(self))
-        return np.asarray(self.unit_gain(rows.grade, top), dtype=np.float64)
+            max_gain = highest_gain(judged, self._scale(), self.max_grade, rows, str(self))
+        return np.asarray(self.unit_gain(rows.grade, max_gain), dtype=np.float64)
 
     def unit_gain(self, grades: NDArray[Any], top: Any) -> Any:
-        """Return the gain of grades; `top` is the highest grade of the scale, for graded gains."""
+        """Return gains from 0 to 1 by grade; `top` is the highest gain of the scale, if graded."""
         if isinstance(self.gains.kind, tuple):
             return self.gains.from_mapping(grades)
         is_graded = self.gains.kind in {"graded", "levels"}
@@ -83,10 +84,10 @@ class UnitGains(Measure):
     def exact_gains(self, highest: int) -> NDArray[Any] | None:
         """Return the gains of grades 0 to `highest` as fractions, up to a common factor.
 
-        None if they depend on the topic, or on more than the grades.
+        Return None if they depend on the topic, or on more than the grades.
         """
-        by_topic = self.gains.kind == "graded" and isinstance(self.max_grade, str)
-        if by_topic or self.gains.kind == "levels" or highest > MAX_COMPARED_GRADE:
+        is_by_topic = self.gains.kind == "graded" and isinstance(self.max_grade, str)
+        if is_by_topic or self.gains.kind == "levels" or highest > MAX_COMPARED_GRADE:
             return None
         exact = copy(self)
         vars(exact)["gains"] = self.gains.as_fractions()
@@ -97,29 +98,30 @@ class UnitGains(Measure):
 
     def gaining_rows(self, judged: JudgedRuns) -> Rows:
         """Return the judged retrieved documents whose gain is not 0, with their gains."""
-        # With a mapping, or a model with other gains, any grade may have a gain.
-        is_plain = self.gains.kind in {"binary", "graded"} and type(self).worth is UnitGains.worth
-        low = self.rel if self.gains.kind == "binary" else 1
-        rows = judged.relevant(low) if is_plain else judged.judged()
-        worth = self.worth(judged, rows)
-        if worth.all():
-            return rows.with_gains(worth)
-        return replace(rows, gains=worth).where(worth != 0)
+        # With a mapping, or gains of a subclass, any grade may have a gain.
+        is_own = type(self).document_gains is UnitGains.document_gains
+        is_increasing = is_own and self.gains.kind in {"binary", "graded"}
+        min_grade = self.rel if self.gains.kind == "binary" else 1
+        rows = judged.relevant(min_grade) if is_increasing else judged.judged()
+        gains = self.document_gains(judged, rows)
+        if gains.all():
+            return rows.with_gains(gains)
+        return replace(rows, gains=gains).where(gains != 0)
 
 
 LAST = 1000
 """The last rank that is read, for models without a closed form; as in cwl_eval."""
 
 Costs = Callable[[Page], Floats]
-"""Function that returns the cost of each rank of a page; NaN for an unknown length."""
+"""Function that returns the cost of each rank of a page; NaN where a length is unknown."""
 
 
 @dataclass(frozen=True)
-class Expected:
-    """Expectations of users for each ranking; arrays of shape (topics, systems)."""
+class Expectations:
+    """Expected gain, depth and cost of users for each ranking; arrays (topics, systems)."""
 
     total: Floats  # ETU, the gain until the user stops
-    depth: Floats  # ranks read until then
+    depth: Floats  # number of ranks read
     total_cost: Floats  # ETC, the cost until the user stops
 
     @property
@@ -134,10 +136,10 @@ class Expected:
 
 
 class UserModel(UnitGains, family="user models"):
-    """A measure by a user model: EU, the expected gain per rank read.
+    """Base class of user models, measures whose score is EU, the expected gain per rank read.
 
-    Your own model is a subclass with one method. `EU`, `ETU`, `EC`, `ETC`, `Depth` and `Residual`
-    are measures of its other expectations.
+    To define a model, override `continuation` in a subclass. `ETU`, `EC`, `ETC`, `Depth` and
+    `Residual` of a model are measures of its other expectations.
 
     Examples
     --------
@@ -155,7 +157,7 @@ class UserModel(UnitGains, family="user models"):
     >>> table = cf.evaluate(run, qrels, ["Bored", "ETU(Bored)", "Depth(Bored)", "Residual(Bored)"])
     >>> table.by_system().row(0)[1:]
     (0.458..., 1.45, 3.16, 0.541...)
-    >>> del cf.measures.REGISTRY["Bored"]  # the name is free again
+    >>> del cf.measures.REGISTRY["Bored"]
     """
 
     reads_grades: ClassVar[bool] = False
@@ -168,7 +170,7 @@ class UserModel(UnitGains, family="user models"):
 
     @property
     def last(self) -> int | None:
-        """The last rank that is read; None without a limit."""
+        """The last rank that is read; None for no limit."""
         return LAST
 
     @property
@@ -176,7 +178,7 @@ class UserModel(UnitGains, family="user models"):
         return self.ranks(self.cutoff)
 
     def continuation(self, page: Page) -> Floats:
-        """Return C: the probability of going on from each rank of each ranking, from 0 to 1."""
+        """Return C: the probability of reading the next rank, for each rank of each ranking."""
         raise NotImplementedError
 
     def costs(self, page: Page) -> Floats:
@@ -192,8 +194,8 @@ class UserModel(UnitGains, family="user models"):
 
     def expectations(
         self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
-    ) -> Expected:
-        """Return the expectations of users on judged runs, cached; parameters as for `expected`."""
+    ) -> Expectations:
+        """Return the cached result of `expected` for the costs of the model."""
         key = ("expected", type(self), str(self), depth, best)
         return judged.view(key, lambda: self.expected(judged, depth=depth, best=best))
 
@@ -211,17 +213,17 @@ class UserModel(UnitGains, family="user models"):
         gains
             Gains by rank, shape (ranks,) or (rankings, ranks).
         lengths
-            Lengths of the documents, in the same shape, for models that need them.
+            Lengths of the documents, in the same shape, for models that need lengths.
         grades
-            Their grades, NaN where there is no judgment, for models that need them.
+            Grades of the documents, NaN for unjudged ones, for models that need grades.
         """
-        page = page_of(gains, lengths, grades)
+        page = make_page(gains, lengths, grades)
         for name, is_needed in (("grades", self.reads_grades), ("lengths", self.reads_lengths)):
             if is_needed and getattr(page, name) is None:
                 raise MeasureError(f"{self} needs the {name} of documents, got none; pass {name}=")
         costs = self.costs(page)
-        self._refuse(int(np.isnan(costs).sum()))
-        return self._read(replace(page, costs=costs))
+        self._refuse_unknown_lengths(int(np.isnan(costs).sum()))
+        return self._read_page(replace(page, costs=costs))
 
     def expected(
         self,
@@ -230,16 +232,16 @@ class UserModel(UnitGains, family="user models"):
         depth: int | None = None,
         best: bool = False,
         costs: Costs | None = None,
-    ) -> Expected:
-        """Return the expectations of users on judged runs that are cut off and condensed.
+    ) -> Expectations:
+        """Compute the expectations of users on judged runs that are cut off and condensed.
 
         Parameters
         ----------
         depth
-            The last rank that is read; by default the model's own.
+            The last rank that is read; by default that of the model.
         best
-            Whether documents without a judgment, and all beyond the list, have the highest gain;
-            else none.
+            Whether unjudged documents and ranks beyond the list have the highest gain; otherwise
+            they have gain 0.
         costs
             Costs of ranks; by default those of the model.
         """
@@ -247,25 +249,27 @@ class UserModel(UnitGains, family="user models"):
             totals = self.closed_form(judged, self.ranks(depth), best=best)
             if totals is not None:
                 return totals
-        page_blocks = self.lay_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
-        readings = (self._read(page) for page in page_blocks)
-        parts = [(reading.total, reading.depth, reading.total_cost) for reading in readings]
-        flat = np.concatenate([*parts, np.empty((3, 0))], axis=1)
-        return Expected(*flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1))
+        pages = self.lay_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
+        readings = map(self._read_page, pages)
+        totals_by_page = [(r.total, r.depth, r.total_cost) for r in readings]
+        flat = np.concatenate([*totals_by_page, np.empty((3, 0))], axis=1)
+        return Expectations(*flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1))
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected | None:
-        """Return the expectations in closed form, down to rank `end`; None if there is none."""
+    def closed_form(
+        self, judged: JudgedRuns, end: int | None, *, best: bool
+    ) -> Expectations | None:
+        """Return the expectations down to rank `end` in closed form; None if there is none."""
         return None
 
     def distinct_rows(self, judged: JudgedRuns, *, best: bool, end: int | None) -> Rows:
-        """Return judged documents up to rank `end` whose gain differs from unjudged ranks.
+        """Return the judged documents down to rank `end` whose gain is not that of unjudged ranks.
 
-        Unjudged ranks have the highest gain if `best`, else none.
+        Unjudged ranks have the highest gain if `best`, else gain 0.
         """
         if best:
             rows = judged.judged()
-            worth = self.worth(judged, rows)
-            rows = rows.with_gains(worth).where(worth != self.max_gain(judged))
+            gains = self.document_gains(judged, rows)
+            rows = rows.with_gains(gains).where(gains != self.max_gain(judged))
         else:
             rows = self.gaining_rows(judged)
         return rows if end is None else rows.where(rows.rank <= end)
@@ -273,43 +277,44 @@ class UserModel(UnitGains, family="user models"):
     def lay_out(
         self, judged: JudgedRuns, depth: int, *, best: bool = False, costs: Costs | None = None
     ) -> Iterator[Page]:
-        """Lay judged runs out in pages, with their costs; parameters as for `expected`."""
+        """Yield the judged runs as pages with costs; parameters as for `expected`."""
         rows = judged.judged()
         needs_lengths = self.reads_lengths or costs is not None
-        grade = float(judged.judgments.max_grade) if best else np.nan
+        fill_grade = float(judged.judgments.max_grade) if best else np.nan
         n_unknown = 0
-        for page in pages(
+        for page in iterate_pages(
             judged,
             rows,
-            self.worth(judged, rows),
+            self.document_gains(judged, rows),
             depth,
-            fill_value=self.max_gain(judged) if best else 0.0,
+            fill_gain=self.max_gain(judged) if best else 0.0,
             relevant=judged.recall_base(self.rel),
             lengths=judged.lengths(str(self)) if needs_lengths else None,
-            grade=grade if self.reads_grades else None,
+            fill_grade=fill_grade if self.reads_grades else None,
         ):
             page_costs = (costs or self.costs)(page)
             n_unknown += int(np.isnan(page_costs).sum())
-            # Unknown lengths of all pages are counted before the error.
+            # After an unknown length, pages are only searched for more, to report their number.
             if not n_unknown:
                 yield replace(page, costs=page_costs)
-        self._refuse(n_unknown)
+        self._refuse_unknown_lengths(n_unknown)
 
     def ranks(self, depth: int | None) -> int | None:
-        """Return the last rank that is read, given a requested `depth`."""
+        """Return the last rank that is read down to a requested depth; None for no limit."""
         return min((rank for rank in (depth, self.last) if rank is not None), default=None)
 
-    def _read(self, page: Page) -> Reading:
-        chances = np.asarray(self.continuation(page), dtype=np.float64)
-        if chances.shape != page.gains.shape:
+    def _read_page(self, page: Page) -> Reading:
+        continuation = np.asarray(self.continuation(page), dtype=np.float64)
+        if continuation.shape != page.gains.shape:
             raise MeasureError(
-                f"{self}: expected a continuation of shape {page.gains.shape}, got {chances.shape}"
+                f"{self}: expected a continuation of shape {page.gains.shape}, got"
+                f" {continuation.shape}"
             )
-        if not ((chances >= 0) & (chances <= 1)).all():
+        if not ((continuation >= 0) & (continuation <= 1)).all():
             raise MeasureError(f"{self}: values of the continuation must be from 0 to 1")
-        return Reading(page, chances)
+        return Reading(page, continuation)
 
-    def _refuse(self, n_unknown: int) -> None:
+    def _refuse_unknown_lengths(self, n_unknown: int) -> None:
         if n_unknown:
             raise MeasureError(
                 f"{self}: {counted(n_unknown, 'retrieved document')} without a known"
@@ -325,37 +330,38 @@ class StaticModel(UserModel):
         raise NotImplementedError
 
     def total_depth(self) -> Any:
-        """Return the sum of V over all ranks of an endless ranking."""
+        """Return the sum of V over the ranks of an infinite ranking."""
         raise NotImplementedError
 
     def depth_to(self, ranks: int | None) -> float:
+        """Return the sum of V down to a rank, or over the ranks of an infinite ranking."""
         return self.total_depth() if ranks is None else float(self.views(rank_range(ranks)).sum())
 
     def continuation(self, page: Page) -> Floats:
-        chance = continuations(self.views, page.gains.shape[1])
+        by_rank = continuation_by_rank(self.views, page.gains.shape[1])
         if self.last is not None:
-            chance[self.last - 1 :] = 0.0
-        return np.broadcast_to(chance, page.gains.shape)
+            by_rank[self.last - 1 :] = 0.0
+        return np.broadcast_to(by_rank, page.gains.shape)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
         rows = self.distinct_rows(judged, best=best, end=end)
-        n_read, views = self.depth_to(end), rows.by_rank(self.views)
+        views_total, views = self.depth_to(end), rows.by_rank(self.views)
         if best:
-            highest = self.max_gain(judged)
-            total = highest * n_read - rows.total((highest - rows.gains) * views)
+            max_gain = self.max_gain(judged)
+            total = max_gain * views_total - rows.total((max_gain - rows.gains) * views)
         else:
             total = rows.total(rows.gains * views)
-        depth = np.full(judged.shape, n_read)
-        return Expected(total, depth, depth)
+        depth = np.full(judged.shape, views_total)
+        return Expectations(total, depth, depth)
 
 
 def rank_range(ranks: int) -> Floats:
+    """Return the ranks from 1 to `ranks`."""
     check_ranks(ranks, "a user model")
     return np.arange(1.0, ranks + 1)
 
 
-def continuations(views: Callable[[Any], Any], ranks: int) -> Floats:
-    """Return C from V: the probability of reading the next rank given that this one is read."""
-    p = np.asarray(views(rank_range(ranks + 1)))
-    chance: Floats = np.minimum(p[1:] / np.maximum(p[:-1], np.finfo(float).tiny), 1.0)
-    return chance
+def continuation_by_rank(views: Callable[[Any], Any], ranks: int) -> Floats:
+    """Return the continuation C(r) = V(r + 1) / V(r) of each rank, from the function V."""
+    v = np.asarray(views(rank_range(ranks + 1)))
+    return np.asarray(np.minimum(v[1:] / np.maximum(v[:-1], np.finfo(float).tiny), 1.0))

@@ -15,12 +15,12 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 
-_CELLS = 1 << 19
-"""Ranks per block: few enough for the caches of a processor, many enough for NumPy."""
+_BLOCK_RANKS = 1 << 19
+"""Number of ranks per block: few enough for processor caches, many enough for NumPy."""
 
 
 def view_probabilities(continuation: Floats) -> Floats:
-    """Return V from C: the probability that each rank is read, 1 for the first."""
+    """Return the view probabilities V of ranks, 1 for the first, from their continuation C."""
     views = np.ones(continuation.shape)
     np.cumprod(continuation[..., :-1], axis=-1, out=views[..., 1:])
     return views
@@ -28,24 +28,24 @@ def view_probabilities(continuation: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """Pages of results: arrays with a row for each ranking and a column for each rank.
+    """A block of rankings: arrays with a row for each ranking and a column for each rank.
 
     Attributes
     ----------
     gains
         Gain of each rank; shape (rankings, ranks).
     retrieved
-        Documents that each ranking has; beyond them ranks are empty. Shape (rankings, 1).
+        Number of documents of each ranking, beyond which ranks are empty; shape (rankings, 1).
     relevant
-        Relevant documents of each ranking's topic, retrieved or not; shape (rankings, 1).
+        Number of relevant documents of the topic, retrieved or not; shape (rankings, 1).
     lengths
         Length of the document at each rank, NaN where it is unknown or there is no document; None
-        if lengths do not matter.
+        if the model does not use lengths.
     costs
         Cost of reading each rank; shape (rankings, ranks).
     grades
         Grade of the document at each rank, NaN where there is no judgment or no document; None if
-        a model does not use grades.
+        the model does not use grades.
     """
 
     gains: Floats
@@ -68,14 +68,14 @@ class Page:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Reading of the rankings of a page: probabilities, costs and expected gains.
+    """How users read the rankings of a page: probabilities, and expected gains and costs.
 
     Attributes
     ----------
     page
         The rankings.
     continuation
-        C: the probability that a user who reads a rank goes on; shape (rankings, ranks).
+        C: the probability that a user who reads a rank reads the next; shape (rankings, ranks).
     """
 
     page: Page
@@ -83,25 +83,25 @@ class Reading:
 
     @cached_property
     def viewed(self) -> Floats:
-        """V: the probability that each rank is read."""
+        """V: the probability that each rank is read; shape (rankings, ranks)."""
         return view_probabilities(self.continuation)
 
     @property
     def weights(self) -> Floats:
-        """W: the proportion of attention that each rank gets."""
+        """W: the proportion of attention that each rank gets; shape (rankings, ranks)."""
         return np.asarray(self.viewed / self.depth[:, None])
 
     @property
     def last(self) -> Floats:
-        """L: the probability that each rank is the last one read; all stop at the last rank."""
-        views = self.viewed
-        after = np.zeros(views.shape)
-        after[:, :-1] = views[:, 1:]
-        return np.asarray(views - after)
+        """L: the probability that each rank is the last one read; shape (rankings, ranks)."""
+        # All users stop at the last rank.
+        next_views = np.zeros(self.viewed.shape)
+        next_views[:, :-1] = self.viewed[:, 1:]
+        return np.asarray(self.viewed - next_views)
 
     @cached_property
     def depth(self) -> Floats:
-        """Ranks that are read: the sum of V, which is 1 / W(1)."""
+        """Expected number of ranks read: the sum of V, which is 1 / W(1)."""
         return np.asarray(self.viewed.sum(axis=1))
 
     @cached_property
@@ -135,87 +135,97 @@ def costs_by_length(
 ) -> Floats:
     """Return the costs of documents: `fixed` plus `unit` times the length.
 
-    `missing` is the length of documents whose length is not known, and of ranks beyond the list;
-    without it, ranks beyond the list have length 0.
+    `missing` replaces unknown lengths, and is the length of ranks beyond the list, by default 0.
     """
     return np.asarray(fixed + unit * fill_lengths(page, missing))
 
 
 def fill_lengths(page: Page, missing: float | None) -> Floats:
-    """Return the lengths of documents, `missing` for unknown ones; without it 0 beyond the list."""
+    """Return lengths by rank, with `missing` for unknown lengths and for ranks beyond the list.
+
+    Without `missing`, ranks beyond the list have length 0, and unknown lengths remain NaN.
+    """
     assert page.lengths is not None
     if missing is not None:
         return np.where(np.isnan(page.lengths), missing, page.lengths)
     return np.where(page.listed, page.lengths, 0.0)
 
 
-def page_of(
+def make_page(
     gains: ArrayLike, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
 ) -> Page:
     """Create a page from gains; all relevant documents are assumed to be retrieved."""
-    worth = _table("gains", gains)
-    if not (worth >= 0).all():
+    gains_table = _as_table("gains", gains)
+    if not (gains_table >= 0).all():
         raise MeasureError("gains must be at least 0")
-    length_table = None if lengths is None else _table("lengths", lengths)
-    grade_table = None if grades is None else _table("grades", grades)
-    for name, table in (("lengths", length_table), ("grades", grade_table)):
-        if table is not None and table.shape != worth.shape:
+    lengths_table = None if lengths is None else _as_table("lengths", lengths)
+    grades_table = None if grades is None else _as_table("grades", grades)
+    for name, table in (("lengths", lengths_table), ("grades", grades_table)):
+        if table is not None and table.shape != gains_table.shape:
             raise MeasureError(
-                f"expected {name} of shape {worth.shape}, as gains have, got {table.shape}"
+                f"expected {name} of shape {gains_table.shape}, the shape of gains,"
+                f" got {table.shape}"
             )
-    retrieved = np.full((worth.shape[0], 1), worth.shape[1])
-    relevant = np.count_nonzero(worth, axis=1)[:, None]
-    return Page(worth, retrieved, relevant, length_table, grades=grade_table)
+    retrieved = np.full((gains_table.shape[0], 1), gains_table.shape[1])
+    relevant = np.count_nonzero(gains_table, axis=1)[:, None]
+    return Page(gains_table, retrieved, relevant, lengths_table, grades=grades_table)
 
 
-def pages(
+def iterate_pages(
     judged: JudgedRuns,
     rows: Rows,
     gains: Floats,
     depth: int,
     *,
-    fill_value: float,
+    fill_gain: float,
     relevant: Ints,
     lengths: Rows | None,
-    grade: float | None = None,
+    fill_grade: float | None = None,
 ) -> Iterator[Page]:
-    """Yield blocks of rankings as tables of ranks down to a depth, in order of cell.
+    """Yield blocks of rankings as pages of `depth` ranks, in order of cell.
 
-    `gains` are those of judged documents, `fill_value` is the gain at all other ranks: of documents
-    without a judgment, and beyond the list. `relevant` counts the relevant documents of each topic,
-    shape (topics, 1); `lengths` has rows of documents with a known length, if lengths matter, and
-    `grade` is the grade of all other ranks, if grades do.
+    `gains` are the gains of `rows`, the judged documents; `fill_gain` is the gain of all other
+    ranks, and `fill_grade` their grade, for models that use grades. `relevant` is the number of
+    relevant documents of each topic, shape (topics, 1). `lengths` has the documents with a known
+    length, for models that use lengths.
     """
     cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)
     base = np.broadcast_to(relevant, judged.shape).T.reshape(-1, 1)
-    step = max(1, _CELLS // depth)
+    step = max(1, _BLOCK_RANKS // depth)
     for start in range(0, cells, step):
         stop = min(start + step, cells)
         shape = (stop - start, depth)
-        worth = _fill_table(rows, gains, start, shape, fill_value)
-        length_table = None
+        gains_table = _fill_table(rows, gains, start, shape, fill_gain)
+        lengths_table = None
         if lengths is not None:
-            length_table = _fill_table(lengths, lengths.gains, start, shape, np.nan)
-        grade_table = None
-        if grade is not None:
-            grade_table = _fill_table(rows, rows.grade.astype(np.float64), start, shape, grade)
-        yield Page(worth, retrieved[start:stop], base[start:stop], length_table, grades=grade_table)
+            lengths_table = _fill_table(lengths, lengths.gains, start, shape, np.nan)
+        grades_table = None
+        if fill_grade is not None:
+            grades = rows.grade.astype(np.float64)
+            grades_table = _fill_table(rows, grades, start, shape, fill_grade)
+        yield Page(
+            gains_table,
+            retrieved[start:stop],
+            base[start:stop],
+            lengths_table,
+            grades=grades_table,
+        )
 
 
 def _fill_table(
     rows: Rows, values: Floats, start: int, shape: tuple[int, int], fill_value: float
 ) -> Floats:
-    out = np.full(shape, fill_value)
+    table = np.full(shape, fill_value)
     first, last = np.searchsorted(rows.cell, [start, start + shape[0]])
-    inside = slice(int(first), int(last))
-    is_shown = rows.rank[inside] <= shape[1]
-    cell, rank = rows.cell[inside][is_shown] - start, rows.rank[inside][is_shown] - 1
-    out[cell, rank] = values[inside][is_shown]
-    return out
+    block = slice(int(first), int(last))
+    is_on_page = rows.rank[block] <= shape[1]
+    cell, rank = rows.cell[block][is_on_page] - start, rows.rank[block][is_on_page] - 1
+    table[cell, rank] = values[block][is_on_page]
+    return table
 
 
-def _table(name: str, values: Any) -> Floats:
+def _as_table(name: str, values: Any) -> Floats:
     try:
         table = np.atleast_2d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):

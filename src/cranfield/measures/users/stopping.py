@@ -1,16 +1,16 @@
-r"""Users who stop at random or once satisfied: RBP, ERR, NERR.
+r"""User models in which users stop at random or when satisfied: RBP, ERR, NERR.
 
 Users who read a document of gain g are satisfied with probability s(g), and stop; otherwise their
-continuation depends on the rank. With V' of users who are never satisfied (Azzopardi, Mackenzie and
-Moffat 2021),
+continuation depends on the rank. If V' are the view probabilities of users who are never satisfied
+(Azzopardi, Mackenzie and Moffat 2021),
 
 .. math:: V(r) = V'(r) \prod_{i<r} (1 - s(g_i)), \quad C(r) = \frac{V'(r+1)}{V'(r)} (1 - s(g_r))
 
 Ranks without a judgment all have the same gain. Between two other ranks the product is geometric,
-so that sums of V over such a stretch are differences of precomputed sums.
+so that sums of V over the ranks between them are differences of precomputed sums.
 
-ERR is not a weighted sum of gains (ERR is not C/W/L, in the same paper). NERR are numbered as the
-equations there. Gains from 0 to 1 are the probabilities of satisfaction.
+ERR is not a weighted sum of gains and so not in the C/W/L framework (same paper). NERR8 to NERR11
+are numbered as the equations of the paper; gains, from 0 to 1, are probabilities of satisfaction.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.spec import POSITIVE_SHARE, TRUE_SHARE, choice, fraction_of, parameter
+from cranfield.base.spec import (
+    OPEN_PROBABILITY,
+    POSITIVE_PROBABILITY,
+    choice,
+    fraction_of,
+    parameter,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
@@ -32,22 +38,21 @@ from cranfield.measures.gains import (
     Gain,
     gain_rows,
     gains_evenly_spaced,
+    highest_gain,
     ideal_rows,
-    no_loss,
-    top_gain,
+    nonnegative_gains,
 )
-from cranfield.measures.users.effort import GAIN_TARGET, insq_views
+from cranfield.measures.users.effort import GAIN_TARGET, insq_view_probability
 from cranfield.measures.users.model import (
     LAST,
-    Expected,
+    Expectations,
     StaticModel,
     UserModel,
-    continuations,
+    continuation_by_rank,
     rank_range,
 )
 from cranfield.measures.users.page import Page
 
-_P = TRUE_SHARE
 _P_DOC = "persistence: the probability that a user goes on to the next document"
 
 
@@ -56,7 +61,7 @@ _P_DOC = "persistence: the probability that a user goes on to the next document"
     summary="Expected gain per document of a user who continues with probability p.",
     formula=r"(1 - p) \sum_r g_r \, p^{r-1}",
     source="Moffat and Zobel (2008)",
-    scale_note="interval for p = 1/b with a whole number b and gains in at least b - 1 equal steps:"
+    scale_note="interval for p = 1/b with an integer b and gains in at least b - 1 equal steps:"
     " p = 1/2 and binary gains (Ferrante et al. 2019), p = 1/3 and gains of grades 0 to 2",
     elsewhere={
         "ir_measures": "RBP(p=...)",
@@ -70,14 +75,14 @@ _P_DOC = "persistence: the probability that a user goes on to the next document"
 class RankBiasedPrecision(StaticModel):
     """Rank-biased precision.
 
-    Gains are in [0, 1]: `binary` (grade >= rel), `graded` (grade / max_grade), or a mapping in
-    which a grade that is not named has gain 0.
+    Gains are in [0, 1]: `binary` (grade >= rel), `graded` (grade / max_grade), or a mapping, in
+    which a grade that is not listed has gain 0.
     """
 
-    p: float = parameter(0.8, _P, _P_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, _P_DOC)
 
     def evenly_spaced(self, highest: int) -> bool:
-        """Return True if gains in m equal steps are digits of a base 1/p of at most m + 1."""
+        """Return True if all scores are equally spaced, by the values of gains and p."""
         gains = self.exact_gains(highest)
         return gains is not None and gains_evenly_spaced(
             gains, self.cutoff, 1 / fraction_of(self.p)
@@ -98,9 +103,7 @@ class RankBiasedPrecision(StaticModel):
 
 @measure(
     "RBPResidual",
-    summary=(
-        "Largest possible increase of RBP: the weight of ranks that are unjudged or not retrieved."
-    ),
+    summary="Largest possible increase of RBP: the weight of unjudged and unretrieved ranks.",
     formula=r"p^n + (1 - p) \sum_{r \text{ unjudged}} p^{r-1}",
     source="Moffat and Zobel (2008), section 5",
     lower_is_better=True,
@@ -109,12 +112,12 @@ class RankBiasedPrecision(StaticModel):
     beyond_grades="which documents are judged",
 )
 class RankBiasedResidual(Measure):
-    """Residual of RBP: `tail` beyond the end of the list, `unjudged` within it, or both.
+    """Residual of RBP: beyond the end of the list (`tail`), within it (`unjudged`), or both.
 
-    In total it is `Residual(RBP)`.
+    `part='total'` is the same as `Residual(RBP)`.
     """
 
-    p: float = parameter(0.8, _P, _P_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, _P_DOC)
     part: str = parameter(
         "total", choice("total", "tail", "unjudged"), "part of the uncertainty to report"
     )
@@ -130,29 +133,29 @@ class RankBiasedResidual(Measure):
         return parts[self.part]
 
 
-def satisfying(gain: Any, top: Any) -> Any:
-    """Return the probability that a gain satisfies, where the highest gain is `top`.
+def satisfaction_probability(gain: Any, max_gain: Any) -> Any:
+    """Return the probability that a document satisfies; `max_gain` is the highest gain.
 
-    For exponential gains that is (2^g - 1) / 2^max_grade.
+    For exponential gains it is (2^g - 1) / 2^max_grade.
     """
-    return gain / (top + 1)
+    return gain / (max_gain + 1)
 
 
-def stopping(rows: Rows, top: float | Floats) -> Floats:
-    """Return the stopping probability of each row; `top` is the highest gain."""
-    stop = satisfying(rows.gains, top)
+def stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
+    """Return the probability of stopping at each row; `max_gain` is the highest gain."""
+    stop = satisfaction_probability(rows.gains, max_gain)
     continuation = rows.running_product(1.0 - stop)
     out: Floats = rows.before(continuation, 1.0) * stop
     return out
 
 
-def stopping_at(
+def cached_stopping_probabilities(
     judged: JudgedRuns, rows: Rows, gains: Gain, max_grade: int | str | None, name: str
 ) -> Floats:
-    """Return the stopping probability of each row, cached with the judged runs."""
+    """Return the probability of stopping at each row, cached with the judged runs."""
 
     def compute() -> Floats:
-        return stopping(rows, top_gain(judged, gains, max_grade, rows, name))
+        return stopping_probabilities(rows, highest_gain(judged, gains, max_grade, rows, name))
 
     return judged.view(("stopping", rows, gains, max_grade), compute)
 
@@ -160,18 +163,19 @@ def stopping_at(
 class _ERR(Measure, family="user models", needs="graded or binary judgments", monotone=True):
     gains: Gain = parameter(
         Gain("exponential"),
-        no_loss,
+        nonnegative_gains,
         GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
     )
     max_grade: int | str | None = SCALE_END
 
-    def worth(self, stop: Any, rank: Any) -> Any:
+    def stop_value(self, stop: Any, rank: Any) -> Any:
+        """Return the contribution of a rank to the score, from its stopping probability."""
         return stop / rank
 
     def _err(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
-        return rows.total(self.worth(stop, rows.rank))
+        stop = cached_stopping_probabilities(judged, rows, self.gains, self.max_grade, str(self))
+        return rows.total(self.stop_value(stop, rows.rank))
 
 
 @measure(
@@ -204,25 +208,25 @@ class ExpectedReciprocalRank(_ERR):
     summary="ERR divided by the ERR of the ideal ranking of all judged documents.",
     formula=r"ERR@k \,/\, iERR@k",
     source="Chapelle and others (2009); Sakai and Song (2011)",
-    scale_note="not interval; within a topic it is ERR by a constant",
+    scale_note="not interval; within a topic it is ERR divided by a constant",
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
     expectation="stop",
 )
 class NormalisedExpectedReciprocalRank(_ERR):
-    """ERR, normalised."""
+    """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        best = ideal_rows(judged, self.gains)
+        ideal = ideal_rows(judged, self.gains)
         if self.cutoff is not None:
-            best = best.where(best.rank <= self.cutoff)
-        top = top_gain(judged, self.gains, self.max_grade, best, str(self))
-        ideal_score = best.total(self.worth(stopping(best, top), best.rank))
-        return ratio(self._err(judged), ideal_score)
+            ideal = ideal.where(ideal.rank <= self.cutoff)
+        max_gain = highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
+        stop = stopping_probabilities(ideal, max_gain)
+        return ratio(self._err(judged), ideal.total(self.stop_value(stop, ideal.rank)))
 
 
 @measure(
     "iRBU",
-    summary=("Expected utility at the rank where a user stops, satisfied; it decreases with rank."),
+    summary="Expected utility, decreasing with rank, at the rank where a user stops, satisfied.",
     formula=r"\sum_r p^r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{g_i}{g_{max} + 1}",
     source="Sakai and Zeng (2019), from the rank-biased utility of Amigó and others (2018)",
     family="user models",
@@ -234,11 +238,13 @@ class NormalisedExpectedReciprocalRank(_ERR):
 class IntentwiseRankBiasedUtility(Measure):
     """Intentwise rank-biased utility: ERR, with p^r in place of the reciprocal rank.
 
-    With `gains='exponential'` satisfaction has probability (2^g - 1) / 2^max_grade, as in ERR.
+    With `gains='exponential'` the satisfaction probability is that of ERR, (2^g - 1) / 2^max_grade.
     """
 
     p: float = parameter(
-        0.99, POSITIVE_SHARE, "proportion of the utility that remains after each document read"
+        0.99,
+        POSITIVE_PROBABILITY,
+        "proportion of the utility that remains after each document read",
     )
     gains: Gain = POSITIVE_GAINS
     max_grade: int | str | None = SCALE_END
@@ -248,7 +254,7 @@ class IntentwiseRankBiasedUtility(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
+        stop = cached_stopping_probabilities(judged, rows, self.gains, self.max_grade, str(self))
         return rows.total(stop * rows.by_rank(self.utility))
 
 
@@ -258,13 +264,13 @@ _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
 class SatisfiedModel(UserModel):
-    """User model whose continuation depends on the rank and on the gain.
+    """Base class of user models who may stop when satisfied, or by rank.
 
-    By default patience V' is 1 at all ranks; subclasses may override `patience`.
+    By default V' is 1 at all ranks; subclasses may override `patience`.
     """
 
     def patience(self, rank: Any) -> Any:
-        """Return V': the probability that never satisfied users read a rank."""
+        """Return V', the probability that users who are never satisfied read a rank."""
         return rank**0
 
     def satisfaction(self, gains: Floats) -> Floats:
@@ -273,38 +279,34 @@ class SatisfiedModel(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         unsatisfied = 1.0 - self.satisfaction(page.gains)
-        return np.asarray(continuations(self.patience, page.gains.shape[1]) * unsatisfied)
+        return np.asarray(continuation_by_rank(self.patience, page.gains.shape[1]) * unsatisfied)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
         end = end or LAST
         rows = self.distinct_rows(judged, best=best, end=end)
-        limit = self.max_gain(judged) if best else 0.0
-        stay = 1.0 - float(self.satisfaction(np.array([limit]))[0])
+        fill_gain = self.max_gain(judged) if best else 0.0
+        unsatisfied = 1.0 - float(self.satisfaction(np.array([fill_gain]))[0])
         patience = np.asarray(self.patience(rank_range(end)))
-        # Expected number of ranks read after each rank, from rank 1 to one behind the last, if all
-        # later ranks have the same gain, times the probability of reaching it.
-        sums = [*accumulate(patience[::-1].tolist(), lambda after, here: here + stay * after)]
-        ahead = np.array([0.0, 0.0, *sums])[::-1]
-
-        powers = stay ** np.arange(float(end + 1))
-
+        # Weighted number of ranks read below each rank, from rank 0 to one beyond the last, if all
+        # of them have the gain of ranks without a row.
+        sums = [*accumulate(patience[::-1].tolist(), lambda below, v: v + unsatisfied * below)]
+        n_below = np.array([0.0, 0.0, *sums])[::-1]
+        powers = unsatisfied ** np.arange(float(end + 1))
         continuation = rows.running_product(1.0 - self.satisfaction(rows.gains))
-        between = powers[rows.rank - rows.seen]
-        views = patience[rows.rank - 1] * rows.before(continuation, 1.0) * between
-        below = rows.after(rows.rank, end + 1)
-        stretch = ahead[rows.rank] - powers[below - rows.rank - 1] * ahead[below - 1]
-        stretches = rows.total(continuation * between * stretch)
+        # Factor of the ranks without a row above each row.
+        filled = powers[rows.rank - rows.seen]
+        views = patience[rows.rank - 1] * rows.before(continuation, 1.0) * filled
+        next_rank = rows.after(rows.rank, end + 1)
+        interval = n_below[rows.rank] - powers[next_rank - rows.rank - 1] * n_below[next_rank - 1]
+        filled_depth = rows.total(continuation * filled * interval)
         first = rows.firsts(rows.rank, end + 1)
-        stretches += ahead[0] - powers[first - 1] * ahead[first - 1]
-        depth = stretches + rows.total(views)
-        return Expected(limit * stretches + rows.total(rows.gains * views), depth, depth)
+        filled_depth += n_below[0] - powers[first - 1] * n_below[first - 1]
+        depth = filled_depth + rows.total(views)
+        total = fill_gain * filled_depth + rows.total(rows.gains * views)
+        return Expectations(total, depth, depth)
 
 
-class _AtCutoff(
-    SatisfiedModel,
-    scale_note=_NOTE,
-    at_usage="required",
-):
+class _SatisfiedAtCutoff(SatisfiedModel, scale_note=_NOTE, at_usage="required"):
     @property
     def last(self) -> int | None:
         return self.cutoff
@@ -317,8 +319,8 @@ class _AtCutoff(
     source=_SOURCE.format(8),
     elsewhere={"cwl_eval": "EU of NERR-EQ8@k=...", "ir_measures": "NERR8@k"},
 )
-class NERR8(_AtCutoff):
-    """The user of ERR, cut off."""
+class NERR8(_SatisfiedAtCutoff):
+    """User model of ERR with a cutoff."""
 
 
 @measure(
@@ -328,8 +330,8 @@ class NERR8(_AtCutoff):
     source=_SOURCE.format(9),
     elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
 )
-class NERR9(_AtCutoff):
-    """If nobody is satisfied, a proportion 1/i of users reads rank i: the discount of ERR."""
+class NERR9(_SatisfiedAtCutoff):
+    """User model with the discount of ERR: without satisfaction, 1/i of the users read rank i."""
 
     def patience(self, rank: Any) -> Any:
         return 1 / rank
@@ -344,9 +346,9 @@ class NERR9(_AtCutoff):
     scale_note=_NOTE,
 )
 class NERR10(SatisfiedModel):
-    """The user of RBP, who may be satisfied."""
+    """User model of RBP with satisfaction."""
 
-    p: float = parameter(0.9, TRUE_SHARE, "probability of going on if not satisfied")
+    p: float = parameter(0.9, OPEN_PROBABILITY, "probability of going on if not satisfied")
 
     def patience(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
@@ -361,9 +363,9 @@ class NERR10(SatisfiedModel):
     scale_note=_NOTE,
 )
 class NERR11(SatisfiedModel):
-    """The user of INSQ, who may be satisfied."""
+    """User model of INSQ with satisfaction."""
 
-    T: float = parameter(1.0, GAIN_TARGET, "total gain that the user wants")
+    T: float = parameter(1.0, GAIN_TARGET, "target of the total gain")
 
     def patience(self, rank: Any) -> Any:
-        return insq_views(self.T, rank)
+        return insq_view_probability(self.T, rank)

@@ -198,7 +198,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     names = tuple(candidates)
     all_scores: dict[Any, Scores] = {**candidates}
     all_scores |= {("gold", name): table for name, table in gold_scores.items()}
-    scores = list(align_scores(all_scores, called=_describe_name).values())
+    scores = list(align_scores(all_scores, format_name=_describe_name).values())
     n_topics, n_systems = scores[0].values.shape
     if n_systems < 2:
         raise CranfieldError(f"the concordance test requires at least two systems, got {n_systems}")

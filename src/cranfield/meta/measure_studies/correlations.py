@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_share, quot
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import kendall_tau, tau_ap
-from cranfield.correlation.overlap import check, overlap, places_of_scores
+from cranfield.correlation.overlap import check, groups_of_scores, overlap
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
@@ -24,7 +24,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, complete_scores
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.prepare import as_scores
-from cranfield.tabular import Table, number
+from cranfield.tabular import Table, format_number
 
 
 def read_by_measure(data: Any) -> dict[str, Scores]:
@@ -136,7 +136,7 @@ def correlation_matrix(
     elif method == "tau-ap":
         matrix[first, second] = tau_ap(levels[first], levels[second], symmetric=True, **options)
     else:
-        positions = [places_of_scores(row) for row in levels]
+        positions = [groups_of_scores(row) for row in levels]
         matrix[first, second] = [
             overlap(a, b, options["p"], options["ties"])[0]
             for a, b in combinations_with_replacement(positions, 2)
@@ -265,7 +265,7 @@ class Correlations(Study):
         tables = []
         for title, values in titles.items():
             rows = [
-                [measure, *(number(float(value), 3) for value in row)]
+                [measure, *(format_number(float(value), 3) for value in row)]
                 for measure, row in zip(self.measures, values, strict=True)
             ]
             tables.append(Table(f"{METHODS[self.method]} {title}", ["", *self.measures], rows))

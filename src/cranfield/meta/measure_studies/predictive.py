@@ -25,7 +25,7 @@ from cranfield.meta.study_options import Proportion
 from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import align_scores, places_of
+from cranfield.scores.one_measure import align_scores, label_indices
 from cranfield.sources.columns import read_table
 
 
@@ -260,8 +260,8 @@ def predictive_power(
 def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
     """Return the preferences of measures, NaN without a score; shape (measures, preferences)."""
     values = oriented_values(scores)
-    first, second = (places_of(table[name], scores[0].systems) for name in ("first", "second"))
-    rows = places_of(table["topic"], scores[0].topics)
+    first, second = (label_indices(table[name], scores[0].systems) for name in ("first", "second"))
+    rows = label_indices(table["topic"], scores[0].topics)
     preferred = np.empty((len(scores), table.height))
     for topic in np.unique(rows):
         indices = np.flatnonzero(rows == topic)

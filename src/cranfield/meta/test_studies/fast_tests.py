@@ -16,7 +16,7 @@ from cranfield.meta.collection_studies.rankings import teams_of
 from cranfield.meta.study_options import whole_numbers
 from cranfield.meta.work import fingerprint
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import places_of
+from cranfield.scores.one_measure import label_indices
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
@@ -321,7 +321,7 @@ def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) ->
                 " systems"
             )
         groups |= {team: names for team, names in sorted(team_systems.items()) if len(names) > 1}
-    indices = {group: places_of(members, scores.systems) for group, members in groups.items()}
+    indices = {group: label_indices(members, scores.systems) for group, members in groups.items()}
     if len(names) < 2:
         raise CranfieldError(f"a comparison requires at least two systems, got {len(names)}")
     return indices

@@ -25,8 +25,8 @@ from cranfield.meta.test_studies.fast_tests import (
     verdict_or_none,
 )
 from cranfield.meta.work import Work, run_parts, split_repeats, with_work
-from cranfield.result import Column, Columns, readable
-from cranfield.tabular import Table, number
+from cranfield.result import Column, Columns, readable_table
+from cranfield.tabular import Table, format_number
 
 KEYS = ("group", "size", "sets", "first", "second")
 """Key columns of the table of agreements."""
@@ -307,7 +307,11 @@ class SplitStudy(Study):
                 tables.append(_table_by_size(overlaps, ["first", "second"], "overlap", title, 2))
             largest = max(self.sizes)
             rows = [
-                [row["test"], *(number(row[name], 1) for name in COUNTS), percent(row["bias"])]
+                [
+                    row["test"],
+                    *(format_number(row[name], 1) for name in COUNTS),
+                    percent(row["bias"]),
+                ]
                 for row in diagonal.filter(pl.col("size") == largest).iter_rows(named=True)
             ]
             title = f"Agreements, disagreements and publication bias, sets of {largest} topics"
@@ -322,7 +326,7 @@ class SplitStudy(Study):
         rows, largest = self.cross().filter(pl.col("group") == group), max(self.sizes)
         title = f"Tests on the first and on the second set, sets of {largest} topics; {subject}"
         declared = self.columns["cross"]
-        tables = [readable(rows.filter(pl.col("size") == largest), title, declared)]
+        tables = [readable_table(rows.filter(pl.col("size") == largest), title, declared)]
         if differences := [column for column in COMPARED_MODELS if column in rows.columns]:
             compared = (
                 rows.filter(pl.col("first") == pl.col("second"))
@@ -340,7 +344,9 @@ def _table_by_size(
 ) -> Table:
     """Make a table of one column of the summary, with a column for each size."""
     table, n_keys = frame.pivot("size", index=keys, values=column), len(keys)
-    cells = [[*row[:n_keys], *(number(x, decimals) for x in row[n_keys:])] for row in table.rows()]
+    cells = [
+        [*row[:n_keys], *(format_number(x, decimals) for x in row[n_keys:])] for row in table.rows()
+    ]
     return Table(title, table.columns, cells, range(n_keys))
 
 

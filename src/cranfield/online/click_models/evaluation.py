@@ -28,7 +28,7 @@ from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.registry import MAX_RESAMPLES
-from cranfield.tabular import between, number
+from cranfield.tabular import format_interval, format_number
 
 BLOCK_CELLS = 2**22
 """Number of resampled queries in memory at the same time."""
@@ -99,10 +99,10 @@ class ModelEvaluation(Result):
         return {"names": self.names, "clicks": self.clicks}
 
     def heading(self) -> list[str]:
-        best = self.names[self.models["log-likelihood"].to_numpy().argmax()]
+        best_model = self.names[self.models["log-likelihood"].to_numpy().argmax()]
         pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
         return [
-            f"{counted(len(self.names), 'model')}, likeliest {best}",
+            f"{counted(len(self.names), 'model')}, likeliest {best_model}",
             f"{counted(int(pages[0]), 'page')}, {counted(int(pages.sum()), 'result')},"
             f" {counted(self.clicks, 'click')}",
         ]
@@ -288,8 +288,8 @@ class PerplexityGain(Result):
 
     def heading(self) -> list[str]:
         reason = "one query" if self.queries == 1 else "all queries equal"
-        interval = between(self.low, self.high) or f"no interval: {reason}"
-        return [f"{self.model} over {self.baseline}: {number(self.gain)}, {interval}"]
+        interval = format_interval(self.low, self.high) or f"no interval: {reason}"
+        return [f"{self.model} over {self.baseline}: {format_number(self.gain)}, {interval}"]
 
 
 def perplexity_gain(
@@ -383,8 +383,10 @@ def perplexity_gain(
         # Equal queries carry no information about the variance.
         if np.ptp(sampled_gains) > 1e-12:
             low, high = np.quantile(sampled_gains, [tail, 1 - tail]).tolist()
-    names, options = (label(model), label(baseline)), (confidence, resamples, seed, conditional)
-    return PerplexityGain(*names, float(gain), low, high, by_rank, n_queries, *options)
+    options = confidence, resamples, seed, conditional
+    return PerplexityGain(
+        label(model), label(baseline), float(gain), low, high, by_rank, n_queries, *options
+    )
 
 
 def _number_queries(log: QueryLog) -> tuple[Indices, int]:
@@ -493,7 +495,7 @@ class RatePrediction(TableResult):
 
     def heading(self) -> list[str]:
         documents = counted(self.rows.height, "document")
-        return [f"{self.model}, {documents}, RMSE {number(self.error)}"]
+        return [f"{self.model}, {documents}, RMSE {format_number(self.error)}"]
 
 
 def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:

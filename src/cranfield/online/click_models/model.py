@@ -61,13 +61,8 @@ class Items:
     def codes(self, log: QueryLog) -> Indices:
         """Return the item of each result, or the number of items if unknown; shape (results,)."""
         keys = item_keys(log, self.tied)
-        results = keys.join(
-            self.frame.with_row_index("item"),
-            on=keys.columns,
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
+        items, on = self.frame.with_row_index("item"), keys.columns
+        results = keys.join(items, on=on, how="left", nulls_equal=True, maintain_order="left")
         return results["item"].fill_null(self.size).to_numpy().astype(np.intp)
 
 

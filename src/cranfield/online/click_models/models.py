@@ -1,4 +1,4 @@
-"""The click models."""
+"""Click models: click-through rates, examination models, and cascade models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.spec import TRUE_SHARE, number, optional, parameter
+from cranfield.base.spec import OPEN_PROBABILITY, number, optional, parameter
 from cranfield.online.click_models.model import (
     TINY,
     EMModel,
@@ -38,7 +38,7 @@ class Rate(Model):
 
 
 class GCTR(Rate):
-    """One click rate for all results.
+    """A single click rate for all results.
 
     .. math:: P(C_r = 1) = \\rho
     """
@@ -144,8 +144,8 @@ class UBM(ExaminationModel):
         examination = values["examination"]
         # The last trained rank n has the last n of n (n + 1) / 2 values.
         n_beyond = max(rank + 1 - (isqrt(8 * (examination.size - 1) + 1) - 1) // 2, 0)
-        last = np.where(state < 0, state, np.maximum(state - n_beyond, 0))
-        index = cell_index(rank - n_beyond, last)
+        last_click = np.where(state < 0, state, np.maximum(state - n_beyond, 0))
+        index = cell_index(rank - n_beyond, last_click)
         return np.asarray(values["attractiveness"][item] * examination[index])
 
     def next_state(
@@ -162,16 +162,16 @@ class UBM(ExaminationModel):
     def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         probabilities = np.empty(pages.codes.size)
         # Probability that a rank has the last click; the first row is for no click.
-        last = np.zeros((pages.ranks + 1, len(pages)))
-        last[0] = 1.0
+        last_click = np.zeros((pages.ranks + 1, len(pages)))
+        last_click[0] = 1.0
         for rank, rows in enumerate(pages.slices):
             size = rows.stop - rows.start
-            last_above = last[: rank + 1, :size]
+            last_above = last_click[: rank + 1, :size]
             click = last_above * self.click_probability(
                 values, rank, pages.codes[rows], np.arange(-1, rank)[:, np.newaxis]
             )
             last_above -= click
-            probabilities[rows] = last[rank + 1, :size] = click.sum(axis=0)
+            probabilities[rows] = last_click[rank + 1, :size] = click.sum(axis=0)
         return probabilities
 
 
@@ -204,7 +204,7 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
     t1, t2, t3 = continuation
     clicks = pages.clicks
     is_below = pages.rank >= pages.lowest_clicks[pages.pattern]  # Nothing is clicked below.
-    tail = is_below & ~clicks
+    is_tail = is_below & ~clicks
     after_click = (1 - s) * t2 + s * t3
     examined, beta = np.empty(clicks.size), np.empty(clicks.size)
     e = np.ones(len(pages))
@@ -219,12 +219,12 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
     for rows in reversed(pages.slices):
         current = b[: rows.stop - rows.start]
         beta[rows] = current
-        current[:] = np.where(tail[rows], (1 - a[rows]) * (t1 * current + (1 - t1)), 1.0)
+        current[:] = np.where(is_tail[rows], (1 - a[rows]) * (t1 * current + (1 - t1)), 1.0)
     on1, on2, on3 = t1 * beta, t2 * beta, t3 * beta
     end1, end2, end3 = (1 - t1) * is_below, (1 - t2) * is_below, (1 - t3) * is_below
     probability = examined * a
     smoothed = (examined - probability) * (on1 + end1)
-    smoothed = np.where(tail, smoothed / np.maximum(smoothed + (1 - examined), TINY), 1.0)
+    smoothed = np.where(is_tail, smoothed / np.maximum(smoothed + (1 - examined), TINY), 1.0)
     satisfying, unsatisfying = s * (on3 + end3), (1 - s) * (on2 + end2)
     satisfied = np.where(clicks, satisfying / np.maximum(satisfying + unsatisfying, TINY), 0.0)
     unsatisfied = np.where(clicks, 1 - satisfied, 0.0)
@@ -337,7 +337,7 @@ class CM(CascadeModel):
 
 
 class DCM(CascadeModel):
-    """The dependent click model: after a click, users go on with a probability by rank.
+    """The dependent click model: after a click, users continue with a probability by rank.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - C_r + \\lambda_r C_r
 
@@ -449,7 +449,7 @@ class DBN(DynamicModel):
     variables: ClassVar = {"attractiveness": "item", "satisfaction": "item", "continuation": ""}
 
     gamma: float | None = parameter(
-        None, optional(TRUE_SHARE), "probability of continuation; estimated by default"
+        None, optional(OPEN_PROBABILITY), "probability of continuation; estimated by default"
     )
 
     def fixed_values(self) -> dict[str, float]:

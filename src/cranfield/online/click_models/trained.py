@@ -22,11 +22,11 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
 from cranfield.base.text import counted
-from cranfield.measures.aliases import NO_MEASURES
+from cranfield.measures.aliases import UNSUPPORTED_NAMES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import MAX_LENGTH
-from cranfield.measures.users.clicks import Chain, Continuing, user_of
+from cranfield.measures.users.clicks import Chain, ContinuationModel, click_user_model
 from cranfield.online.click_models.model import (
     Items,
     Model,
@@ -67,18 +67,20 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
 """Measures of utility and effort of each model, and the model's parameter for each argument."""
 
 
-def _measure_arguments(name: str, variable: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
-    """Convert a parameter of a model, down to a rank, to arguments of a measure."""
+def _measure_arguments(
+    name: str, variable: str, frame: pl.DataFrame, n_ranks: int
+) -> dict[str, Any]:
+    """Convert a parameter of a model, down to rank `n_ranks`, to arguments of a measure."""
     values = frame["value"].to_list()
     if variable == "item":
         return {name: dict(zip(frame["grade"].to_list(), values, strict=True))}
     if variable == "rank":
-        return {name: dict(enumerate(values[:ranks], 1))}
+        return {name: dict(enumerate(values[:n_ranks], 1))}
     if variable == "case":
         return {f"{name}{case}": value for case, value in enumerate(values, 1)}
     if variable == "":
         return {name: values[0]}
-    rows = frame.filter(pl.col("rank") <= ranks)
+    rows = frame.filter(pl.col("rank") <= n_ranks)
     table = {
         rank: dict(group.select("last", "value").iter_rows())
         for (rank,), group in rows.group_by("rank", maintain_order=True)
@@ -195,9 +197,8 @@ class ClickModel(Result):
             clicks.
         """
         pages = self.patterns(log)
-        return self._result_table(
-            log, pages, self.model.conditional_probabilities(self.values, pages)
-        )
+        probability = self.model.conditional_probabilities(self.values, pages)
+        return self._result_table(log, pages, probability)
 
     def _result_table(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
@@ -320,7 +321,9 @@ class ClickModel(Result):
         measures, parameters = _MEASURES[name]
         measure = measures[KINDS.index(kind)]
         if not measure:
-            reason = NO_MEASURES.get(f"rr{name}", "it does not model whether a click satisfies")
+            reason = UNSUPPORTED_NAMES.get(
+                f"rr{name}", "it does not model whether a click satisfies"
+            )
             raise PolicyError(f"{name} has no measure of effort: {reason}")
         if self.items.tied != "grade":
             raise PolicyError("a measure requires parameters by grade: train(..., tied='grade')")
@@ -344,7 +347,7 @@ class ClickModel(Result):
             )
         return trained_measure
 
-    def user_model(self, *, unjudged: bool = False, **options: Any) -> Continuing:
+    def user_model(self, *, unjudged: bool = False, **options: Any) -> ContinuationModel:
         """Return the users of a model tied by grade as a C/W/L user model.
 
         They continue with :math:`C(i) = \\gamma (1 - a_i s_i)` by DBN and SDBN, with
@@ -360,7 +363,7 @@ class ClickModel(Result):
 
         Returns
         -------
-        Continuing
+        ContinuationModel
             `CWL(...)`, the user model for `EU`, `ETU`, `EC`, `Depth` and `Residual`.
 
         Raises
@@ -375,7 +378,7 @@ class ClickModel(Result):
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
         if not isinstance(utility, Chain):
             raise PolicyError(f"{name} has no user model: its users do not read from rank to rank")
-        return user_of(utility, **options)
+        return click_user_model(utility, **options)
 
     def user(self) -> ModelUser:
         """Return a simulated user who clicks according to the model."""
@@ -428,7 +431,7 @@ class ClickModel(Result):
             source=f"pages drawn from {self.model}, seed {seed}",
         )
 
-    def clicks(self, codes: Indices, uniforms: Floats) -> Bools:
+    def clicks(self, codes: Indices, numbers: Floats) -> Bools:
         """Draw clicks on pages of item codes, -1 after the end of a list; see :class:`ModelUser`.
 
         The clicks on a page are drawn from the top, each conditional on those above.
@@ -440,7 +443,7 @@ class ClickModel(Result):
         clicks = np.zeros(codes.shape, dtype=bool)
 
         def decide(rank: int, probability: Floats) -> Bools:
-            is_clicked = uniforms[rows[rank], rank] < probability
+            is_clicked = numbers[rows[rank], rank] < probability
             clicks[rows[rank], rank] = is_clicked
             return np.asarray(is_clicked)
 

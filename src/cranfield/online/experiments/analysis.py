@@ -73,9 +73,8 @@ def _sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
         cells = code[has_level] * n_arms + units.arm[has_level]
         counts = np.bincount(cells, minlength=len(levels) * n_arms).reshape(-1, n_arms)
         totals = counts.sum(axis=1)
-        pvalues = np.where(
-            totals * proportions.min() < 5, np.nan, chi_square(counts, proportions)[1]
-        )
+        is_small = totals * proportions.min() < 5
+        pvalues = np.where(is_small, np.nan, chi_square(counts, proportions)[1])
         columns = (levels, totals.tolist(), pvalues, adjust_pvalues(pvalues))
         rows += [(segment, *row) for row in zip(*columns, strict=True)]
     schema: dict[str, Any] = {"by": pl.String, "level": pl.String, "units": pl.Int64}
@@ -130,6 +129,7 @@ def _effects_by_segment(
 
 
 def _heterogeneity(effects: Effects, is_tested: Bools) -> tuple[float, int, float]:
+    """Compute Cochran's Q, its degrees of freedom and its p-value."""
     is_usable = np.isfinite(effects.error) & is_tested
     if is_usable.sum() < 2:
         return np.nan, 0, np.nan
@@ -172,7 +172,7 @@ def analyse_experiment(
     testing clicks page by page where users were randomised would assume that pages of a user are
     independent, and reject far more often than alpha.
 
-    The p-value is that of Welch's test. If a metric is skewed and the split is unequal, this test
+    The p-value is from Welch's test. If a metric is skewed and the split is unequal, this test
     rejects too often in one tail; with few units, or a variant without variance, its Type I error
     rate is unknown. Then the metric is tested by permutations of the same statistic instead, by all
     of them if there are at most 50,000, and a note reports it. The interval of the lift, the
@@ -201,8 +201,9 @@ def analyse_experiment(
     variant
         Column with the variant of a unit, in a table. Rows without a variant are excluded.
     control
-        Control, the variant to compare the others with; by default the variant named `control`, or
-        else the only one named `baseline`, `old`, `a` or `0`, in upper or lower case.
+        Control, the variant with which the other variants are compared; by default the variant
+        named `control`, or else the only variant named `baseline`, `old`, `a` or `0`, in upper or
+        lower case.
     weights
         Expected proportions of units by variant; by default equal.
     srm
@@ -534,7 +535,7 @@ def _notes_on_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Opt
             " are not tested"
         )
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
-        notes.append("p-values and intervals by segment are those of Welch's test")
+        notes.append("p-values and intervals by segment are from Welch's test")
     metrics = dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large)
     if metrics:
         notes.append(f"skewness distorts the tests by segment of {', '.join(metrics)}")

@@ -104,7 +104,7 @@ class Distortion:
 class PermutationTest:
     """Studentised differences of one metric under random reassignment of the units.
 
-    The statistic is that of Welch's test, by the delta method for ratios. If the variants have the
+    The statistic is Welch's, by the delta method for ratios. If the variants have the
     same distribution, the test is exact; if only their means are the same, it is valid in the
     limit of many units (Janssen, 1997; Chung and Romano, 2013).
     """
@@ -201,18 +201,13 @@ def permutation_moments(
     is_smaller = ~is_treated if is_swapped else is_treated
     size = int(is_smaller.sum())
     if (n_assignments := comb(n_units, size)) <= MAX_ENUMERATED:
-        assignments = np.fromiter(
-            combinations(range(n_units), size), np.dtype((np.intp, size)), n_assignments
-        )
-        is_observed = (assignments == np.flatnonzero(is_smaller)).all(axis=1)
-        samples: Iterable[Indices] = np.array_split(
-            assignments[~is_observed], n_assignments // 1000 + 1
-        )
+        dtype, subsets = np.dtype((np.intp, size)), combinations(range(n_units), size)
+        assignments = np.fromiter(subsets, dtype, n_assignments)
+        assignments = assignments[(assignments != np.flatnonzero(is_smaller)).any(axis=1)]
+        samples: Iterable[Indices] = np.array_split(assignments, n_assignments // 1000 + 1)
     else:
-        samples = (
-            random.choice(n_units, (1, size), replace=False, shuffle=False)
-            for _ in range(resamples)
-        )
+        shape, draws = (1, size), range(resamples)
+        samples = (random.choice(n_units, shape, replace=False, shuffle=False) for _ in draws)
     sample_sums = [features[rows].sum(axis=1) for rows in samples]
     sums = np.concatenate([features[is_smaller].sum(axis=0, keepdims=True), *sample_sums])
     order = slice(None, None, -1 if is_swapped else 1)
@@ -270,9 +265,8 @@ def compare_variants(
         name: _level(options, len(treatments) * (1 if name == OEC else len(arms) - (OEC in arms)))
         for name in arms
     }
-    bootstrap_values = (
-        _bootstrap(units, arms, levels, options) if options.errors == "bootstrap" else {}
-    )
+    is_bootstrap = options.errors == "bootstrap"
+    bootstrap_values = _bootstrap(units, arms, levels, options) if is_bootstrap else {}
     looks, last_pvalues = None, dict[Pair, float]()
     if options.sequential is not None:
         looks, last_pvalues = _compare_looks(units, arms, options, options.sequential)
@@ -332,7 +326,7 @@ def compare_variants(
 
 
 def _level(options: Options, n_comparisons: int) -> float:
-    """Return the level of each interval, simultaneous for corrections that have intervals."""
+    """Return the level of each interval, simultaneous for `bonferroni` and `sidak`."""
     if options.correction == "bonferroni":
         return 1 - options.alpha / n_comparisons
     return float((1 - options.alpha) ** (1 / n_comparisons if options.correction == "sidak" else 1))
@@ -364,16 +358,16 @@ def _margin_pvalue(
 ) -> float:
     """Compute the one-sided p-value of the test that the loss is smaller than the margin."""
     direction = metric.good or "up"
-    shifted = effect.shift_by_margin(metric.margin or 0.0, direction)
+    shifted_effect = effect.shift_by_margin(metric.margin or 0.0, direction)
     side = "greater" if direction == "up" else "less"
     if permutations is not None:
-        return permutations.tail(float(shifted.statistic), side)
+        return permutations.tail(float(shifted_effect.statistic), side)
     if options.sequential is None:
-        return float(shifted.pvalue(side))
-    look = (shifted.difference[None], shifted.error[None], effect.count)
+        return float(shifted_effect.pvalue(side))
+    look = (shifted_effect.difference[None], shifted_effect.error[None], effect.count)
     pvalue = always_valid(*look, options.sequential, alpha=options.alpha)[2]
     # The two-sided p-value is valid as a one-sided p-value in the direction of the difference.
-    return float(pvalue[0]) if (shifted.difference > 0) == (direction == "up") else 1.0
+    return float(pvalue[0]) if (shifted_effect.difference > 0) == (direction == "up") else 1.0
 
 
 def _compare_looks(
@@ -409,7 +403,9 @@ def _look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
     for size in sizes:
         check_whole("a look", size, 1)
     if not sizes or sizes != sorted(set(sizes)):
-        raise PolicyError("looks must be ascending numbers of units, at least one")
+        raise PolicyError(
+            f"looks must be one or more ascending numbers of units, got {quoted(looks)}"
+        )
     # Units after the last look are analysed at the end.
     return np.unique([*(size for size in sizes if size < n_units), n_units]).astype(np.intp)
 

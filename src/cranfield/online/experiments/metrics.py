@@ -57,7 +57,7 @@ class Moments:
 
 
 def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
-    """Compute the moments of each group of units; -1 is no group."""
+    """Compute the moments of each group of units; units with group -1 are excluded."""
     has_group = group >= 0
     if not has_group.all():
         columns, group = columns[has_group], group[has_group]

@@ -1,4 +1,4 @@
-"""The report of an A/B test, and its sample ratio test."""
+"""Reports of A/B tests, and the sample ratio test."""
 
 from __future__ import annotations
 

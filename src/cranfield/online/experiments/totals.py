@@ -137,9 +137,8 @@ def analyse_totals(
     metric = Metric(name, good=good, margin=margin)
     labels = pl.Series(list(totals), dtype=pl.String)
     control = None if control is None else str(control)
-    variants = order_variants(
-        labels, control, tuple(proportions) if proportions else None, "totals"
-    )
+    names = tuple(proportions) if proportions else None
+    variants = order_variants(labels, control, names, "totals")
     for variant in variants:
         if is_mean and totals[variant][-1] < MIN_UNITS:
             raise PolicyError(
@@ -159,9 +158,8 @@ def analyse_totals(
         by_variant=moments,
     )
     options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
-    return analyse_units(
-        units, {name: metric}, options, proportions, srm=srm, segments=(), oec=None
-    )
+    metrics = {name: metric}
+    return analyse_units(units, metrics, options, proportions, srm=srm, segments=(), oec=None)
 
 
 def parse_totals(text: str) -> dict[str, Total]:

@@ -59,7 +59,7 @@ _METRIC = replace(
 _LABEL = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
-    problem="not text, an integer or a truth value",
+    problem="not text, an integer or a boolean",
     missing=absent,
 )
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"
@@ -344,18 +344,18 @@ def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: 
     """Refuse columns with two uses or no name; segments and the time may also be metrics."""
     names = [name for name in exclusive if name is not None]
     names += [name for name in dict.fromkeys(shared) if name is not None and name in {"", variant}]
-    if clash := [name for name in names if not name or names.count(name) > 1]:
+    if invalid := [name for name in names if not name or names.count(name) > 1]:
         raise PolicyError(
-            f"unit, variant, metric, segment and time must be different columns, got"
-            f" {quoted(clash[0])}"
+            "unit, variant, metric, segment and time must be different columns, got"
+            f" {quoted(invalid[0])}"
         )
 
 
 def _sortable_times(times: pl.Series, source: str) -> pl.Series:
     """Return sortable times: numbers, or else text that starts with a date."""
-    number = times.cast(pl.Float64, strict=False)
-    if number.null_count() == times.null_count():
-        return number
+    numeric_times = times.cast(pl.Float64, strict=False)
+    if numeric_times.null_count() == times.null_count():
+        return numeric_times
     if not (is_dated := times.str.contains(DATE_PATTERN)).all():
         raise InputError(
             "expected a number or a time that starts with a date such as 2026-03-01, got"
@@ -387,16 +387,16 @@ def _sum_by_unit(
         rows = counted(table.frame.height, "row")
         notes.append(f"{rows} summed by {unit}: {counted(units.height, 'unit')}")
         ids = table.frame[unit].cast(pl.String)
-        unnamed = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
-        for name, number in unnamed.value_counts(sort=True).rows():
+        placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
+        for name, n_rows in placeholders.value_counts(sort=True).rows():
             notes.append(
-                f"{counted(number, 'row')} of {unit} {quoted(name)} count as one unit: remove these"
+                f"{counted(n_rows, 'row')} of {unit} {quoted(name)} count as one unit: remove these"
                 " rows if the name stands for unknown units"
             )
     row = "earliest" if TIME in labels else "first"
     for name in labels:
-        if name != TIME and (number := int(units[f"(several) {name}"].sum())):
-            note = f"{counted(number, 'unit')} with several values of {name}"
+        if name != TIME and (n_several := int(units[f"(several) {name}"].sum())):
+            note = f"{counted(n_several, 'unit')} with several values of {name}"
             notes.append(f"{note}: the value of the {row} row is used")
     mixed_units = units.filter(pl.col("(variants)") > 1)[unit]
     if len(mixed_units):
@@ -445,8 +445,8 @@ def order_variants(
 def _codes(labels: pl.Series, names: Sequence[str]) -> Indices:
     """Return the index of each label among names; -1 for nulls."""
     codes = {name: k for k, name in enumerate(names)}
-    numbers = labels.replace_strict(codes, default=-1, return_dtype=pl.Int64)
-    return numbers.fill_null(-1).to_numpy().astype(np.intp)
+    indices = labels.replace_strict(codes, default=-1, return_dtype=pl.Int64)
+    return indices.fill_null(-1).to_numpy().astype(np.intp)
 
 
 def _levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:

@@ -426,12 +426,12 @@ def fidelity(
             clicks: Bools = np.isin(distribution.lists, codes)
             for sign, pair in ((1, (0, 1)), (-1, (1, 0))):
                 if min(sign * gain for gain in gains) >= 0 and any(gains):
-                    first, second = (names, order)[::sign]
+                    better, worse = (names, order)[::sign]
                     outcomes = interleaver.outcomes(
                         distribution.lists, clicks, distribution.teams, pair
                     )
                     outcome = float(distribution.probabilities @ outcomes)
-                    cases.append((first, second, relevant, outcome))
+                    cases.append((better, worse, relevant, outcome))
     return Fidelity(pl.DataFrame(cases, schema=[*Fidelity.columns], orient="row"), str(method))
 
 

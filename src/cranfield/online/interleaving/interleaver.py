@@ -318,9 +318,8 @@ def interleave(
     runs = [entry for entry in entries if isinstance(entry, Run)]
     method = check_method(method, length, len(lists))
     if not runs:
-        return Interleaver(
-            method, rankings_from_lists(cast("RankedLists", lists)), length, topic or ""
-        )
+        topic_rankings = rankings_from_lists(cast("RankedLists", lists))
+        return Interleaver(method, topic_rankings, length, topic or "")
     if len(runs) < len(lists):
         raise PolicyError("expected lists of ids or runs, got both")
     if topic is None or not any(topic in run.topics for run in runs):

@@ -303,11 +303,10 @@ def _query_credits(
     length = int(rows["rank"].max())  # type: ignore[arg-type]
     interleaver = interleave(lists, method, length)
     code_of_doc = {doc: k for k, doc in enumerate(interleaver.docs)}
-    doc_codes = (
-        rows["doc"].replace_strict(code_of_doc, default=-1, return_dtype=pl.Int64).to_numpy()
-    )
+    docs = rows["doc"]
+    doc_codes = docs.replace_strict(code_of_doc, default=-1, return_dtype=pl.Int64).to_numpy()
     if (doc_codes < 0).any():
-        doc = rows["doc"][int(np.argmax(doc_codes < 0))]
+        doc = docs[int(np.argmax(doc_codes < 0))]
         raise InputError(
             "a page shows a document that is in none of the rankings", source=source, doc=doc
         )
@@ -391,7 +390,8 @@ def preference(
     unit, code, notes = page_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
     options = expected, confidence, resamples, seed
-    return preference_between(*map(credits.select, pair), code, pair, unit, notes, options)
+    first, second = map(credits.select, pair)
+    return preference_between(first, second, code, pair, unit, notes, options)
 
 
 def preference_matrix(

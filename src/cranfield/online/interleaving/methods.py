@@ -183,7 +183,7 @@ def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace
     return _sum_over_paths(probabilities, filled, replace, probabilities.shape[2], update)
 
 
-def click_difference_distribution(
+def difference_distribution(
     probabilities: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
 ) -> Floats:
     """Compute the distribution of the number of clicks of one ranker minus that of another.
@@ -338,13 +338,12 @@ class Probabilistic(InterleavingMethod):
         if self.outcome == "difference" or self.has_team_credit:
             return super().outcomes(rankings, lists, clicks, teams, pair)
         probabilities = self.probabilities(rankings, lists)
-        distribution = click_difference_distribution(
+        distribution = difference_distribution(
             probabilities, clicks, lists >= 0, self.replace, pair
         )
-        zero_index = distribution.shape[1] // 2
-        return np.asarray(
-            distribution[:, zero_index + 1 :].sum(axis=1) - distribution[:, :zero_index].sum(axis=1)
-        )
+        middle = distribution.shape[1] // 2
+        losses, wins = distribution[:, :middle], distribution[:, middle + 1 :]
+        return np.asarray(wins.sum(axis=1) - losses.sum(axis=1))
 
 
 def _sum_weights(mask: Bools, weights: Floats) -> Floats:

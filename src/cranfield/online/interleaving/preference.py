@@ -29,7 +29,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import difference_pvalues, ratio, t_interval
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import MAX_RESAMPLES
-from cranfield.tabular import number
+from cranfield.tabular import format_number
 
 TIE = 1e-9
 """Maximum difference of credits that is due to rounding."""
@@ -188,11 +188,11 @@ class Preference(Result):
             else ""
         )
         return [
-            f"{a} against {b}: outcome {number(self.outcome)} of"
+            f"{a} against {b}: outcome {format_number(self.outcome)} of"
             f" {counted(self.impressions, 'impression')}, p {self.pvalue:.3g} by {self.unit}",
             f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}{by_unit}",
             f"outcome expected if rankers are equal: {self.expected:g}; sign test by {self.unit}:"
-            f" z {number(self.z, 2)}, p {self.pvalue:.4g}",
+            f" z {format_number(self.z, 2)}, p {self.pvalue:.4g}",
             f"low, high: {self.confidence:g} confidence intervals",
         ]
 
@@ -323,7 +323,8 @@ def preference_by_credits(
         )
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
-    return preference_between(*values.T, code, names, unit_name, (), options)
+    first, second = values.T
+    return preference_between(first, second, code, names, unit_name, (), options)
 
 
 def check_credits(credits: Any) -> Floats:
@@ -336,15 +337,15 @@ def check_credits(credits: Any) -> Floats:
     return values
 
 
-def unit_codes(units: Any, impressions: int) -> Indices:
+def unit_codes(units: Any, n_impressions: int) -> Indices:
     """Number the units of impressions; by default each impression is its own unit."""
     if units is None:
-        return np.arange(impressions)
+        return np.arange(n_impressions)
     requirement = "units must be labels, one per impression"
     labels = as_array(units, requirement)
-    if labels.shape != (impressions,):
+    if labels.shape != (n_impressions,):
         raise PolicyError(
-            f"{requirement}, got shape {labels.shape} for {counted(impressions, 'impression')}"
+            f"{requirement}, got shape {labels.shape} for {counted(n_impressions, 'impression')}"
         )
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)

@@ -132,8 +132,8 @@ class PreferenceMatrix(Result):
         if np.isnan(scores).any():
             raise PolicyError("scores of the reference must be numbers, got NaN")
         is_wrong = np.sign(self.delta) != np.sign(scores[:, None] - scores)
-        size = len(self.rankers)
-        return float(is_wrong.sum() / (size * (size - 1)))
+        n_rankers = len(self.rankers)
+        return float(is_wrong.sum() / (n_rankers * (n_rankers - 1)))
 
     def _frame(self) -> pl.DataFrame:
         rows = [

@@ -75,7 +75,7 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     for number, (first, second, label) in enumerate(rows):
         if first == second:
             raise table.wrong(number, f"system {quoted(first)} is compared with itself")
-        # A system may have one of the words as its name, which then is no word in any row.
+        # If a system has one of the words as its name, the word means this system in all rows.
         systems = {second: -1, first: 1}
         if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"
@@ -102,14 +102,14 @@ def bradley_terry(wins: Floats) -> Floats:
     >>> bradley_terry(np.array([[0, 3], [1, 0]])).round(4).tolist()
     [0.5493, -0.5493]
     """
-    size = wins.shape[-1]
-    tables = wins.reshape(-1, size, size).astype(np.float64)
-    strengths = np.full((len(tables), size), np.nan)
+    n_systems = wins.shape[-1]
+    tables = wins.reshape(-1, n_systems, n_systems).astype(np.float64)
+    strengths = np.full((len(tables), n_systems), np.nan)
     graphs = map(csr_array, tables)
     is_finite = [connected_components(graph, connection="strong")[0] == 1 for graph in graphs]
     tables = tables[is_finite]
     n_comparisons = tables + tables.swapaxes(1, 2)
-    theta = np.zeros((len(tables), size))
+    theta = np.zeros((len(tables), n_systems))
     for _ in range(_MAX_STEPS):
         expected = 1 / (1 + np.exp(theta[:, None, :] - theta[:, :, None]))
         gradient = tables.sum(axis=2) - (n_comparisons * expected).sum(axis=2)
@@ -119,7 +119,7 @@ def bradley_terry(wins: Floats) -> Floats:
             break
         weight = n_comparisons * expected * (1 - expected)
         # Constants in all entries keep the sum of strengths at 0.
-        curvature = np.einsum("ri,ij->rij", weight.sum(axis=2), np.eye(size)) - weight
+        curvature = np.einsum("ri,ij->rij", weight.sum(axis=2), np.eye(n_systems)) - weight
         curvature += curvature.max(axis=(1, 2))[:, None, None]
         step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
         theta += step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True))
@@ -131,17 +131,18 @@ def _bootstrap_strengths(
     wins: Floats, confidence: float, resamples: int, seed: int
 ) -> tuple[Floats, Floats, list[str]]:
     """Return percentile intervals of strengths by a bootstrap of topics, and notes."""
-    n_topics, size = wins.shape[:2]
+    n_topics, n_systems = wins.shape[:2]
     draws = stream(seed).multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=resamples)
     topic_wins = wins.reshape(n_topics, -1)
-    blocks = (draws[rows] @ topic_wins for rows in row_slices(resamples, size * size, _BLOCK))
-    samples = np.concatenate([bradley_terry(block.reshape(-1, size, size)) for block in blocks])
+    shape = -1, n_systems, n_systems
+    blocks = (draws[rows] @ topic_wins for rows in row_slices(resamples, n_systems**2, _BLOCK))
+    samples = np.concatenate([bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())
     excluded = f"{counted(n_excluded, 'resample')} without finite strengths"
     if n_topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
         note = f"no intervals of strengths: {excluded}, {counted(n_topics, 'topic')}"
-        return *np.full((2, size), np.nan), [note]
+        return *np.full((2, n_systems), np.nan), [note]
     bounds = [percentiles(column, confidence) for column in samples[is_finite].T]
     return *np.array(bounds).T, [f"{excluded} excluded"] if n_excluded else []
 
@@ -274,8 +275,8 @@ def side_by_side(
     systems, pairs = tuple(names.tolist()), codes.reshape(-1, 2)
     first, second = pairs.T
     topic_names, topic = np.unique(table.frame["topic"].to_numpy(), return_inverse=True)
-    n_topics, size = len(topic_names), len(systems)
-    wins = np.zeros((n_topics, size, size))
+    n_topics, n_systems = len(topic_names), len(systems)
+    wins = np.zeros((n_topics, n_systems, n_systems))
     np.add.at(wins, (topic, first, second), (1 + sign) / 2)
     np.add.at(wins, (topic, second, first), (1 - sign) / 2)
     options = 0.5, confidence, resamples, seed
@@ -284,7 +285,7 @@ def side_by_side(
         return preference_between(signs, np.zeros(signs.size), topic, names, "topic", (), options)
 
     pair_preferences = []
-    for a, b in combinations(range(size), 2):
+    for a, b in combinations(range(n_systems), 2):
         direction = ((first == a) & (second == b)) * 1.0 - ((first == b) & (second == a))
         if direction.any():
             pair_signs = np.where(direction, direction * sign, np.nan)
@@ -292,7 +293,7 @@ def side_by_side(
     pvalues = adjust_pvalues([pair.pvalue for pair in pair_preferences], correction)
     matrix = PreferenceMatrix(systems, tuple(pair_preferences), pvalues, correction)
     strengths = bradley_terry(wins.sum(axis=0))
-    low = high = np.full(size, np.nan)
+    low = high = np.full(n_systems, np.nan)
     notes = ["no finite strengths: a group of systems has no win against the other systems"]
     if not np.isnan(strengths).any():
         low, high, notes = _bootstrap_strengths(wins, confidence, resamples, seed)
@@ -306,7 +307,7 @@ def side_by_side(
     notes += [line.removeprefix("note: ") for line in matrix.note_lines()]
     signs = np.stack([sign, -sign], axis=1)
     counts = {
-        name: np.bincount(pairs[signs == value], minlength=size)
+        name: np.bincount(pairs[signs == value], minlength=n_systems)
         for name, value in (("wins", 1), ("losses", -1), ("ties", 0))
     }
     estimates = {"strength": strengths, "low": low, "high": high}

@@ -62,17 +62,18 @@ class Cell(Kind):
         return column.is_null()
 
     def reason(self, name: str, cell: Any) -> str:
-        empty = cell is None or (isinstance(cell, str) and not cell)
-        return f"has no {name}" if empty else super().reason(name, cell)
+        is_empty = cell is None or (isinstance(cell, str) and not cell)
+        return f"has no {name}" if is_empty else super().reason(name, cell)
 
     def count_formats(self, sample: pl.Series) -> int | None:
         """Return how many formats a sample needs to be converted; None if all, or if they fail."""
         frame = sample.alias("cell").drop_nulls().to_frame()
         if self.formats is None or not isinstance(sample.dtype, pl.String) or frame.is_empty():
             return None
-        for number in range(1, len(self.formats(pl.col("cell")))):
-            if not frame.select(self.expression("cell", sample.dtype, number))["cell"].null_count():
-                return number
+        for n_formats in range(1, len(self.formats(pl.col("cell")))):
+            value = self.expression("cell", sample.dtype, n_formats)
+            if not frame.select(value)["cell"].null_count():
+                return n_formats
         return None
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:

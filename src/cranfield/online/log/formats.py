@@ -108,9 +108,8 @@ def read_living_labs(raw: bytes, source: str) -> Table:
 
     Pages are numbered; pages with teams are treated as interleaved by team draft.
     """
-    frame = read_records(raw, source, "living labs", _RANKINGS).rename(
-        {"qid": "query", "sid": "session"}
-    )
+    frame = read_records(raw, source, "living labs", _RANKINGS)
+    frame = frame.rename({"qid": "query", "sid": "session"})
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
     has_teams = pl.col("team").is_not_null().any().over("page")
@@ -188,16 +187,15 @@ EVENTS: dict[str, Any] = {
 def read_ubi(
     queries: tuple[bytes, str], events: tuple[bytes, str] | None, click_actions: Sequence[str]
 ) -> SourceTables:
-    """Read UBI queries and their events, given as bytes with the names of their sources.
+    """Read UBI queries and their events, from bytes and the names of their sources.
 
     The results of a page are the documents of its `impression` events with a position or, without
     such events, the hits of the query. Attributes beyond the standard are read where
-    :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Clicks
-    of no query, and events that are neither clicks nor impressions, are counted.
+    :meth:`QueryLog.write` writes them. Clicks are the events with one of the `click_actions`.
+    Clicks without a query, and events that are neither clicks nor impressions, are counted.
     """
-    query_rows = read_records(
-        extract_documents(*queries, events=False), queries[1], "UBI queries", QUERIES
-    )
+    raw = extract_documents(*queries, events=False)
+    query_rows = read_records(raw, queries[1], "UBI queries", QUERIES)
     query_rows = query_rows.unnest("query_attributes")
     lines_without_id = query_rows.filter(pl.col("query_id").is_null())[LINE]
     if lines_without_id.len():
@@ -213,14 +211,13 @@ def read_ubi(
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        event_rows = read_records(
-            extract_documents(*events, events=True), events[1], "UBI events", EVENTS
-        )
+        raw = extract_documents(*events, events=True)
+        event_rows = read_records(raw, events[1], "UBI events", EVENTS)
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
-    event_rows = event_rows.with_columns(at=TIME.column("at", event_rows["timestamp"])[0]).rename(
-        {"query_id": "page", "ordinal": "rank", "object_id": "doc", "timestamp": "time"}
-    )
+    event_rows = event_rows.with_columns(
+        event_time=TIME.column("time", event_rows["timestamp"])[0]
+    ).rename({"query_id": "page", "ordinal": "rank", "object_id": "doc", "timestamp": "time"})
     is_impression = pl.col("action_name") == _IMPRESSION
     is_click = pl.col("action_name").is_in(click_actions)
     has_page = pl.col("page").is_not_null()
@@ -232,15 +229,15 @@ def read_ubi(
             rank = pl.coalesce((ordinal + 1).cast(pl.String), "rank")
             event_rows = event_rows.with_columns(rank=rank)
         _check_actions(event_rows, click_actions, events[1])
-        n_lost = event_rows.filter(is_click & ~has_page).height
+        n_without_page = event_rows.filter(is_click & ~has_page).height
         # Other events, such as purchases, are not part of a query log.
         n_other_events = event_rows.filter(~(is_click | is_impression).fill_null(False)).height
         anomalies = (
-            Anomaly("clicks on no page", n_lost, "excluded", events[1]),
+            Anomaly("clicks on no page", n_without_page, "excluded", events[1]),
             Anomaly("events of other kinds", n_other_events),
         )
     impressions = event_rows.filter(is_impression & has_page).drop_nulls(["rank", "doc"])
-    impressions = impressions.sort("at", nulls_last=True, maintain_order=True)
+    impressions = impressions.sort("event_time", nulls_last=True, maintain_order=True)
     impressions = impressions.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
     # A query that is recorded again, such as for a facet, has other hits.
     first_queries = query_rows.unique("query_id", keep="first", maintain_order=True)
@@ -271,14 +268,14 @@ def read_ubi(
     )
 
 
-def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> None:
+def _check_actions(events: pl.DataFrame, click_actions: Sequence[str], source: str) -> None:
     """Refuse events without clicks if other actions may be clicks under another name."""
     actions = events["action_name"].drop_nulls().value_counts(sort=True).rows()
     names = {name for name, _ in actions}
-    if not names & {*clicks} and names - {_IMPRESSION}:
+    if not names & {*click_actions} and names - {_IMPRESSION}:
         action_list = some_of([f"{quoted(name)} ({count:,})" for name, count in actions], 12)
         raise InputError(
-            f"expected events with action_name {' or '.join(map(quoted, clicks))}, got"
+            f"expected events with action_name {' or '.join(map(quoted, click_actions))}, got"
             f" {action_list}; set click_actions=... to the actions that are clicks",
             source=source,
         )

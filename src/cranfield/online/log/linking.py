@@ -64,8 +64,8 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
         table = tables.clicks
         if "clicks" in table.names:
             # Each row is repeated as often as its number of clicks.
-            numbers = table.frame["clicks"].fill_null(0)
-            row = pl.int_range(table.frame.height, eager=True).repeat_by(numbers)
+            click_counts = table.frame["clicks"].fill_null(0)
+            row = pl.int_range(table.frame.height, eager=True).repeat_by(click_counts)
             table = table.gather(row := row.explode().drop_nulls())
             names = {"time", "end", "dwell", "censored"} & {*table.frame.columns}
             # The time and the dwell of a row belong to its first click.
@@ -114,8 +114,8 @@ def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table
 
 def _drop_empty_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """Drop optional columns without any value."""
-    empty = {column.name for column in frame if frame.height == column.null_count() > 0}
-    return frame.drop(empty - {"id", "query", "page", "rank", "doc"})
+    empty_columns = {column.name for column in frame if frame.height == column.null_count() > 0}
+    return frame.drop(empty_columns - {"id", "query", "page", "rank", "doc"})
 
 
 def _select_columns(table: Table) -> pl.DataFrame:
@@ -167,8 +167,8 @@ def _check_pages(table: Table, is_strict: bool) -> CheckedTable:
         is_unnamed = frame["user"].str.to_lowercase().is_in([*NO_NAME])
         if names := frame["user"].filter(is_unnamed).unique().sort().to_list():
             kind = f"pages of users called {some_of(map(quoted, names), 3)}"
-            number = int(is_unnamed.sum())
-            anomalies.append(Anomaly(kind, number, "each name counts as one user", table.source))
+            n_pages = int(is_unnamed.sum())
+            anomalies.append(Anomaly(kind, n_pages, "each name counts as one user", table.source))
     if {"user", "variant"} <= {*frame.columns}:
         users = frame.select("user", "variant").drop_nulls().unique()["user"]
         n_users = users.filter(users.is_duplicated()).n_unique()
@@ -176,8 +176,8 @@ def _check_pages(table: Table, is_strict: bool) -> CheckedTable:
     unit = next((name for name in ("session", "user") if name in frame.columns), None)
     if "time" in frame.columns and unit is not None and not frame["time"].is_sorted():
         is_earlier = pl.col("time") < pl.col("time").forward_fill().shift(1).over(unit)
-        number = frame.filter(pl.col(unit).is_not_null()).select(is_earlier.sum()).item()
-        anomalies.append(Anomaly("pages out of chronological order", int(number)))
+        n_earlier = frame.filter(pl.col(unit).is_not_null()).select(is_earlier.sum()).item()
+        anomalies.append(Anomaly("pages out of chronological order", int(n_earlier)))
     return frame, anomalies
 
 
@@ -193,13 +193,13 @@ def _check_results(
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
-    n_lost = frame["page"].null_count()
+    n_without_page = frame["page"].null_count()
     frame = cast_columns(frame, RESULT_TYPES).drop_nulls("page")
     if not _page_rank_keys(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
     is_duplicate = repeated_rows(frame.select("page", "doc"))
     anomalies += [
-        Anomaly("results of no page", n_lost, "excluded", table.source),
+        Anomaly("results of no page", n_without_page, "excluded", table.source),
         Anomaly("documents repeated on a page", int(is_duplicate.sum())),
     ]
     return frame, anomalies
@@ -267,7 +267,7 @@ def _check_clicks(
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a rank nor a doc column", source=source)
     has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
-    table.refuse(has_no_key, lambda row: "a click names neither a rank nor a document")
+    table.refuse(has_no_key, lambda row: "a click has neither a rank nor a document")
     frame = number_pages(_select_columns(table), page_rows)
     if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
         seconds = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
@@ -283,8 +283,8 @@ def _check_clicks(
         if is_strict:
             table.refuse(is_early, lambda row: f"a click before its page {quoted(row['page'])}")
         treatment = "their times are treated as unknown"
-        number = int(is_early.sum())
-        anomalies.append(Anomaly("clicks before their page", number, treatment, source))
+        n_early = int(is_early.sum())
+        anomalies.append(Anomaly("clicks before their page", n_early, treatment, source))
         frame = frame.with_columns(time=pl.when(~is_early).then(pl.col("time")))
     frame, result_anomalies = _match_results(frame.drop_nulls("page"), results, source)
     anomalies += result_anomalies

@@ -1,4 +1,4 @@
-"""The query log: pages that users saw, the results on them, and clicks."""
+"""Query logs: pages that users saw, the results on them, and clicks."""
 
 from __future__ import annotations
 

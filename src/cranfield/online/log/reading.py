@@ -176,10 +176,8 @@ def _read_tables(
         if results is not None or clicks is not None:
             reason = "a folder cannot be combined with tables of results or clicks"
             raise InputError(reason, source=str(folder))
-        if (
-            log_format in {"auto", "ubi"}
-            and (queries := _find_file(folder, "ubi_queries")) is not None
-        ):
+        queries = _find_file(folder, "ubi_queries") if log_format in {"auto", "ubi"} else None
+        if queries is not None:
             source, clicks, log_format = queries, _find_file(folder, "ubi_events"), "ubi"
         elif log_format not in {"auto", "tables"}:
             raise InputError(f"has no log of format {log_format}", source=str(folder))
@@ -187,16 +185,15 @@ def _read_tables(
             source, results, clicks = find_tables(folder)
             log_format = "tables"
     if log_format == "auto":
-        log_format = _detect_format(source, has_more=results is not None or clicks is not None)
+        log_format = _detect_format(source, has_tables=results is not None or clicks is not None)
     if click_actions is not None and log_format != "ubi":
         raise PolicyError(f"click_actions=... requires a log of format ubi, got {log_format}")
     if log_format == "tables":
         return _read_three_tables(source, results, clicks, second_table)
     extra_table = "results" if results is not None else "clicks" if clicks is not None else ""
     if extra_table and not (log_format == "ubi" and results is None):
-        raise InputError(
-            f"a log of format {log_format} cannot be combined with a table of {extra_table}"
-        )
+        reason = f"cannot be combined with a table of {extra_table}"
+        raise InputError(f"a log of format {log_format} {reason}")
     tables = _read_one_source(source, clicks, log_format, on_anomaly, click_actions)
     result_table, click_table = tables.results, tables.clicks
     # In formats that mix clicks with other records, a file without clicks may be incomplete.
@@ -213,21 +210,18 @@ def _read_one_source(
 ) -> SourceTables:
     """Read a log that is one source, or UBI queries with their events."""
     if log_format == "flat":
-        refuse = on_anomaly == "refuse"
-        table, anomalies = keep_first_records(open_table(source, FLAT), refuse, drop_doubled=False)
+        is_strict = on_anomaly == "refuse"
+        table = open_table(source, FLAT)
+        table, anomalies = keep_first_records(table, is_strict, drop_doubled=False)
         return split_flat_table(table)._replace(anomalies=(*anomalies,))
     if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
         return read_sessions_as_log(sessions)
     raw, name = _read_raw(source, log_format)
     if log_format == "ubi":
-        events = None if clicks is None else _read_raw(clicks, log_format, empty=True)
-        if (
-            events is None
-            and is_bulk(raw)
-            and not is_blank(extract_documents(raw, name, events=True))
-        ):
-            events = raw, name
+        events = None if clicks is None else _read_raw(clicks, log_format, may_be_empty=True)
+        if events is None and is_bulk(raw):
+            events = (raw, name) if extract_documents(raw, name, events=True).strip() else None
         return read_ubi((raw, name), events, click_actions or ("click",))
     if log_format == "living-labs":
         return split_flat_table(read_living_labs(raw, name))
@@ -291,14 +285,13 @@ def _warn_of_no_results(results: Table, always: bool = False) -> None:
         warn(f"{results.source}: {problem}")
 
 
-def _read_raw(source: Any, log_format: str, empty: bool = False) -> tuple[bytes, str]:
+def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple[bytes, str]:
     if not isinstance(source, (str, PathLike)):
-        raise InputError(
-            f"a log of format {log_format} must be a file, got {type(source).__name__}"
-        )
+        reason = f"must be a file, got {type(source).__name__}"
+        raise InputError(f"a log of format {log_format} {reason}")
     file = Source(fspath(source))
     raw = file.read()
-    if is_blank(raw) and not empty:
+    if is_blank(raw) and not may_be_empty:
         raise InputError(_EMPTY_LOG, source=file.name)
     return raw, file.name
 
@@ -307,7 +300,7 @@ _EMPTY_LOG = "is empty: a log has at least one page"
 
 
 def find_tables(folder: Path) -> tuple[str, str | None, str | None]:
-    """Return the files of pages, results and clicks in a folder."""
+    """Find the files of pages, results and clicks in a folder."""
     pages, results, clicks = (_find_file(folder, name) for name in ("pages", "results", "clicks"))
     if pages is None:
         reason = "has neither pages.csv (or .parquet, …) nor ubi_queries.jsonl"
@@ -320,7 +313,8 @@ _COMPRESSIONS = ("", ".gz", ".bz2", ".xz", ".zst")
 
 
 def _find_file(folder: Path, name: str) -> str | None:
-    paths = [folder / f"{name}{suffix}{end}" for suffix in _SUFFIXES for end in _COMPRESSIONS]
+    suffixes = (suffix + compression for suffix in _SUFFIXES for compression in _COMPRESSIONS)
+    paths = (folder / f"{name}{suffix}" for suffix in suffixes)
     files = [str(path) for path in paths if path.is_file()]
     if len(files) > 1:
         file_names = ", ".join(Path(file).name for file in files)
@@ -336,11 +330,11 @@ _PATTERNS = (
 )
 
 
-def _detect_format(source: Any, has_more: bool) -> str:
+def _detect_format(source: Any, has_tables: bool) -> str:
     """Detect the format of a log, from the first lines if it is a file."""
     if isinstance(source, Sessions):
         return "sessions"
-    table = "tables" if has_more else "flat"
+    table = "tables" if has_tables else "flat"
     if not isinstance(source, (str, PathLike)):
         return table
     file = Source(fspath(source))

@@ -1,4 +1,4 @@
-"""The online measures, one function each.
+"""Definitions of the online measures, one function each.
 
 A function has the parameters of the measure and returns :class:`Sums` over columns of the table of
 pages, such as `clicked@3`; see :func:`~cranfield.online.measures.page_table.column_count`.
@@ -104,10 +104,8 @@ def CTR(
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
     suffix = "_at" if ranks == "at" and cutoff is not None else ""
-    clicked, results = (
-        _down_to(_click_column(repeats) + suffix, cutoff),
-        _down_to(f"shown{suffix}", cutoff),
-    )
+    clicked = _down_to(f"{_click_column(repeats)}{suffix}", cutoff)
+    results = _down_to(f"shown{suffix}", cutoff)
     if over == "results":
         return Sums(clicked, results)
     return Sums(pl.when(results > 0).then(clicked / results))
@@ -252,11 +250,11 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sum
     if unknown == "not":
         return _time_to(sat, _sat(seconds))
     if unknown == "sat":
-        first = pl.min_horizontal(sat, unsure)
+        first_click = pl.min_horizontal(sat, unsure)
     else:
         # An earlier click of unknown dwell could have been the first satisfied one.
-        first = pl.when((_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
-    return _time_to(first, _sat(seconds) + _unsure(seconds))
+        first_click = pl.when((_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
+    return _time_to(first_click, _sat(seconds) + _unsure(seconds))
 
 
 @online_measure(
@@ -410,9 +408,9 @@ def SessionLength(
     ),
 ) -> Sums:
     """Seconds from the first page of a session to its last page or click."""
-    page = TIME.max()
-    last = pl.max_horizontal(page, pl.col("last_click").max())
-    return Sums(_seconds(TIME.min(), last if until_last == "click" else page))
+    last_page = TIME.max()
+    end = pl.max_horizontal(last_page, pl.col("last_click").max())
+    return Sums(_seconds(TIME.min(), end if until_last == "click" else last_page))
 
 
 @online_measure(

@@ -27,7 +27,7 @@ from cranfield.online.measures.page_table import (
     page_table,
     required_columns,
 )
-from cranfield.result import Column, Columns, TableResult, readable
+from cranfield.result import Column, Columns, TableResult, readable_table
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as ColumnOfFile
@@ -222,7 +222,7 @@ class OnlineMeasurements(TableResult):
 
     def tables(self) -> list[Table]:
         """Return the table for display, with one column per measure if values are by unit."""
-        return [readable(self.wide() if self.by else self.rows, "", self.columns)]
+        return [readable_table(self.wide() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
         """Return a line with the source and the units."""
@@ -423,14 +423,11 @@ def prepare_pages(
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if until:
         until_names = {name for measure in selection for name in measure.columns(until=True)}
-        columns |= {
-            name for name in until_names if not tables.missing_column(required_columns([name]))
-        }
+        columns |= {n for n in until_names if not tables.missing_column(required_columns([n]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
-        label_names = [
-            vars(measure)["label"] for measure in selection if measure.name == "GoodAbandonment"
-        ]
+        measures = [measure for measure in selection if measure.name == "GoodAbandonment"]
+        label_names = [vars(measure)["label"] for measure in measures]
         pages = _add_labels(pages, labels, label_names, tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))

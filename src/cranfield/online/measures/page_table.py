@@ -1,4 +1,4 @@
-"""The table of pages, with counts of results and clicks on each page.
+"""Tables of pages, with counts of results and clicks on each page.
 
 A count is an expression over rows and its reduction by page. Sums are taken over integers, so that
 they do not depend on the engine, the order or the number of threads: times are in microseconds, and
@@ -201,7 +201,7 @@ def column_count(column: str) -> Count | None:
     dwell, censored = nw.col("dwell"), nw.col("censored")
     is_upto, is_at = _indicator(rank <= number), _indicator(rank == number)
     inverse = _rounded(UNIT / rank)
-    first = nw.when(order == order.min().over("page")).then(rank)
+    first_rank = nw.when(order == order.min().over("page")).then(rank)
     duration = nw.when(~censored).then(_rounded(dwell * MICROSECONDS)).otherwise(0)
     is_sat = number <= dwell
     # The dwell is unknown, or is censored below the number.
@@ -220,7 +220,7 @@ def column_count(column: str) -> Count | None:
         "lowest": Count("clicks", rank, (), "max"),
         "inverse_ranks": Count("clicks", inverse),
         "inverse_ranks_once": Count("clicked", inverse),
-        "first_rank": Count("clicks", first, ("order",), "min"),
+        "first_rank": Count("clicks", first_rank, ("order",), "min"),
         "first_click": Count("clicks", time, ("time",), "min"),
         "last_click": Count("clicks", time, ("time",), "max"),
         "dwell": Count("clicks", duration, ("dwell",)),
@@ -298,8 +298,9 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
     ]
     if not session_columns:
         return pages
-    rows = pages.with_row_index("(row)").sort("session", maintain_order=True)
-    return pages.hstack(rows.select("(row)", *session_columns).sort("(row)").drop("(row)"))
+    sorted_pages = pages.with_row_index("(row)").sort("session", maintain_order=True)
+    values = sorted_pages.select("(row)", *session_columns).sort("(row)").drop("(row)")
+    return pages.hstack(values)
 
 
 def _count_by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -> pl.DataFrame:

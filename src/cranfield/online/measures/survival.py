@@ -239,9 +239,9 @@ def survival(
     table = []
     for name, (times, is_observed) in samples.items():
         event_times = times[is_observed]
-        naive_estimates = (
-            (event_times.mean(), np.median(event_times)) if event_times.size else (np.nan, np.nan)
-        )
+        naive_estimates = np.nan, np.nan
+        if event_times.size:
+            naive_estimates = event_times.mean(), np.median(event_times)
         sizes = (times.size, times.size - event_times.size, groups[name].height - times.size)
         estimates = (curves[name].median, *curves[name].restricted_mean(horizon))
         table.append((name, *sizes, *estimates, *naive_estimates))
@@ -275,10 +275,8 @@ def survival_tables(
         for name, rows in (("survival", table), ("logrank", result.tests)):
             tables[name].append(rows.insert_column(0, pl.lit(result.measure).alias("measure")))
     # A column without values in one of the tables has no type there.
-    concatenated = {
-        name: pl.concat(frames, how="vertical_relaxed") for name, frames in tables.items()
-    }
-    return {name: frame for name, frame in concatenated.items() if frame.height}
+    frames = {name: pl.concat(rows, how="vertical_relaxed") for name, rows in tables.items()}
+    return {name: frame for name, frame in frames.items() if frame.height}
 
 
 def _durations(

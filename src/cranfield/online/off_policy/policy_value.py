@@ -93,9 +93,7 @@ class LoggedActions:
 
 def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     """Read logged actions, with their probabilities under the policy."""
-    rows, source, notes = (
-        _read_log(data) if isinstance(data, QueryLog) else _read_action_table(data)
-    )
+    rows, source, notes = _read_log(data) if isinstance(data, QueryLog) else _read_table(data)
     if policy is None:
         return LoggedActions(rows, source, float("nan"), notes)
     if isinstance(policy, Run):
@@ -128,7 +126,7 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     return LoggedActions(rows, source, _unseen_fraction(rows, probabilities, keys), notes)
 
 
-def _read_action_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
+def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     table = read_table(data, ACTIONS)
     frame = table.frame.select(table.names)
     _check_probabilities(table, "propensity", allows_zero=False)
@@ -351,8 +349,8 @@ def policy_value(
     each action of the policy has a propensity above 0. Clipped weights, SNIPS and DM are biased.
 
     Source: Horvitz and Thompson (1952); Swaminathan and Joachims (2015), SNIPS; Dudík, Langford and
-    Li (2011), DR; Li and others (2018), item-position; McInerney and others (2020), cascade;
-    Kiyohara and others (2022), cascade DR; Swaminathan and others (2017), PI.
+    Li (2011), DR; Li et al. (2018), item-position; McInerney et al. (2020), cascade; Kiyohara et
+    al. (2022), cascade DR; Swaminathan et al. (2017), PI.
 
     Parameters
     ----------
@@ -411,7 +409,7 @@ def policy_value(
     interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
     if (estimator == "PI") != (candidates is not None):
-        raise PolicyError("PI requires candidates, and no other estimator takes it")
+        raise PolicyError("candidates is required by PI, and cannot be used with other estimators")
     actions = read_actions(logged, policy)
     code = actions.rows["list"].to_numpy()
     n_lists = int(code[-1]) + 1
@@ -428,18 +426,14 @@ def policy_value(
     contribution = _contributions(actions, reward, clipped_weights, estimator, depends)
     numbers = np.ones(n_lists)
     if estimator == "SNIPS" and clipped_weights is not None:
-        numbers = np.bincount(code, weights=clipped_weights.reward) / np.bincount(code).astype(
-            np.float64
-        )
+        lengths = np.bincount(code).astype(np.float64)
+        numbers = np.bincount(code, weights=clipped_weights.reward) / lengths
         if not numbers.any():
             raise InputError("SNIPS requires a weight above 0, got none", source=actions.source)
-    totals = np.stack(
-        [np.bincount(code, weights=values) for values in (contribution, reward)], axis=1
-    )
+    totals = [np.bincount(code, weights=values) for values in (contribution, reward)]
     unit_code, n_units = unit_codes(actions.rows.filter(actions.is_first), unit, actions.source)
-    means = compare_ratios(
-        totals, np.stack([numbers, np.ones(n_lists)], axis=1), unit_code, n_units, interval
-    )
+    columns = np.stack(totals, axis=1), np.stack([numbers, np.ones(n_lists)], axis=1)
+    means = compare_ratios(*columns, unit_code, n_units, interval)
     warnings = [*actions.notes, *means.notes(n_units, unit)]
     summary = None
     if weights is not None:

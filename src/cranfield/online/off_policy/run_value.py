@@ -63,15 +63,17 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
     cells = results.group_by("query", "doc", "rank", maintain_order=True).agg(
         pl.col("clicked").mean()
     )
-    other_cells = cells.select("query", "doc", other="rank")
+    other_cells = cells.select("query", "doc", other_rank="rank")
     doc_pairs = cells.join(other_cells, on=["query", "doc"], maintain_order="left_right")
-    doc_pairs = doc_pairs.filter(pl.col("rank") != pl.col("other"))
-    sums = doc_pairs.group_by("query", "rank", "other").agg(
+    doc_pairs = doc_pairs.filter(pl.col("rank") != pl.col("other_rank"))
+    sums = doc_pairs.group_by("query", "rank", "other_rank").agg(
         pl.col("clicked").sum(), number=pl.len()
     )
-    sums = sums.sort("query", "rank", "other").with_columns(pl.col("query").rank("dense") - 1)
+    sums = sums.sort("query", "rank", "other_rank").with_columns(pl.col("query").rank("dense") - 1)
     clicks = sums["clicked"].to_numpy()
-    query, rank, other_rank = sums.select("query", "rank", "other").to_numpy().T.astype(np.intp)
+    query, rank, other_rank = (
+        sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
+    )
     non_clicks = sums["number"].to_numpy() - clicks
     return RankPairs(query, rank, other_rank, clicks, non_clicks, doc_pairs.height // 2)
 
@@ -159,12 +161,12 @@ def _newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
         odds, slope = _odds_and_slope(design @ beta)
         curvature = design.T @ (design * (n * slope)[:, None])
         step = np.linalg.lstsq(curvature, design.T @ (c - n * odds), rcond=None)[0]
-        size = 1.0
-        while (new_value := objective(beta + size * step)) < value and size > 1e-12:
-            size /= 2
+        step_size = 1.0
+        while (new_value := objective(beta + step_size * step)) < value and step_size > 1e-12:
+            step_size /= 2
         if new_value <= value:
             break
-        beta, value = beta + size * step, new_value
+        beta, value = beta + step_size * step, new_value
     return beta
 
 

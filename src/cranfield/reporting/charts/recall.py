@@ -23,7 +23,7 @@ from cranfield.reporting.charts.theme import (
     headline,
     tooltips,
 )
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 
 LEVELS = tuple(level / 10 for level in range(11))
 """The eleven standard recall levels."""
@@ -91,7 +91,7 @@ def precision_recall(
         raise PolicyError(f"expected an Evaluation or judged runs, got {kind}")
     levels = _check_levels(levels)
     columns = find_systems(runs.systems, systems)
-    row = None if topic is None else place_of(topic, runs.topics, "topic")
+    row = None if topic is None else label_index(topic, runs.topics, "topic")
     _check_data(runs, columns, row, rel, requires_all=systems is not None)
     curves = _compute_curves(runs, row, levels, rel, rounding)
     drawable = [k for k in columns if not np.isnan(curves[:, k]).any()]

@@ -273,7 +273,7 @@ QUANTITIES = {
 
 
 @draws("pooling", "Pooling")
-def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
+def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     """Draw relevant documents, and agreement with all judgments, against judged documents.
 
     The first panel shows the proportion of the pool's relevant documents. Each measure and kind of
@@ -284,7 +284,7 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
     ----------
     study
         A result of :func:`cranfield.meta.pooling`.
-    what
+    quantity
         `tau` (default), `tau ap`, `rmse`, `confirmed`, or `drop %` of an excluded team.
 
     Raises
@@ -301,7 +301,7 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
     >>> len(pooling_chart(study).to_dict()["concat"])
     2
     """
-    check_choice("what", what, QUANTITIES)
+    check_choice("quantity", quantity, QUANTITIES)
     marks = colour_channels("method", study.methods)
     title = "proportion of the pool's relevant documents"
     first = _pooling_panel(study.documents, "of pool", title, marks)
@@ -310,7 +310,8 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
     for (measure, kind), rows in study.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
         joined = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
-        panels.append(_pooling_panel(joined, what, QUANTITIES[what], marks).properties(title=title))
+        panel = _pooling_panel(joined, quantity, QUANTITIES[quantity], marks)
+        panels.append(panel.properties(title=title))
     return apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
 
 

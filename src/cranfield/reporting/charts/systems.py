@@ -50,7 +50,7 @@ from cranfield.reporting.summary import (
     pair_verdicts,
     verdict_matrix,
 )
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.cost import CostEffectiveness
 
@@ -193,7 +193,7 @@ def intervals_chart(
     names = labels(comparison.systems)
     order = comparison.order
     if reference is not None:
-        reference_index = place_of(reference, comparison.systems)
+        reference_index = label_index(reference, comparison.systems)
     elif comparison.baselines:
         reference_index = comparison.systems.index(comparison.baselines[0])
     else:

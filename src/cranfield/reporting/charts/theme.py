@@ -255,8 +255,8 @@ def score_axis(
     field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
     """Return the channel of scores of `count` rows; by default the axis may begin above zero."""
-    orient = "top" if count > MAX_ROWS_AXIS_BELOW else "bottom"
-    options = alt.Axis(orient=orient, tickCount=8, **axis)
+    is_above = count > MAX_ROWS_AXIS_BELOW
+    options = alt.Axis(orient="top" if is_above else "bottom", tickCount=8, **axis)
     return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=options)
 
 

@@ -36,7 +36,7 @@ from cranfield.reporting.charts.theme import (
     tooltips,
 )
 from cranfield.scores.averages import Averages
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import Pairs
 from cranfield.significance.models.anova_table import AnovaTable
 
@@ -193,7 +193,7 @@ class _SystemPair:
 
 def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     table = drawable_scores(scores)
-    columns = place_of(first, table.systems), place_of(second, table.systems)
+    columns = label_index(first, table.systems), label_index(second, table.systems)
     if columns[0] == columns[1]:
         raise PolicyError(
             f"expected two different systems, got {quoted(first)} and {quoted(second)}"

@@ -66,8 +66,8 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 def page_data(contents: Contents) -> dict[str, Any]:
     """Return the data of the page.
 
-    Arrays are encoded by :func:`encode_array`; NaN is a missing score. A comparison of all pairs has
-    no `first` and `second`.
+    Arrays are encoded by :func:`encode_array`; NaN is a missing score. A comparison of all pairs
+    has no `first` and `second`.
     """
     parts = contents.parts
     first, second = initial_pair(contents)

@@ -13,12 +13,12 @@ from cranfield.reporting.page.sections import Inputs, version_tables
 from cranfield.reporting.page.svg_charts import draw_looks
 from cranfield.reporting.summary import join_names
 from cranfield.significance.registry import CORRECTIONS
-from cranfield.tabular import Table, between, from_frame, number
+from cranfield.tabular import Table, format_interval, format_number, table_from_frame
 
 SOURCES = (
     "Kohavi, Tang and Xu (2020): Trustworthy online controlled experiments",
     "Fabijan et al. (2019): sample ratio mismatch",
-    "Deng et al. (2018): the delta method for metrics of other units than those randomised",
+    "Deng et al. (2018): the delta method for metrics whose unit is not the randomised one",
 )
 """Sources of every analysis."""
 
@@ -142,8 +142,10 @@ def _metrics_table(report: ExperimentReport) -> Table:
         rows.append(
             [
                 *(row["metric"], row["variant"], row["verdict"]),
-                *(number(row["control mean"]), number(row["mean"])),
-                _with_interval(number(row["difference"]), between(row["low"], row["high"])),
+                *(format_number(row["control mean"]), format_number(row["mean"])),
+                _with_interval(
+                    format_number(row["difference"]), format_interval(row["low"], row["high"])
+                ),
                 _with_interval(lift_text, " to ".join(filter(None, bounds))),
                 _format_p(row["adjusted p"]),
             ]
@@ -182,7 +184,7 @@ def _look_charts(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[Ht
         title = f"{label(str(metric))}, {label(str(variant))} minus {label(report.control)}"
         columns = frame.select("units", "difference", "low", "high", "p")
         rows = [
-            [f"{units:,}", *map(number, values), _format_p(p)]
+            [f"{units:,}", *map(format_number, values), _format_p(p)]
             for units, *values, p in columns.iter_rows()
         ]
         charts.append((draw_looks(frame, title, head[0]), Table(title, head, rows, ())))
@@ -196,7 +198,10 @@ def _segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
         "Effects at each level": report.segments,
     }
     return [
-        (from_frame(frame, title), [k for k, kind in enumerate(frame.dtypes) if kind == pl.String])
+        (
+            table_from_frame(frame, title),
+            [k for k, kind in enumerate(frame.dtypes) if kind == pl.String],
+        )
         for title, frame in frames.items()
         if frame is not None and frame.height
     ]

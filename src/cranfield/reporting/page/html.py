@@ -1,4 +1,4 @@
-"""Escaping, templates and whole pages of HTML."""
+"""Escaping of HTML, templates and complete pages."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from cranfield.significance.comparison.result import RESCALING, PairwiseComparis
 from cranfield.significance.models.assumptions import Assumptions
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.sources.archives import is_url, safe_path
-from cranfield.tabular import Table, as_cell, shown_p
+from cranfield.tabular import Table, as_cell, format_pvalue
 
 
 def count_items(contents: Contents) -> dict[str, int]:
@@ -176,7 +176,7 @@ def method_notes(comparison: PairwiseComparison) -> list[str]:
 
 
 def untested_assumptions(assumptions: Assumptions) -> list[str]:
-    """Return notes for assumptions of which none could be tested."""
+    """Return notes for the case that no assumption could be tested."""
     notes = [note for note in assumptions.notes if not note.startswith("No test speaks")]
     return ["None of the assumptions could be tested.", *notes]
 
@@ -239,7 +239,7 @@ def pair_cells(part: MeasurePart) -> list[str]:
         return ["not compared", "", ""]
     comparison = part.meaning.comparison
     is_different = "yes" if comparison.count() else "no"
-    p = shown_p(comparison.adjusted_pvalues[0])
+    p = format_pvalue(comparison.adjusted_pvalues[0])
     invariant = "yes" if part.meaning.dominance.holds[0] else "no"
     return [answer_cells(part)[0], f"{is_different}, p = {p}", invariant]
 

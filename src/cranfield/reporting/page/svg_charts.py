@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.text import plain
 from cranfield.reporting.page.html import Html, fill_template
-from cranfield.tabular import number
+from cranfield.tabular import format_number
 
 Scale = Callable[[Floats | float], Floats]
 """A function from values to positions in pixels."""
@@ -284,7 +284,7 @@ def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     x, y = axis(first, last, left, right), axis(lowest, highest, bottom, top)
     x_positions = x(sizes)
     heights = dict.fromkeys((float(lowest), 0.0, float(highest)))
-    texts = [make_text(number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
+    texts = [make_text(format_number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
     for value, anchor in ((first, "start"), (last, "end")):
         texts.append(make_text(f"{value:,.0f}", float(x(value)), height - 8, anchor))
     return fill_template(

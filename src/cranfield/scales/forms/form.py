@@ -47,7 +47,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.users.expectation import Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
-from cranfield.measures.users.stopping import satisfying
+from cranfield.measures.users.stopping import satisfaction_probability
 
 ZERO = Fraction(0)
 ONE = Fraction(1)
@@ -466,7 +466,7 @@ class Setting(NamedTuple):
 
     def stop_rates(self, measure: Any) -> Row:
         worth = self.gains(measure.gains, self.highest_grade(measure))
-        return tuple(satisfying(gain, max(worth)) for gain in worth)
+        return tuple(satisfaction_probability(gain, max(worth)) for gain in worth)
 
     def ideal_gains(self, gains: Sequence[Fraction]) -> list[Fraction]:
         """Return the positive gains of the topic's documents in descending order."""

@@ -42,8 +42,8 @@ from cranfield.measures.ranked.ntcir import (
     RMeasure,
 )
 from cranfield.measures.ranked.precision import (
+    CountMeasure,
     GeneralisedPrecision,
-    OfCounts,
     ReciprocalRank,
     RPrecision,
     WeightedReciprocalRank,
@@ -86,11 +86,11 @@ from cranfield.scales.forms.form import (
 from cranfield.scales.runs import document_grades
 
 
-def count_form(measure: OfCounts, setting: Setting) -> Form:
+def count_form(measure: CountMeasure, setting: Setting) -> Form:
     """Return the form of measures that are functions of the number of relevant documents."""
     depth, relevant = setting.depth(measure), setting.is_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.recall_base(measure)))
-    scores = to_row(exact_measure(measure).share(fraction_range(depth), *sizes))
+    scores = to_row(exact_measure(measure).score_counts(fraction_range(depth), *sizes))
     steps = [upper - lower for lower, upper in pairwise(scores)]
     unit = abs(steps[0])
     divisor = rational_terms(1 / unit if unit else 0)
@@ -154,10 +154,10 @@ def first_relevant_form(measure: Any, setting: Setting) -> Form:
     for rank in range(1, setting.depth(measure) + 1):
         row: Row = (ONE,) * len(relevant)
         if isinstance(measure, ReciprocalRank):
-            row = (exact.worth(Fraction(rank)),) * len(relevant)
+            row = (exact.value_at_rank(Fraction(rank)),) * len(relevant)
         elif isinstance(measure, WeightedReciprocalRank):
             highest = 0 if measure.betas else setting.highest_grade(measure)
-            row = to_row(exact.worth(rank, fraction_range(setting.grades), highest))
+            row = to_row(exact.value_at_rank(rank, fraction_range(setting.grades), highest))
         rows.append(row)
     return Form(_first_relevant_shape(rows, relevant, setting))
 
@@ -177,7 +177,7 @@ def cascade_measure_form(measure: Any, setting: Setting) -> Form:
     exact, stops = exact_measure(measure), setting.stop_rates(measure)
     is_utility = isinstance(measure, IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
-    worth = [exact.utility(rank) if is_utility else exact.worth(ONE, rank) for rank in ranks]
+    worth = [exact.utility(rank) if is_utility else exact.stop_value(ONE, rank) for rank in ranks]
     shape = _stopping_shape(stops, worth[: setting.depth(measure)], [ONE] * len(worth), setting)
     if not isinstance(measure, NormalisedExpectedReciprocalRank):
         return Form(shape)
@@ -301,8 +301,8 @@ def cumulative_utility_form(measure: NormalisedCumulativeUtility, setting: Setti
         total = sum((worth[grade] for grade in setting.judgments if relevant[grade]), ZERO)
     else:
         exact, base = exact_measure(measure), setting.recall_base(measure)
-        continuation = (exact.chance(2),) * (setting.grades + 1)
-        total = sum((exact.chance(count) for count in range(1, base + 1)), ZERO)
+        continuation = (exact.stop_weight(2),) * (setting.grades + 1)
+        total = sum((exact.stop_weight(count) for count in range(1, base + 1)), ZERO)
     # Precision is the blended ratio with beta = 0.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
     ratios = Ratios.from_measure(ratio_measure, setting)
@@ -381,10 +381,10 @@ def mean_gain_form(measure: KishidaAveragePrecision, setting: Setting) -> Form:
         if not gains[grade] or rank > depth:
             return ZERO, state
         total = state + gains[grade]
-        return measure.mean_so_far(total, rank), total
+        return measure.mean_at_rank(total, rank), total
 
     ideal = accumulate(_cut_ideal(setting.ideal_gains(gains), measure))
-    divisor = sum((measure.mean_so_far(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
+    divisor = sum((measure.mean_at_rank(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
     return Form(setting.stateful((depth, gains, measure), ZERO, step), rational_terms(divisor))
 
 
@@ -556,10 +556,10 @@ def chain_form(measure: Chain, setting: Setting) -> Form:
     worth, continuation = [], []
     for rank in range(1, setting.depth(measure) + 1):
         if isinstance(measure, Effort):
-            gains = (exact.satisfying(probabilities, rank) + zeros) / Fraction(rank)
+            gains = (exact.satisfaction_probability(probabilities, rank) + zeros) / Fraction(rank)
         else:
             gains = np.array(setting.unit_gains(measure), dtype=object)
-        worth.append(to_row(exact.share(rank) * probabilities(exact.clicks) * gains))
+        worth.append(to_row(exact.examination(rank) * probabilities(exact.clicks) * gains))
         continuation.append(to_row(exact.continuation(probabilities, rank) + zeros))
     if all(probability == 1 for row in continuation for probability in row):
         empty = [(ZERO,) * grades.size] * (setting.length - len(worth))

@@ -44,7 +44,7 @@ class TooManySumsError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FormPart:
     """The distinct sums of the weights of some ranks, which count from 0.
 
     Weights and sums are integers; n stands for the value n * unit / ln(base), or n * unit for the
@@ -87,7 +87,7 @@ class Part:
         return np.asarray(np.searchsorted(self.keys, sums))
 
 
-def split(form: Additive, rel: int) -> list[Part]:
+def split(form: Additive, rel: int) -> list[FormPart]:
     """Split a form into independent parts; raise TooManySumsError if one has too many sums."""
     parts = []
     by_base: dict[Fraction, list[int]] = {}
@@ -135,7 +135,7 @@ def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
 
 def _make_part(
     ranks: list[int], rows: list[list[int]], denominator: int, base: Fraction, rel: int
-) -> Part:
+) -> FormPart:
     common = gcd(*(weight for row in rows for weight in row)) or 1
     largest = sum(max(map(abs, row)) for row in rows) // common
     dtype: Any = np.int64 if largest * (len(ranks) + 1) < MAX_INT64 else object
@@ -161,18 +161,18 @@ def _make_part(
         raise TooManySumsError
     unit = Fraction(common, denominator)
     index = np.cumsum(is_first) - 1
-    return Part(tuple(ranks), unit, base, weights, keys, index, count, runs)
+    return FormPart(tuple(ranks), unit, base, weights, keys, index, count, runs)
 
 
-def count_runs(parts: Sequence[Part], limit: int | None) -> int:
-    """Count the runs with at most `limit` relevant documents; None is no limit."""
+def count_runs(parts: Sequence[FormPart], limit: int | None) -> int:
+    """Count the runs with at most `limit` relevant documents, if there is a limit."""
     if limit is None:
         return prod(int(part.runs.sum()) for part in parts)
     return _count_tuples([(part.count, part.runs) for part in parts], limit)
 
 
-def count_sums(parts: Sequence[Part], limit: int | None) -> int:
-    """Count the values of runs with at most `limit` relevant documents; None is no limit."""
+def count_sums(parts: Sequence[FormPart], limit: int | None) -> int:
+    """Count the values of runs with at most `limit` relevant documents, if there is a limit."""
     if limit is None:
         return prod(part.keys.size for part in parts)
     pairs = [(part.min_relevant, np.ones(part.keys.size, dtype=np.int64)) for part in parts]

@@ -1,4 +1,4 @@
-"""Tables of the values of an image, and what all representations of images share.
+"""Tables of the values of an image, and functions that all representations of images use.
 
 Images too large for a table are represented by sums of parts (`sums.py`), by windows of values
 (`windows.py`) or by a sample (`sampling.py`).

@@ -28,7 +28,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.scales.forms.form import inverse_log, precisions, scaled_inverse_log
-from cranfield.scales.forms.stateful import Exact, Part, count_runs, count_sums
+from cranfield.scales.forms.stateful import Exact, FormPart, count_runs, count_sums
 from cranfield.scales.images.representation import (
     MAX_INT64,
     MAX_VALUES,
@@ -56,7 +56,7 @@ class Lexicographic:
     gains; a single part always is.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[FormPart, ...]
     order: tuple[int, ...]
     """Indices of parts by descending weight."""
     limit: int | None
@@ -65,7 +65,7 @@ class Lexicographic:
     number of relevant documents."""
 
     @classmethod
-    def from_parts(cls, parts: Sequence[Part], limit: int | None) -> Lexicographic | None:
+    def from_parts(cls, parts: Sequence[FormPart], limit: int | None) -> Lexicographic | None:
         """Order the parts lexicographically; None if impossible."""
         cells = max(part.keys.size for part in parts) * ((limit or 0) + 1)
         if cells > MAX_CELLS:
@@ -198,7 +198,9 @@ class Split(NamedTuple):
     n_outer: int
 
 
-def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Split:
+def split_sides(
+    parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, memory: int
+) -> Split:
     """Assign parts to sides; raise an error if the outer side is too long.
 
     With `by_runs`, sums are weighted by their number of runs; `memory` is the approximate maximum
@@ -225,7 +227,7 @@ def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memor
 
 
 @lru_cache(maxsize=1)
-def make_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
+def make_sides(parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
     """Combine parts into an inner and an outer side, with the arguments of :func:`split_sides`."""
     inner, outer, _ = split_sides(parts, limit, by_runs, memory)
     make = partial(_make_side, parts, with_counts=limit is not None, by_runs=by_runs)
@@ -233,7 +235,7 @@ def make_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory
 
 
 def _make_side(
-    parts: tuple[Part, ...], indices: list[int], *, with_counts: bool, by_runs: bool
+    parts: tuple[FormPart, ...], indices: list[int], *, with_counts: bool, by_runs: bool
 ) -> Side:
     values, count, weight = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
     keys = []
@@ -278,7 +280,7 @@ class Sums:
     tolerance = 0.0
 
     def __init__(
-        self, parts: Sequence[Part], limit: int | None, memory: int, jobs: int | None
+        self, parts: Sequence[FormPart], limit: int | None, memory: int, jobs: int | None
     ) -> None:
         # Parts with a single sum only shift the values, but count towards the number of runs.
         self.parts = tuple(parts)
@@ -475,7 +477,7 @@ class Sums:
         return Gaps(*self._list_gaps(), lowest, highest)
 
     @staticmethod
-    def _find_step(parts: Sequence[Part]) -> Fraction:
+    def _find_step(parts: Sequence[FormPart]) -> Fraction:
         """Return the greatest common divisor of all differences of sums of the same base."""
         denominator = lcm(*(part.unit.denominator for part in parts))
         divisors = [
@@ -501,7 +503,7 @@ class Sums:
         return is_equal, smallest, float(steps.max())
 
     def _find_extremes(
-        self, values: Sequence[Exact], parts: Sequence[Part] = ()
+        self, values: Sequence[Exact], parts: Sequence[FormPart] = ()
     ) -> tuple[Any, Any]:
         """Return the lowest and the highest sum with one value of each part, within the limit."""
         if self.limit is None:

@@ -101,16 +101,16 @@ class Halves:
         counts = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
         return int(counts.sum())
 
-    def first_tails(self, borders: Exact, *, upto: bool = False) -> Ints:
-        """Return the index of the first tail whose sum with a head is not below a border.
+    def first_tails(self, borders: Exact, *, up_to: bool = False) -> Ints:
+        """Return the index of the first tail whose sum with a head may reach a border.
 
-        With `upto`, the sum is above the border. Uncertain tails are included. Shape (borders,
-        heads).
+        With `up_to`, the index of the first tail whose sum is certainly above the border. Shape
+        (borders, heads).
         """
         keys = borders[:, None] - self.heads[None, :]
-        side: Any = "right" if upto else "left"
+        side: Any = "right" if up_to else "left"
         if self.slack:
-            keys = keys.astype(np.float64) + (self.slack if upto else -self.slack)
+            keys = keys.astype(np.float64) + (self.slack if up_to else -self.slack)
         indices = np.empty(keys.shape, dtype=np.int64)
         head = tail = 0
         for head_end, tail_end in zip(self.head_ends, self.tail_ends, strict=True):
@@ -124,7 +124,7 @@ class Halves:
     def find_tails(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return the first tail and the number of tails with sums in intervals, for each head."""
         first = self.first_tails(low)
-        return first, np.maximum(self.first_tails(high, upto=True) - first, 0)
+        return first, np.maximum(self.first_tails(high, up_to=True) - first, 0)
 
     def sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return all sums s of several intervals, unordered: index of the interval, and s - low."""
@@ -139,9 +139,9 @@ class Halves:
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
         if self.slack:
             width = to_words(high - low)
-            inside = (sums >= 0) & (sums <= width[interval])
-            sums = sums[inside]
-            interval = interval[inside] if len(low) > 1 else interval
+            is_inside = (sums >= 0) & (sums <= width[interval])
+            sums = sums[is_inside]
+            interval = interval[is_inside] if len(low) > 1 else interval
         return interval, sums
 
 
@@ -268,9 +268,9 @@ class Windows:
         for head_end, tail_end in zip(halves.head_ends, halves.tail_ends, strict=True):
             heads, tails = halves.heads[head:head_end], halves.tails[tail:tail_end]
             ends.append((heads.min() + tails[0], heads.max() + tails[-1]))
-            some_heads = np.sort(heads)[::head_stride].astype(np.float64)
+            sampled_heads = np.sort(heads)[::head_stride].astype(np.float64)
             sample.append(
-                (some_heads[:, None] + tails[::tail_stride].astype(np.float64)[None, :]).ravel()
+                (sampled_heads[:, None] + tails[::tail_stride].astype(np.float64)[None, :]).ravel()
             )
             head, tail = head_end, tail_end
         low, high = int(min(start for start, _ in ends)), int(max(end for _, end in ends))
@@ -350,18 +350,20 @@ class Windows:
     def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator
         gaps = self.gaps()
-        inside = np.flatnonzero(
+        candidates = np.flatnonzero(
             (values + radius >= gaps.lowest) & (values - radius <= gaps.highest)
         )
         matches = np.zeros(values.size, dtype=np.int64)
         exact = np.zeros(values.size, dtype=self.walk.dtype)
-        if inside.size:
+        if candidates.size:
             # Python integers first, as a float may exceed 64 bits.
             to_integer: Any = np.frompyfunc(int, 1, 1)
-            low = to_integer(np.ceil((values - radius)[inside] / unit)).astype(self.walk.dtype)
-            high = to_integer(np.floor((values + radius)[inside] / unit)).astype(self.walk.dtype)
+            low = to_integer(np.ceil((values - radius)[candidates] / unit)).astype(self.walk.dtype)
+            high = to_integer(np.floor((values + radius)[candidates] / unit)).astype(
+                self.walk.dtype
+            )
             for block, interval, sums in self._intervals(low, np.maximum(low, high)):
-                indices = inside[block]
+                indices = candidates[block]
                 matches[indices] = np.bincount(interval, minlength=indices.size)
                 exact[indices[interval]] = low[block][interval] + sums.astype(self.walk.dtype)
         ranks = np.zeros(values.size, dtype=np.int64)

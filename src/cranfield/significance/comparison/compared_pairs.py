@@ -33,7 +33,7 @@ from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import LOG_RATIO
 from cranfield.significance.registry import CORRECTIONS, TestInfo, find_test
-from cranfield.tabular import shown_p
+from cranfield.tabular import format_pvalue
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
@@ -171,7 +171,7 @@ class PairComparison:
         interval = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
         return (
             f"PairComparison({quoted(self.first)} {self._between} {quoted(self.second)}:"
-            f" {self.difference:.4g},{interval} p = {shown_p(self.pvalue)})"
+            f" {self.difference:.4g},{interval} p = {format_pvalue(self.pvalue)})"
         )
 
 

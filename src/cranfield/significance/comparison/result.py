@@ -16,7 +16,7 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted, plain
 from cranfield.result import Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import place_of
+from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
     ComparedPairs,
@@ -36,7 +36,7 @@ from cranfield.significance.registry import (
     TestInfo,
     find_test,
 )
-from cranfield.tabular import Cell, Table, shown_p
+from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
 
@@ -331,7 +331,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         pair: Any = names
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ArgumentError("a pair must be two systems, as in comparison['bm25', 'dense']")
-        indices = [place_of(name, self.systems) for name in names]
+        indices = [label_index(name, self.systems) for name in names]
         is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
         if not is_pair.any():
             raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared")
@@ -409,7 +409,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             omnibus = self.omnibus
             lines.append(
                 f"all together: {omnibus.name} = {omnibus.statistic:.4f}, {omnibus.df:.0f} degrees"
-                f" of freedom, p = {shown_p(omnibus.pvalue)}, {omnibus.effect_name}"
+                f" of freedom, p = {format_pvalue(omnibus.pvalue)}, {omnibus.effect_name}"
                 f" {omnibus.effect:.4f}"
             )
         if self.half_widths is not None and len(np.unique(self.half_widths)) == 1:
@@ -469,7 +469,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                     for values in (self.difference, low, high)
                 ),
                 f"{self.statistic[k]:.{4 if symbol else places}f}",
-                shown_p(self.adjusted_pvalues[k]),
+                format_pvalue(self.adjusted_pvalues[k]),
                 f"{self.effect[k]:.4f}",
                 "*" if is_significant[k] else "",
             ]

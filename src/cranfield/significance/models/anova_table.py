@@ -12,7 +12,7 @@ from scipy.special import fdtrc
 
 from cranfield.base.arrays import Floats
 from cranfield.result import Column, Columns, Result
-from cranfield.tabular import Cell, Table, shown_p
+from cranfield.tabular import Cell, Table, format_pvalue
 
 
 @dataclass(frozen=True)
@@ -207,9 +207,9 @@ class AnovaTable(Result):
         if self.sphericity is not None:
             epsilon = self.sphericity
             lines.append(
-                f"corrected p of System: {shown_p(epsilon.p_greenhouse_geisser)}"
+                f"corrected p of System: {format_pvalue(epsilon.p_greenhouse_geisser)}"
                 f" (Greenhouse-Geisser epsilon {epsilon.greenhouse_geisser:.4f}),"
-                f" {shown_p(epsilon.p_huynh_feldt)} (Huynh-Feldt {epsilon.huynh_feldt:.4f})"
+                f" {format_pvalue(epsilon.p_huynh_feldt)} (Huynh-Feldt {epsilon.huynh_feldt:.4f})"
             )
         return lines
 
@@ -231,7 +231,7 @@ class AnovaTable(Result):
                     f"{self.df[k]:.0f}",
                     "" if np.isnan(self.ms[k]) else f"{self.ms[k]:.4f}",
                     f"{self.f[k]:.4f}" if has_f else "",
-                    shown_p(self.p[k]) if has_f else "",
+                    format_pvalue(self.p[k]) if has_f else "",
                     f"{self.omega2[k]:.4f}" if has_f else "",
                     self.size(source) if has_f else "",
                 ]

@@ -36,7 +36,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Options, Test, declared_test, find_test
-from cranfield.tabular import shown_p
+from cranfield.tabular import format_pvalue
 
 Function = Callable[[Floats], Floats]
 
@@ -377,7 +377,7 @@ class GlmComparison(TableResult):
             f"{counted(self.topics, 'topic')}, {counted(self.rows.height, 'pair')}:"
             f" {(self.rows['p'] <= self.alpha).sum():,} with p at most {self.alpha:g}; deviance"
             f" {self.deviance:.4g}, scale {self.scale:.4g}, {self.df:.0f} degrees of freedom",
-            f"all together: F = {self.f:.4f}, p = {shown_p(self.pvalue)}",
+            f"all together: F = {self.f:.4f}, p = {format_pvalue(self.pvalue)}",
         ]
 
 

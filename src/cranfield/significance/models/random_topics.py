@@ -46,7 +46,7 @@ from cranfield.significance.resampling import (
     count_reaching,
     monte_carlo_pvalues,
 )
-from cranfield.tabular import shown_p
+from cranfield.tabular import format_pvalue
 
 RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
 """Grid of ratios of the variance between groups to the variance within groups."""

@@ -14,7 +14,7 @@ import polars as pl
 import cranfield as cf
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.results.sheet import Category, Sheet, SheetComparison, TopicScores
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.rules.task_rules import is_safe_name
 
 Row = dict[str, Any]
 
@@ -87,7 +87,7 @@ def make_release(
     _write(data / "topic-statistics.csv", statistics)
     (data / "sheets").mkdir()
     for k, tag in enumerate(tags):
-        if safe_name(tag):
+        if is_safe_name(tag):
             made = make_sheet(tag, teams[k % len(teams)], topics, values[measures[0]][:, k],
                               measures[0], title, description)  # fmt: skip
             (data / "sheets" / f"{tag}.json").write_text(made.to_json())

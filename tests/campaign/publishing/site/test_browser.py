@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.campaign.publishing.site.writing import write_site_of
+from cranfield.campaign.publishing.site.writing import write_release_site
 from tests.campaign.publishing.site.making import make_release
 from tests.reporting.page.opening import opened
 from tests.reporting.page.test_browser import CONTRAST
@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         description=HOSTILE,
         measures=["AP", "nDCG@10", "P@10", "RR@10", "Q", "RBP(p=0.8)"],
     )
-    write_site_of(folder / "releases", folder / "public")
+    write_release_site(folder / "releases", folder / "public")
     return folder / "public"
 
 
@@ -100,9 +100,9 @@ def test_filtering(browser: Any, site: Path) -> None:
     one = opened(browser, site / BOARD)
     page = one.page
     every = rows(page)
-    page.get_by_label("Show rows that have").fill("<img src=x onerror=document.title='caught'>")
+    page.get_by_label("Show rows that contain").fill("<img src=x onerror=document.title='caught'>")
     assert 0 < len(rows(page)) < len(every)
-    page.get_by_label("Show rows that have").fill("")
+    page.get_by_label("Show rows that contain").fill("")
     page.get_by_label("type").select_option("manual")
     manual = rows(page)
     page.get_by_label("type").select_option("automatic")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cranfield.campaign.pages import link
 from cranfield.campaign.publishing.site.pages import file_names
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.rules.task_rules import is_safe_name
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -41,7 +41,7 @@ def test_hostile_tags() -> None:
     names = file_names(HOSTILE, reserved=["index", "topics"])
     assert set(names) == set(HOSTILE)
     assert len({name.casefold() for name in names.values()}) == len(HOSTILE)
-    assert all(safe_name(name) and len(name) < 80 for name in names.values())
+    assert all(is_safe_name(name) and len(name) < 80 for name in names.values())
     assert not {"index", "topics"} & {name.casefold() for name in names.values()}
 
 
@@ -56,7 +56,7 @@ def test_no_order_and_no_collision(tags: list[str], mixed: random.Random) -> Non
     other = mixed.sample(tags, len(tags))
     assert file_names(other, reserved=["index"]) == names
     assert len({*(name.casefold() for name in names.values()), "index"}) == len(tags) + 1
-    assert all(safe_name(name) for name in names.values())
+    assert all(is_safe_name(name) for name in names.values())
 
 
 def test_a_tag_that_is_the_name_of_anothers_page() -> None:

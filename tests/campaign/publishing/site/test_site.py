@@ -22,7 +22,7 @@ from cranfield.campaign.publishing.site.releases import (
     read_releases,
     task_leaderboard,
 )
-from cranfield.campaign.publishing.site.writing import MARK, write_site, write_site_of
+from cranfield.campaign.publishing.site.writing import MARK, write_release_site, write_site
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from tests.campaign.publishing.making import make_campaign
 from tests.campaign.publishing.site.making import make_release
@@ -100,7 +100,7 @@ def check_pages(site: Path) -> list[Page]:
 
 def test_what_is_there(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
-    written = write_site_of(releases, tmp_path / "public")
+    written = write_release_site(releases, tmp_path / "public")
     site = tmp_path / "public"
     assert set(files_of(site)) == {path.relative_to(site).as_posix() for path in written}
     assert set(files_of(site)) >= {
@@ -149,7 +149,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     left_out = {tag for tag, (low, high) in board.intervals.items() if not low <= first <= high}
     assert left_out
     assert left_out <= apart
-    write_site_of(releases, tmp_path / "public")
+    write_release_site(releases, tmp_path / "public")
     shown = read(tmp_path / "public/adhoc/index.html").shown
     others = board.not_separated[1:]
     assert f"it {'is' if len(others) == 1 else 'are'}" in shown
@@ -166,7 +166,7 @@ def test_a_page_a_run(releases: Path, tmp_path: Path) -> None:
     tags = ["bm25", "CON", "Run1", "run1", "index", "dense"]
     make_release(releases, tags=tags, description=HOSTILE[0])
     site = tmp_path / "public"
-    write_site_of(releases, site)
+    write_release_site(releases, site)
     check_pages(site)
     page = read(site / "adhoc/bm25.html")
     assert page.shown.count(HOSTILE[0]) >= 2
@@ -187,14 +187,14 @@ def test_scores_only_without_sheets(releases: Path, tmp_path: Path) -> None:
     for name in ("bagit.txt", "bag-info.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt"):
         (made / name).unlink()
     write_bag(made, {})
-    write_site_of(releases, tmp_path / "public")
+    write_release_site(releases, tmp_path / "public")
     pages = check_pages(tmp_path / "public")
     assert len(pages) == 5
 
 
 def test_runs_that_were_not_compared(releases: Path, tmp_path: Path) -> None:
     make_release(releases, tags=["one"])
-    write_site_of(releases, tmp_path / "public")
+    write_release_site(releases, tmp_path / "public")
     check_pages(tmp_path / "public")
     assert "no statement about differences" in read(tmp_path / "public/adhoc/index.html").shown
 
@@ -214,7 +214,7 @@ def test_records(releases: Path, tmp_path: Path) -> None:
             best = means[top]
             records.append(top)
     assert 2 < len(records) < 8
-    write_site_of(releases, tmp_path / "public")
+    write_release_site(releases, tmp_path / "public")
     page = read(tmp_path / "public/history.html")
     assert [text for inside, text in page.texts if inside[-2:] == ("a", "span")] == records
     assert f"{len(records)} of 8 runs" in page.shown
@@ -222,7 +222,7 @@ def test_records(releases: Path, tmp_path: Path) -> None:
 
 def test_late_and_not_pooled_are_said(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
-    write_site_of(releases, tmp_path / "public")
+    write_release_site(releases, tmp_path / "public")
     page = read(tmp_path / "public/adhoc/index.html")
     assert "late1 late not pooled" in page.shown
     assert "Late: submitted after the task closed." in page.shown
@@ -233,7 +233,7 @@ def test_topics_by_difficulty(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
     [release] = read_releases(releases)
     scores = release.scores["AP"]
-    write_site_of(releases, tmp_path / "public")
+    write_release_site(releases, tmp_path / "public")
     page = read(tmp_path / "public/adhoc/topics.html")
     names = [
         text
@@ -257,7 +257,7 @@ def test_the_median_is_said_as_the_release_has_it(tmp_path: Path) -> None:
     release(opened)
     write_site(opened, tmp_path / "public")
     [page] = (tmp_path / "public").glob("*/topics.html")
-    assert "of runs, the mean of the two middle ones." in page.read_text()
+    assert "of runs, the mean of the two middle scores." in page.read_text()
 
 
 def test_text_from_files_stays_text(releases: Path, tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_text_from_files_stays_text(releases: Path, tmp_path: Path) -> None:
         description=HOSTILE[1],
     )
     site = tmp_path / "public"
-    write_site_of(releases, site)
+    write_release_site(releases, site)
     for page in check_pages(site):
         kinds = {tag for tag, _ in page.elements}
         assert not kinds & {"img", "b"}
@@ -286,9 +286,9 @@ def test_text_from_files_stays_text(releases: Path, tmp_path: Path) -> None:
 def test_same_releases_same_bytes(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
     make_release(releases, "web-1", seed=2)
-    write_site_of(releases, tmp_path / "one")
-    write_site_of(releases, tmp_path / "two")
-    write_site_of(releases, tmp_path / "two")
+    write_release_site(releases, tmp_path / "one")
+    write_release_site(releases, tmp_path / "two")
+    write_release_site(releases, tmp_path / "two")
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
 
@@ -303,7 +303,7 @@ def test_retracted_releases_are_said_and_not_shown(releases: Path, tmp_path: Pat
     (releases / ".adhoc-11.tmp").mkdir()
     assert [one.id for one in newest_releases(read_releases(releases))] == ["adhoc-2"]
     site = tmp_path / "public"
-    write_site_of(releases, site)
+    write_release_site(releases, site)
     check_pages(site)
     shown = read(site / "index.html").shown
     assert shown.count("the <b>wrong</b> judgments") == 2
@@ -316,7 +316,7 @@ def test_retracted_releases_are_said_and_not_shown(releases: Path, tmp_path: Pat
 def test_all_retracted(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
     (releases / "adhoc-1.retracted.json").write_text('{"reason": "x"}')
-    write_site_of(releases, tmp_path / "public")
+    write_release_site(releases, tmp_path / "public")
     check_pages(tmp_path / "public")
     assert "All releases were retracted." in read(tmp_path / "public/index.html").shown
 
@@ -325,43 +325,43 @@ def test_only_sites_are_replaced(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
     site = tmp_path / "public"
     site.mkdir()
-    write_site_of(releases, site)
+    write_release_site(releases, site)
     make_release(releases, "adhoc-2", tags=["new1", "new2", "new3"])
-    write_site_of(releases, site)
+    write_release_site(releases, site)
     assert "new1" in read(site / "adhoc/index.html").shown
     before = files_of(site)
     (site / "adhoc" / "mine.txt").write_text("x")
     with pytest.raises(
         PolicyError, match=r"contains 'adhoc/mine.txt', which does not belong to a site"
     ):
-        write_site_of(releases, site)
+        write_release_site(releases, site)
     (site / "adhoc" / "mine.txt").unlink()
     assert files_of(site) == before
     other = tmp_path / "thesis"
     other.mkdir()
     (other / "index.html").write_text("mine")
     with pytest.raises(PolicyError, match=r"contains 'index.html'"):
-        write_site_of(releases, other)
+        write_release_site(releases, other)
     assert (other / "index.html").read_text() == "mine"
     with pytest.raises(PolicyError, match="is a file, expected a folder"):
-        write_site_of(releases, other / "index.html")
-    with pytest.raises(PolicyError, match="which is private"):
-        write_site_of(releases, releases / "public", private=tmp_path)
+        write_release_site(releases, other / "index.html")
+    with pytest.raises(PolicyError, match="outside the campaign's private folder"):
+        write_release_site(releases, releases / "public", private=tmp_path)
     with pytest.raises(InputError, match="the parent folder does not exist"):
-        write_site_of(releases, tmp_path / "no" / "public")
+        write_release_site(releases, tmp_path / "no" / "public")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "releases", "thesis"]
 
 
 def test_a_link_in_the_site_is_not_followed(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
     site = tmp_path / "public"
-    write_site_of(releases, site)
+    write_release_site(releases, site)
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "work.txt").write_text("x")
     (site / "linked").symlink_to(precious)
     with pytest.raises(PolicyError, match="'linked'"):
-        write_site_of(releases, site)
+        write_release_site(releases, site)
     assert (precious / "work.txt").read_text() == "x"
 
 
@@ -370,12 +370,12 @@ def test_whole_or_not_at_all(
 ) -> None:
     make_release(releases)
     site = tmp_path / "public"
-    write_site_of(releases, site)
+    write_release_site(releases, site)
     before = files_of(site)
     make_release(releases, "adhoc-2", seed=5)
     (releases / "adhoc-2/data/leaderboard.csv").write_bytes(b'tag\n"\xff')
     with pytest.raises(InputError, match=r"adhoc-2: is damaged: data/leaderboard.csv"):
-        write_site_of(releases, site)
+        write_release_site(releases, site)
     assert files_of(site) == before
     # And when the swap itself fails, the old site comes back.
     make_release(releases, "adhoc-3", seed=6)
@@ -388,7 +388,7 @@ def test_whole_or_not_at_all(
 
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(InputError, match="cannot be written: no space left"):
-        write_site_of(releases, site)
+        write_release_site(releases, site)
     assert files_of(site) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "releases"]
 
@@ -437,7 +437,7 @@ def test_an_anonymous_release_has_no_names_on_its_site(
     made = release(campaign, anonymous=True, date="2026-11-20")
     shutil.copytree(made.path, tmp_path / "releases" / made.path.name)
     site = tmp_path / "public"
-    write_site_of(tmp_path / "releases", site)
+    write_release_site(tmp_path / "releases", site)
     check_pages(site)
     every = b"".join(name.encode() + content for name, content in files_of(site).items()).lower()
     for run in campaign.registry.submissions("adhoc"):
@@ -453,7 +453,7 @@ def test_an_anonymous_release_has_no_names_on_its_site(
 def test_it_can_be_served(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
     site = tmp_path / "public"
-    write_site_of(releases, site)
+    write_release_site(releases, site)
     for path in (site, *site.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644)
 
@@ -461,12 +461,12 @@ def test_it_can_be_served(releases: Path, tmp_path: Path) -> None:
 def test_no_releases(releases: Path, tmp_path: Path) -> None:
     for folder in (releases, tmp_path / "no"):
         with pytest.raises(InputError, match="no release found"):
-            write_site_of(folder, tmp_path / "public")
+            write_release_site(folder, tmp_path / "public")
     assert not (tmp_path / "public").exists()
     (releases / "adhoc-1" / "data").mkdir(parents=True)
     (releases / "adhoc-1" / "data" / "about.json").write_text("[]")
     with pytest.raises(InputError, match=r"about.json: is not a JSON object"):
-        write_site_of(releases, tmp_path / "public")
+        write_release_site(releases, tmp_path / "public")
 
 
 def test_a_release_that_no_record_names_is_not_shown(

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.campaign.results.sheet_making import (
     ALL_RUNS,
+    category_value,
     reference_groups,
     sheet_inputs,
-    value_of,
 )
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
@@ -125,14 +125,14 @@ def test_names_of_teams_that_are_no_names_of_files(small: Make, tmp_path: Path) 
     assert not (tmp_path / "every").exists()
 
 
-runs_of = st.lists(
+read_stored_runs = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz"), st.sampled_from(["p", "q", ""])),
     min_size=1,
     max_size=14,
 )
 
 
-@given(runs_of, st.integers(1, 4))
+@given(read_stored_runs, st.integers(1, 4))
 def test_groups_tell_nothing_of_few_teams(rows: list[tuple[str, str, str]], least: int) -> None:
     """Whatever is in one shown group and not in another is of enough teams, or one's own."""
     task = TaskRules("adhoc", categories=("type", "fields"), min_category=least)
@@ -145,7 +145,9 @@ def test_groups_tell_nothing_of_few_teams(rows: list[tuple[str, str, str]], leas
         assert {*chosen} == {run.tag for run in runs if run.team == team}
         shown = {one for one in chosen.values() if one is not None}
         members = {
-            group: {r.tag for r in runs if group == ALL_RUNS or value_of(r, group[0]) == group[1]}
+            group: {
+                r.tag for r in runs if group == ALL_RUNS or category_value(r, group[0]) == group[1]
+            }
             for group in shown
         }
         for tag, group in chosen.items():
@@ -157,7 +159,7 @@ def test_groups_tell_nothing_of_few_teams(rows: list[tuple[str, str, str]], leas
             assert teams == {team} or len(teams | {team}) >= least
 
 
-@given(runs_of, st.integers(1, 4))
+@given(read_stored_runs, st.integers(1, 4))
 def test_groups_for_all_are_large_enough(rows: list[tuple[str, str, str]], least: int) -> None:
     task = TaskRules("adhoc", categories=("type", "fields"), min_category=least)
     runs = [
@@ -167,12 +169,13 @@ def test_groups_for_all_are_large_enough(rows: list[tuple[str, str, str]], least
     for run in runs:
         group = reference_groups(runs, task)[run.tag]
         sizes = [
-            sum(value_of(one, key) == value_of(run, key) for one in runs) * bool(value_of(run, key))
+            sum(category_value(one, key) == category_value(run, key) for one in runs)
+            * bool(category_value(run, key))
             for key in task.categories
         ]
         fitting = [key for key, size in zip(task.categories, sizes, strict=True) if size >= least]
         if fitting:
-            assert group == (fitting[0], value_of(run, fitting[0]))
+            assert group == (fitting[0], category_value(run, fitting[0]))
         else:
             assert group == (ALL_RUNS if len(runs) >= least else None)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.campaign.pages import filled
+from cranfield.campaign.pages import render
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.results.sheet_files import sheet_page, sheet_values
 from cranfield.reporting.page.html import digest
@@ -111,7 +111,7 @@ def test_what_is_not_there_is_not_shown() -> None:
 
 def test_the_body_is_part_of_the_page() -> None:
     sheet = made.sheets()[3]
-    assert filled("sheet_body.html", **sheet_values(sheet)) in sheet_page(sheet)
+    assert render("sheet_body.html", **sheet_values(sheet)) in sheet_page(sheet)
 
 
 @pytest.mark.parametrize("sheet", made.sheets()[:3], ids=lambda one: one.tag)
@@ -156,7 +156,7 @@ def test_any_name_is_text_in_an_overview() -> None:
     import numpy as np
 
     import cranfield as cf
-    from cranfield.campaign.results.overview import leaderboard_table, overview_of, overview_page
+    from cranfield.campaign.results.overview import leaderboard_table, make_overview, overview_page
 
     topics = [f"{HOSTILE}{k}" for k in range(4)]
     qrels = {topic: {"d0": 1, "d1": 1} for topic in topics}
@@ -167,7 +167,7 @@ def test_any_name_is_text_in_an_overview() -> None:
     }
     ev = cf.evaluate(runs, qrels, ["AP", "P@2"])
     handed = [made.submission(k, tag, HOSTILE, HOSTILE) for k, tag in enumerate(runs)]
-    found = overview_of(ev, handed, made.TASK, title=HOSTILE, judgments=HOSTILE)
+    found = make_overview(ev, handed, made.TASK, title=HOSTILE, judgments=HOSTILE)
     page = Page(overview_page(found, {"scores": b"<svg/>"}, ["svg"]))
     assert page.all("script") == []
     assert [str(one["src"])[:26] for one in page.all("img")] == ["data:image/svg+xml;base64,"]

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 
-from cranfield.campaign.pages import STYLES, filled
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.pages import STYLES, render
+from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.reporting.page.html import Html, asset, whole_page
 
 MAX_LENGTH = 60
@@ -18,7 +18,7 @@ MAX_LENGTH = 60
 
 
 def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
-    """Return a file name without suffix for each tag: the tag itself if it is a safe name.
+    """Return a file name without suffix for each tag: the tag itself if it is a valid file name.
 
     Other names, names that differ only in case, and reserved names end in the first digits of the
     SHA-256 of the tag, so that names do not depend on the order of tags.
@@ -38,14 +38,14 @@ def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str,
         is_free = counts[name.casefold()] == 1 and name.casefold() not in reserved
         names[tag] = name if name == tag and is_free else f"{name}-{_digest(tag)[:8]}"
     if len({name.casefold() for name in names.values()} | reserved) < len(names) + len(reserved):
-        # The tag of a run is the name of another run's page.
+        # The tag of a run is the name of the page of another run.
         names = {tag: f"{safe_names[tag][:20]}-{_digest(tag)}" for tag in names}
     return names
 
 
 def _safe_name(tag: str) -> str:
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:MAX_LENGTH].strip(".-")
-    return name if safe_name(name) else f"run-{name}".rstrip(".-")
+    return name if is_safe_name(name) else f"run-{name}".rstrip(".-")
 
 
 def _digest(tag: str) -> str:
@@ -53,20 +53,20 @@ def _digest(tag: str) -> str:
 
 
 Links = Sequence[tuple[str, str]]
-"""Texts of links and their targets."""
+"""Texts and targets of links."""
 
 
 def page(
     template: str, path: str, title: str, links: Links, *, sortable: bool = False, **values: object
 ) -> tuple[str, bytes]:
-    """Fill a template; return a page's path and bytes, with inline style and script.
+    """Render a template; return the path and the bytes of the page, with inline style and script.
 
-    Style and script are inline, because browsers that open a page from a folder, without a server,
-    do not load files whose hashes are checked.
+    Style and script are inline, because browsers check hashes of files only if a server sends them;
+    pages opened from a folder would have neither.
     """
     scripts = [site_script()] if sortable else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}
-    body = filled(template, **values)
+    body = render(template, **values)
     return path, whole_page(title, body, style=site_style(), scripts=scripts).encode()
 
 

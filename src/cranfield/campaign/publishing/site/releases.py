@@ -1,4 +1,4 @@
-"""Folders of releases, and the data of the site that is written from them."""
+"""Read folders of releases, and prepare the data of the site."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from cranfield.base.files import file_sha256
 from cranfield.campaign.pages import decimal, link
 from cranfield.campaign.publishing.site.pages import file_names
 from cranfield.campaign.results.history import history
-from cranfield.campaign.results.leaderboard import compared
-from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.results.leaderboard import compare_pairs
+from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.campaign.store.records import ReleaseRecord, read_json
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.reporting.page.contents import collect
@@ -32,14 +32,14 @@ from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.sources.columns import parquet_frame
 
 COPIES = ("leaderboard.csv", "runs.csv", "teams.csv", "topic-statistics.csv", "rules.toml")
-"""The files of a release that the site copies into its folder `data`."""
+"""Files of a release that the site copies to its folder `data`."""
 
 NO_RELEASE = "no release found; `cranfield campaign release make` makes one"
 
 
 @dataclass(frozen=True)
-class Released:
-    """One release of a task, read on request."""
+class StoredRelease:
+    """A release of a task, whose files are read when they are needed."""
 
     folder: Path
     task: str
@@ -64,12 +64,12 @@ class Released:
 
     @cached_property
     def manifest(self) -> str:
-        """SHA-256 of the bag's tag manifest, which covers every byte of it."""
+        """SHA-256 of the tag manifest, which covers every byte of the bag."""
         path = self.folder / "tagmanifest-sha256.txt"
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
     def table(self, name: str) -> pl.DataFrame:
-        """Read a table as text, so that a tag `01` stays text."""
+        """Read a table with all columns as text, so that the tag `01` is unchanged."""
         path = self.path(f"{name}.csv")
         if not path.is_file():
             return pl.DataFrame()
@@ -88,7 +88,7 @@ class Released:
 
     @cached_property
     def rules(self) -> Mapping[str, Any]:
-        """The released rules of the task; empty without any."""
+        """The released rules of the task; empty if there are none."""
         path = self.path("rules.toml")
         if not path.is_file():
             return {}
@@ -100,20 +100,20 @@ class Released:
 
     @cached_property
     def scores(self) -> dict[str, Scores]:
-        """Scores by measure, of all files of scores."""
+        """The scores by measure, from all files of scores."""
         paths = sorted(self.path("scores").glob("*.parquet"))
-        by_measure: dict[str, Scores] = {}
+        scores: dict[str, Scores] = {}
         for path in paths:
             frame = parquet_frame(path.read_bytes(), str(path))
             names = [name for name in frame.columns if name not in {"topic", "system"}]
             for name in names:
                 rows = frame.select("topic", "system", score=name)
-                by_measure |= read_scores_by_measure(rows, [name])
-        return by_measure
+                scores |= read_scores_by_measure(rows, [name])
+        return scores
 
 
-def read_releases(folder: Path) -> tuple[Released, ...]:
-    """Read all releases of a folder, by task, the newest first."""
+def read_releases(folder: Path) -> tuple[StoredRelease, ...]:
+    """Read all releases in a folder, in order of task, newest first."""
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     releases = [release for path in paths if (release := _read_release(path)) is not None]
     if not releases:
@@ -121,23 +121,23 @@ def read_releases(folder: Path) -> tuple[Released, ...]:
     return tuple(sorted(releases, key=lambda release: (release.task, -release.number)))
 
 
-def newest_releases(releases: Iterable[Released]) -> tuple[Released, ...]:
+def newest_releases(releases: Iterable[StoredRelease]) -> tuple[StoredRelease, ...]:
     """Return the newest release of each task that was not retracted."""
-    by_task: dict[str, Released] = {}
+    newest: dict[str, StoredRelease] = {}
     for release in releases:
         if release.retracted is None:
-            by_task.setdefault(release.task, release)
-    return tuple(by_task.values())
+            newest.setdefault(release.task, release)
+    return tuple(newest.values())
 
 
-def _read_release(folder: Path) -> Released | None:
-    # Unfinished releases have other names: a release with its own name is complete.
+def _read_release(folder: Path) -> StoredRelease | None:
+    # A release is written under another name, so that a folder with this name is complete.
     name_parts = re.fullmatch(r"(?P<task>[^.].*)-(?P<number>[0-9]+)", folder.name)
     if name_parts is None or not folder.is_dir():
         return None
     note = folder.with_name(f"{folder.name}.retracted.json")
     about = read_json(folder / "data" / "about.json")
-    return Released(
+    return StoredRelease(
         folder,
         str(about.get("task", name_parts["task"])),
         int(name_parts["number"]),
@@ -146,50 +146,56 @@ def _read_release(folder: Path) -> Released | None:
     )
 
 
-def read_recorded(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Released, ...]:
-    """Read the recorded releases of a folder, by task, the newest first.
+def read_recorded_releases(
+    folder: Path, records: Sequence[ReleaseRecord]
+) -> tuple[StoredRelease, ...]:
+    """Read the recorded releases in a folder, in order of task, newest first.
 
-    Releases without a record are skipped, such as those of a killed process. A recorded release
+    Releases without a record, such as releases of killed processes, are skipped. A recorded release
     that is missing or has another manifest is an error.
     """
-    by_id = {record.id: record for record in records}
+    records_by_id = {record.id: record for record in records}
     if not records:
         raise InputError(NO_RELEASE, source=str(folder))
-    recorded = [release for release in read_releases(folder) if release.id in by_id]
-    if missing := [name for name in by_id if name not in {release.id for release in recorded}]:
+    recorded_releases = [
+        release for release in read_releases(folder) if release.id in records_by_id
+    ]
+    if missing := [
+        name for name in records_by_id if name not in {release.id for release in recorded_releases}
+    ]:
         raise InputError("is missing", source=str(folder / missing[0]))
     releases = []
-    for release in recorded:
-        if release.manifest != by_id[release.id].manifest:
+    for release in recorded_releases:
+        if release.manifest != records_by_id[release.id].manifest:
             raise InputError("differs from the recorded release", source=str(release.folder))
-        retraction = by_id[release.id].retraction
+        retraction = records_by_id[release.id].retraction
         note = release.folder.with_name(f"{release.id}.retracted.json")
         if retraction is not None and file_sha256(note) != retraction:
             raise InputError("differs from the recorded note", source=str(note))
-        # A note without a record is from an interrupted retraction.
+        # A note without a record is left from an interrupted retraction.
         releases.append(release if retraction is not None else replace(release, retracted=None))
     return tuple(releases)
 
 
 def unrecorded_releases(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
     """Return the ids of the releases in a folder that have no record."""
-    recorded = {record.id for record in records}
-    return tuple(release.id for release in read_releases(folder) if release.id not in recorded)
+    recorded_ids = {record.id for record in records}
+    return tuple(release.id for release in read_releases(folder) if release.id not in recorded_ids)
 
 
 PAGES = ("index", "topics", "report")
-"""Names of pages of a task, which are reserved."""
+"""Names of pages of a task, which pages of runs cannot have."""
 
 MAX_KINDS = 12
-"""Maximum number of values of a question that can be filtered by."""
+"""Maximum number of values of a question that runs can be filtered by."""
 
 
 TaskLeaderboard = SimpleNamespace
 """Data of the pages of a task; returned by :func:`task_leaderboard`."""
 
 
-def task_leaderboard(release: Released) -> TaskLeaderboard:
-    """Return a release with its leaderboard, whose rows are runs in order of the first measure."""
+def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
+    """Return the data of the pages of a task; rows are runs, in order of the first measure."""
     measure = release.measures[0]
     about_runs = {row["tag"]: row for row in release.table("runs").iter_rows(named=True)}
     board = release.table("leaderboard").iter_rows(named=True)
@@ -199,7 +205,7 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
     sheets = {
         tag: path
         for tag in tags
-        if safe_name(tag) and (path := release.path("sheets") / f"{tag}.json").is_file()
+        if is_safe_name(tag) and (path := release.path("sheets") / f"{tag}.json").is_file()
     }
     groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
     intervals = {}
@@ -215,8 +221,8 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
             kinds[name] = values
     part = None
     if groups and (scores := release.scores.get(measure)) is not None:
-        # The comparison by which the leaderboard of the release was computed.
-        part = collect(compared(scores), title=release.title, scales=False).parts[0]
+        # The same comparison as for the leaderboard of the release.
+        part = collect(compare_pairs(scores), title=release.title, scales=False).parts[0]
     return TaskLeaderboard(
         release=release,
         measure=measure,
@@ -229,15 +235,15 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
         links={tag: link(f"{names[tag]}.html") for tag in sheets},
         sheets=sheets,
         groups=groups,
-        # The interval of the first run is drawn in all rows.
+        # All rows show the interval of the first run.
         intervals=intervals,
         first_interval=next(iter(intervals.values()), None),
         ends=(min(bounds, default=0.0), max(bounds, default=1.0)),
-        # The columns that runs can be filtered by, with their values, and those of each row.
+        # The columns that runs can be filtered by, their values, and the values of each row.
         kinds=kinds,
         kinds_of={row["tag"]: json.dumps([row.get(name, "") for name in kinds]) for row in rows},
         has_late=any(row.get("late") == "true" for row in rows),
-        # If no run is marked as pooled, none is marked as unpooled.
+        # Runs are marked as unpooled only if some runs are marked as pooled.
         has_pooled=any(row.get("pooled") == "true" for row in rows),
         has_unpooled=any(row.get("pooled") == "false" for row in rows),
         part=part,
@@ -245,7 +251,7 @@ def task_leaderboard(release: Released) -> TaskLeaderboard:
         places=n_decimals(part) if part else 4,
         # The first run, and the runs that are not significantly different from it.
         not_separated=part.comparison.top_group if part and part.comparison else (),
-        # Retracted releases were already excluded by the records of the campaign, if any.
+        # Retracted releases have no pages; a note without a record must not exclude this release.
         records=history([release.folder], measure, retracted=True)
         if all(row.get("received") for row in rows)
         else None,

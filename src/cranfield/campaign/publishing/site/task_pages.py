@@ -1,4 +1,4 @@
-"""Pages of a task: its leaderboard, its topics, its runs."""
+"""Pages of a task: leaderboard, topics, and a page for each run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.arrays import best as best_of
+from cranfield.base.arrays import best as is_best_value
 from cranfield.base.text import counted
-from cranfield.campaign.pages import filled, link
+from cranfield.campaign.pages import link, render
 from cranfield.campaign.publishing.site.pages import Links, page
-from cranfield.campaign.publishing.site.releases import Released, TaskLeaderboard
+from cranfield.campaign.publishing.site.releases import StoredRelease, TaskLeaderboard
 from cranfield.campaign.results.sheet import Sheet, rank_sentence
 from cranfield.campaign.results.sheet_files import sheet_values
 from cranfield.campaign.rules.task_rules import time_text
@@ -41,8 +41,8 @@ MAX_NAME = 14
 def task_pages(
     leaderboard: TaskLeaderboard, folder: str, links: Links
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield path and bytes of all pages of a task."""
-    title, lead = label(leaderboard.release.title), lead_of(leaderboard)
+    """Yield the path and the bytes of each page of a task."""
+    title, lead = label(leaderboard.release.title), describe_task(leaderboard)
     measures = [
         name
         for name in leaderboard.release.measures
@@ -52,8 +52,8 @@ def task_pages(
     yield page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
-        teams=teams_of(leaderboard),
-        rules=rules_of(release),
+        teams=teams_table(leaderboard),
+        rules=rules_table(release),
         rules_file=link("data", f"{release.id}-rules.toml", start="../"),
         has_report=release.path("report.html").is_file(),
         lead=lead,
@@ -61,7 +61,7 @@ def task_pages(
         measures=measures,
         unjudged=any("unjudged@10" in row for row in leaderboard.rows),
     )
-    topics = topics_of(leaderboard)
+    topics = topic_rows(leaderboard)
     values = [topic[name] for topic in topics for name in ("best", "median", "worst")]
     finite = [value for value in values if math.isfinite(value)]
     yield page(
@@ -71,7 +71,7 @@ def task_pages(
         leaderboard=leaderboard,
         topics=topics,
         ends=(min(finite, default=0.0), max(finite, default=1.0)),
-        map=map_of(leaderboard, [topic["name"] for topic in topics]),
+        map=heat_map(leaderboard, [topic["name"] for topic in topics]),
     )
     for tag, source in leaderboard.sheets.items():
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
@@ -79,12 +79,12 @@ def task_pages(
         yield page(
             *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
             lead=label(about),
-            sections=filled("sheet_body.html", **sheet_values(sheet)),
+            sections=render("sheet_body.html", **sheet_values(sheet)),
         )
 
 
-def lead_of(leaderboard: TaskLeaderboard) -> str:
-    """Return the sizes of a task: runs, teams, topics, judgments, release."""
+def describe_task(leaderboard: TaskLeaderboard) -> str:
+    """Return the sizes of a task, the version of its judgments and its release, as text."""
     release = leaderboard.release
     teams = len({row["team"] for row in leaderboard.rows if row.get("team")})
     counts = [counted(len(leaderboard.rows), "run"), counted(teams, "team") if teams else ""]
@@ -100,17 +100,17 @@ RULES = {
     "opens": "submissions open",
     "closes": "submissions close",
     "late": "late runs",
-    "runs_per_team": "runs per team, at most",
-    "max_per_topic": "documents per topic, at most",
+    "runs_per_team": "maximum number of runs per team",
+    "max_per_topic": "maximum number of documents per topic",
     "types": "types of runs",
     "measures": "measures",
     "feedback": "feedback before the release",
 }
-"""The rules on the page of a task."""
+"""Rules that the page of a task shows, with their labels."""
 
 
-def rules_of(release: Released) -> Table | None:
-    """Return the released rules of a task as a table; None if there are none."""
+def rules_table(release: StoredRelease) -> Table | None:
+    """Return the released rules of a task as a table, or None if there are none."""
     rows = []
     for key, title in RULES.items():
         value = release.rules.get(key)
@@ -125,8 +125,8 @@ def rules_of(release: Released) -> Table | None:
     return Table("Rules of the task", ["rule", ""], rows, (0, 1)) if rows else None
 
 
-def teams_of(leaderboard: TaskLeaderboard) -> Table | None:
-    """Return the teams in order of their best run."""
+def teams_table(leaderboard: TaskLeaderboard) -> Table | None:
+    """Return the teams as a table, in order of their best runs."""
     runs: dict[str, list[dict[str, Any]]] = {}
     for row in leaderboard.rows:
         if row.get("team"):
@@ -147,8 +147,8 @@ def teams_of(leaderboard: TaskLeaderboard) -> Table | None:
     return Table("Teams, by their best run", head, rows, (0, 2)) if rows else None
 
 
-def topics_of(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
-    """Return best, median and worst of each topic, the easiest first by its median."""
+def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
+    """Return best, median and worst score of each topic, in order of median, the best first."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     topics = [
         {"name": row["topic"], **{name: float(row[name]) for name in ("best", "median", "worst")}}
@@ -163,29 +163,33 @@ def topics_of(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
 
 
 def best_runs(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
-    """Return the runs with the best score for a topic; a text instead if none stands out."""
+    """Return the runs with the best score for a topic, or a text if all runs are equal."""
     if scores is None or topic not in scores.topics:
         return {"text": "", "leading": []}
     row = scores.values[scores.topics.index(topic)]
     if np.isnan(row).all():
         return {"text": "–", "leading": []}
-    is_best = best_of(row, scores.lower_is_better)
+    is_best = is_best_value(row, scores.lower_is_better)
     if (is_best | np.isnan(row)).all() and row.size > 1:
         return {"text": "all runs equal", "leading": []}
     tags = {scores.systems[k] for k in np.flatnonzero(is_best)}
     return {"text": "", "leading": [tag for tag in leaderboard.tags if tag in tags]}
 
 
-def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
-    """Return the heat map of scores, one row per topic and one column per run."""
+def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
+    """Return the values of the heat map of scores: one row per topic, one column per run."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     if scores is None or not topics:
         return None
-    values = scores_in_order(leaderboard, scores, topics)
+    values = ordered_scores(leaderboard, scores, topics)
     if values.size == 0 or values.size > MAX_CELLS or not np.isfinite(values).any():
         return {"too_large": MAX_CELLS}
-    lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
-    level = (values - lowest) / (highest - lowest) if highest > lowest else np.zeros(values.shape)
+    min_value, max_value = float(np.nanmin(values)), float(np.nanmax(values))
+    level = (
+        (values - min_value) / (max_value - min_value)
+        if max_value > min_value
+        else np.zeros(values.shape)
+    )
     level = 1 - level if scores.lower_is_better else level
     shades = np.where(np.isnan(level), -1, np.minimum(level * SHADES, SHADES - 1)).astype(np.int64)
     rows, columns = values.shape
@@ -200,13 +204,13 @@ def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any
     ]
     step = 1 if cell == MAX_WIDTH else 10
     names = [label(topic) for topic in topics]
-    key = LABEL_HEIGHT + rows * HEIGHT + 12
+    key_top = LABEL_HEIGHT + rows * HEIGHT + 12
     return {
         "too_large": None,
         "width": LABEL_WIDTH + max(columns * cell, 240),
         "height": LABEL_HEIGHT + rows * HEIGHT + KEY_HEIGHT,
-        "best": lowest if scores.lower_is_better else highest,
-        "worst": highest if scores.lower_is_better else lowest,
+        "best": min_value if scores.lower_is_better else max_value,
+        "worst": max_value if scores.lower_is_better else min_value,
         "shades": paths,
         "columns": [
             (k + 1, LABEL_WIDTH + k * cell + cell // 2, LABEL_HEIGHT - 6)
@@ -221,19 +225,19 @@ def map_of(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any
                 strict=True,
             )
         ],
-        "key": [f"M{LABEL_WIDTH + 45 + 16 * k} {key}h15v11h-15z" for k in range(SHADES)],
-        "key_y": key + 9,
+        "key": [f"M{LABEL_WIDTH + 45 + 16 * k} {key_top}h15v11h-15z" for k in range(SHADES)],
+        "key_y": key_top + 9,
         "key_start": LABEL_WIDTH + 40,
         "key_end": LABEL_WIDTH + 50 + 16 * SHADES,
     }
 
 
-def scores_in_order(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
-    """Return scores by topics, and by runs in the order of the leaderboard; NaN if missing."""
+def ordered_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
+    """Return scores by topic and by run in the order of the leaderboard; NaN if missing."""
     columns = {tag: k for k, tag in enumerate(scores.systems)}
     rows = {topic: k for k, topic in enumerate(scores.topics)}
     column_order = np.array([columns[tag] for tag in leaderboard.tags if tag in columns], int)
-    places = np.array([rows.get(topic, -1) for topic in topics])
-    values: Floats = scores.values[np.ix_(places, column_order)]
-    values[places < 0] = np.nan
+    row_order = np.array([rows.get(topic, -1) for topic in topics])
+    values: Floats = scores.values[np.ix_(row_order, column_order)]
+    values[row_order < 0] = np.nan
     return values

@@ -1,4 +1,4 @@
-"""Writing of the site to a folder, completely or not at all."""
+"""Write the site to a folder, completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.site.pages import Links, file_names, page
 from cranfield.campaign.publishing.site.releases import (
     COPIES,
-    Released,
+    StoredRelease,
     TaskLeaderboard,
     newest_releases,
-    read_recorded,
+    read_recorded_releases,
     read_releases,
     task_leaderboard,
     unrecorded_releases,
 )
-from cranfield.campaign.publishing.site.task_pages import lead_of, task_pages
+from cranfield.campaign.publishing.site.task_pages import describe_task, task_pages
 from cranfield.campaign.store.records import (
     REGISTRY,
     RELEASES,
@@ -37,8 +37,8 @@ from cranfield.campaign.store.records import (
 from cranfield.reporting.page.html import Html, label, text
 
 
-def _bibtex(title: str, release: Released) -> Html:
-    """Return a BibTeX entry; its key is always plain ASCII."""
+def _bibtex(title: str, release: StoredRelease) -> Html:
+    """Return a BibTeX entry, whose key is ASCII."""
     year = re.match(r"[0-9]{4}(?=-)", str(release.about.get("date") or ""))
     fields = {
         "title": f"{{{bibtex(_full_title(title, release))}}}",
@@ -50,21 +50,22 @@ def _bibtex(title: str, release: Released) -> Html:
     return Html("\n".join(map(text, lines)))
 
 
-def _full_title(title: str, release: Released) -> str:
+def _full_title(title: str, release: StoredRelease) -> str:
     return release.title if release.title.startswith(title) else f"{title}: {release.title}"
 
 
 RECORDS_LEAD = (
-    "A record is a run that beats all runs of the task that were submitted on earlier days; of each"
-    " day only the best run counts, and an equal score is not a record. Scores of different tasks"
-    " are not compared, because their topics and judgments differ."
+    "A record is a run that is better than all runs of the task that were submitted on earlier"
+    " days; of each day, only the best run counts, and an equal score is not a record. Scores of"
+    " different tasks are not compared, because their topics and judgments differ."
 )
+"""Text at the top of the page of records."""
 
 MARK = ".cranfield-site"
-"""File with the paths of all others: it marks a folder as a site, which may be replaced."""
+"""File that marks a folder as a site, which may be replaced; it lists all other files."""
 
 MAIN_PAGES = {"Campaign": "index.html", "Records": "history.html", "Data": "data.html"}
-"""The pages about all tasks."""
+"""Pages about all tasks, by text of their links."""
 
 MAX_RUNS = 10
 """Maximum number of runs of a leaderboard on the first page."""
@@ -74,40 +75,40 @@ RESERVED_NAMES = ("data", "index", "history")
 
 
 def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
-    """Write the static site of a campaign's releases.
+    """Write the static site of a campaign from its releases.
 
-    From the registry only the list of releases with their hashes is read.
+    Only the list of releases with their hashes is read from the registry.
 
     Parameters
     ----------
     campaign
         The campaign.
     folder
-        Folder of the site, written completely or not at all. It must be new, empty, or contain only
-        a site written by cranfield.
+        Folder of the site, which is written completely or not at all. It must be new, empty, or a
+        site that cranfield wrote.
 
     Returns
     -------
     tuple of Path
-        All files, in order.
+        Paths of all files, in order.
 
     Raises
     ------
     PolicyError
-        If the folder contains other files, or lies in the campaign's folder.
+        If the folder contains other files, or is in the campaign's folder.
     InputError
-        If no release exists, or one is damaged, missing or unreadable.
+        If there is no release, or a release is damaged, missing or unreadable.
     """
     records = campaign.registry.releases()
-    return write_site_of(
+    return write_release_site(
         campaign.folder / RELEASES, folder, private=campaign.folder, records=records
     )
 
 
 def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """Write the site of a folder of a campaign or of releases.
+    """Write the site of a folder of a campaign or of a folder of releases.
 
-    Return all files of the site, in order, and the releases of a campaign that have no record,
+    Return the paths of all files, in order, and the ids of releases of a campaign without a record,
     which are excluded.
     """
     folder = Path(fspath(folder))
@@ -120,22 +121,22 @@ def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...],
         return files, unrecorded_releases(owner / RELEASES, campaign.registry.releases())
     releases = folder / RELEASES
     source = releases if releases.is_dir() else folder
-    return write_site_of(source, site, private=folder), ()
+    return write_release_site(source, site, private=folder), ()
 
 
-def write_site_of(
+def write_release_site(
     releases: Path,
     folder: PathName,
     *,
     private: Path | None = None,
     records: Sequence[ReleaseRecord] | None = None,
 ) -> tuple[Path, ...]:
-    """Write the site of a folder of releases; it must not lie in the folder `private`.
+    """Write the site of a folder of releases, to a folder outside the folder `private`.
 
     With `records`, only recorded releases are included.
     """
     target = Path(fspath(folder)).resolve()
-    _check(target, Path(fspath(folder)), private)
+    _check_target(target, Path(fspath(folder)), private)
     files: dict[str, bytes] = {}
     for path, content in site_files(releases, records):
         if path.casefold() in {name.casefold() for name in files}:
@@ -143,7 +144,7 @@ def write_site_of(
         files[path] = content
     files[MARK] = "".join(f"{path}\n" for path in sorted(files)).encode()
     try:
-        _write(target, files)
+        _write_folder(target, files)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot be written: {reason}", source=str(folder)) from None
@@ -153,16 +154,16 @@ def write_site_of(
 def site_files(
     folder: Path, records: Sequence[ReleaseRecord] | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the paths of the site and their contents, which depend on the releases only."""
-    releases = read_releases(folder) if records is None else read_recorded(folder, records)
-    current = newest_releases(releases)
-    for release in current:
+    """Yield the path and the content of each file of the site, which depend only on releases."""
+    releases = read_releases(folder) if records is None else read_recorded_releases(folder, records)
+    newest = newest_releases(releases)
+    for release in newest:
         if problems := validate(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
-    folders = file_names([release.task for release in current], RESERVED_NAMES)
-    leaderboards = {folders[release.task]: task_leaderboard(release) for release in current}
+    folders = file_names([release.task for release in newest], RESERVED_NAMES)
+    leaderboards = {folders[release.task]: task_leaderboard(release) for release in newest}
     copies: list[tuple[str, str]] = []
-    for release in current:
+    for release in newest:
         paths = {name: f"data/{release.id}-{name}" for name in COPIES}
         paths["report.html"] = f"{folders[release.task]}/report.html"
         for name, path in paths.items():
@@ -171,7 +172,7 @@ def site_files(
                 content = source.read_bytes()
                 copies.append((path, hashlib.sha256(content).hexdigest()))
                 yield path, content
-    about = (current or releases)[0].about
+    about = (newest or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     n_current = sum(release.retracted is None for release in releases)
     links = [entry for entry in _links("") if leaderboards or entry[0] != "Records"]
@@ -180,7 +181,7 @@ def site_files(
         lead=f"{counted(len(leaderboards), 'task')}, {counted(n_current, 'release')}",
         description=str(about.get("description") or ""),
         leaderboards=leaderboards,
-        leads={folder: lead_of(leaderboard) for folder, leaderboard in leaderboards.items()},
+        leads={folder: describe_task(leaderboard) for folder, leaderboard in leaderboards.items()},
         reports={path.partition("/")[0] for path, _ in copies if path.endswith("/report.html")},
         max_runs=MAX_RUNS,
         releases=releases,
@@ -190,7 +191,7 @@ def site_files(
         lead=title,
         releases=releases,
         copies=copies,
-        citations=[_bibtex(title, release) for release in current],
+        citations=[_bibtex(title, release) for release in newest],
     )
     if leaderboards:
         yield page(
@@ -215,24 +216,26 @@ def _links(
     return links
 
 
-def _check(target: Path, folder: Path, private: Path | None) -> None:
-    """Refuse to replace a folder other than a site written by cranfield."""
+def _check_target(target: Path, folder: Path, private: Path | None) -> None:
+    """Check that a folder does not exist, is empty, or is a site that cranfield wrote."""
     if private is not None and target.is_relative_to(private.resolve()):
-        raise PolicyError(f"{quoted(str(folder))} lies in the campaign's folder, which is private")
+        raise PolicyError(
+            f"path must be outside the campaign's private folder, got {quoted(str(folder))}"
+        )
     if not os.path.lexists(target):
         if not target.parent.is_dir():
             raise InputError("the parent folder does not exist", source=str(folder.parent))
         return
     if not target.is_dir():
         raise PolicyError(f"{quoted(str(folder))} is a file, expected a folder")
-    existing = {
+    paths = {
         path.relative_to(target).as_posix() for path in target.rglob("*") if not _is_folder(path)
     }
     mark = target / MARK
     written_names = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
-    if foreign := sorted(existing - written_names):
+    if extra := sorted(paths - written_names):
         raise PolicyError(
-            f"{quoted(str(folder))} contains {quoted(foreign[0])}, which does not belong to a site;"
+            f"{quoted(str(folder))} contains {quoted(extra[0])}, which does not belong to a site;"
             " nothing was changed"
         )
 
@@ -241,8 +244,8 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def _write(target: Path, files: dict[str, bytes]) -> None:
-    """Write all files to a temporary folder, then replace the target by it."""
+def _write_folder(target: Path, files: dict[str, bytes]) -> None:
+    """Write all files to a temporary folder, and replace the target by it."""
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
         new_folder, old_folder = Path(work) / "new", Path(work) / "old"
         new_folder.mkdir()

@@ -1,14 +1,14 @@
-// Boxes of the scores of each system over topics.
+// Box plots of the scores of each system over topics.
 
 addPicture({
   id: "boxes",
   name: "boxes",
   available: (measure) => array(measure, "boxes").some(Number.isFinite),
   rows: () => {
-    const measure = data.measures[chosen()];
+    const measure = data.measures[selectedMeasure()];
     const [boxes, means] = [array(measure, "boxes"), array(measure, "overall")];
-    const five = (k) => [0, 1, 2, 3, 4].map((j) => boxes[j * data.systems.length + k]);
-    return [["system", "low", "q1", "median", "q3", "high", measure.overallName], ...ranking(measure).map((k) => [data.systems[k], ...five(k), means[k]])];
+    const statistics = (k) => [0, 1, 2, 3, 4].map((j) => boxes[j * data.systems.length + k]);
+    return [["system", "low", "q1", "median", "q3", "high", measure.overallName], ...ranking(measure).map((k) => [data.systems[k], ...statistics(k), means[k]])];
   },
   draw: (measure, width) => {
     const systems = data.systems.length;
@@ -20,37 +20,37 @@ addPicture({
     const low = known.reduce((a, b) => Math.min(a, b), Infinity);
     const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
     const x = (value) => grid.x + 5 + (high > low ? (value - low) / (high - low) : 0.5) * (grid.w - 10);
-    const paths = { whiskers: "", box: "", median: "", mean: "", beyond: "" };
+    const paths = { whiskers: "", box: "", median: "", mean: "", outliers: "" };
     const end = grid.y + h * order.length;
     order.forEach((k, row) => {
       const y = grid.y + (row + 0.5) * h;
-      const [least, q1, median, q3, most] = [0, 1, 2, 3, 4].map((j) => boxes[j * systems + k]);
-      if (![least, most].every(Number.isFinite)) return;
+      const [lower, q1, median, q3, upper] = [0, 1, 2, 3, 4].map((j) => boxes[j * systems + k]);
+      if (![lower, upper].every(Number.isFinite)) return;
       const half = 0.31 * h;
-      paths.whiskers += `M${x(least).toFixed(1)} ${y}H${x(q1).toFixed(1)}M${x(q3).toFixed(1)} ${y}H${x(most).toFixed(1)}`;
-      paths.box += piece(x(q1), y - half, Math.max(0.5, x(q3) - x(q1)), 2 * half);
+      paths.whiskers += `M${x(lower).toFixed(1)} ${y}H${x(q1).toFixed(1)}M${x(q3).toFixed(1)} ${y}H${x(upper).toFixed(1)}`;
+      paths.box += rectanglePath(x(q1), y - half, Math.max(0.5, x(q3) - x(q1)), 2 * half);
       paths.median += `M${x(median).toFixed(1)} ${y - half}v${2 * half}`;
       const m = Math.min(3.2, 0.3 * h);
       if (means[k] >= low && means[k] <= high) paths.mean += `M${(x(means[k]) - m).toFixed(1)} ${y}l${m} ${-m}l${m} ${m}l${-m} ${m}z`;
       for (let t = 0; t < data.topics.length; t++) {
         const value = scores[t * systems + k];
-        if (value < least || value > most) paths.beyond += `M${(x(value) - 1.6).toFixed(1)} ${y}a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0`;
+        if (value < lower || value > upper) paths.outliers += `M${(x(value) - 1.6).toFixed(1)} ${y}a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0`;
       }
     });
-    const axis = ticksOf(low, high).flatMap((value) => [
-      drawn("line", { class: "grid", x1: x(value), x2: x(value), y1: grid.y - 4, y2: end }),
-      words(String(value), x(value), grid.y - 9, "middle", "soft"),
+    const axis = computeTicks(low, high).flatMap((value) => [
+      svgElement("line", { class: "grid", x1: x(value), x2: x(value), y1: grid.y - 4, y2: end }),
+      textElement(String(value), x(value), grid.y - 9, "middle", "soft"),
     ]);
-    const parts = Object.entries(paths).map(([look, d]) => drawn("path", { d, class: `box-${look}` }));
+    const parts = Object.entries(paths).map(([look, d]) => svgElement("path", { d, class: `box-${look}` }));
     return {
       width, height: end + 6, grid, parts: [...axis, ...parts, ...rowNames(order, grid, room - 8)],
       title: `${measure.label} over topics, by system`,
-      note: `Box: quartiles; line: median; diamond: ${measure.overallName}; whiskers: scores within 1.5 interquartile ranges of the box; dots: scores beyond.`,
-      hints: unnamed(grid),
+      note: `Box: quartiles; line: median; diamond: ${measure.overallName}; whiskers: scores within 1.5 interquartile ranges of the box; dots: outliers.`,
+      hints: namesHint(grid),
       at: (_, r) => {
         const k = order[r];
-        const [least, q1, median, q3, most] = [0, 1, 2, 3, 4].map((j) => fixed(boxes[j * systems + k], measure.places));
-        const tip = [data.systemLabels[k], `median ${median}, quartiles ${q1} and ${q3}`, `whiskers ${least} to ${most}`, `${measure.overallName} ${fixed(means[k], measure.places)}`];
+        const [lower, q1, median, q3, upper] = [0, 1, 2, 3, 4].map((j) => fixed(boxes[j * systems + k], measure.places));
+        const tip = [data.systemLabels[k], `median ${median}, quartiles ${q1} and ${q3}`, `whiskers ${lower} to ${upper}`, `${measure.overallName} ${fixed(means[k], measure.places)}`];
         return { tip, systems: [k], choose: (first) => choosePair(k, first) };
       },
       mark: (system) => rowMark(order, grid, width, system),

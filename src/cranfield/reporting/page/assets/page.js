@@ -1,4 +1,4 @@
-// The page: one measure and one pair are chosen everywhere, and stand in its address.
+// The page: the selected measure and pair of systems apply to all sections, and are part of the address.
 
 /** Show everything by a measure. */
 function showMeasure(k) {
@@ -8,30 +8,30 @@ function showMeasure(k) {
   sortSystems(k, bestFirst(k));
   showMeasureInTable(k);
   showPair(k);
-  drawAgain();
+  redraw();
 }
 
-/** After a pair was chosen: the table stays as the reader has sorted it. */
+/** Show the selected pair; the order of the table does not change. */
 function chosePair() {
   leave();
-  showPair(chosen());
-  drawAgain();
-  writeAddress();
+  showPair(selectedMeasure());
+  redraw();
+  updateAddress();
 }
 
-/** Whether the address has a choice, which links to sections are not to take away. */
-let kept = false;
+/** Whether the address contains a selection, which is restored after links to sections. */
+let hasSelection = false;
 
-function writeAddress() {
-  kept = true;
-  const named = { measure: data.measures[chosen()].name };
-  [named.first, named.second] = pairNow().map((k) => data.systems[k]);
-  history.replaceState(null, "", `#${new URLSearchParams(named)}`);
+function updateAddress() {
+  hasSelection = true;
+  const selection = { measure: data.measures[selectedMeasure()].name };
+  [selection.first, selection.second] = selectedPair().map((k) => data.systems[k]);
+  history.replaceState(null, "", `#${new URLSearchParams(selection)}`);
 }
 
-function chooseMeasureTo(k) {
+function selectMeasure(k) {
   chooseMeasure.value = String(k);
-  choseMeasure();
+  onMeasureChange();
 }
 
 function chooseBoth(first, second) {
@@ -39,75 +39,75 @@ function chooseBoth(first, second) {
   chosePair();
 }
 
-function choseMeasure() {
+function onMeasureChange() {
   leave();
-  showMeasure(chosen());
-  writeAddress();
+  showMeasure(selectedMeasure());
+  updateAddress();
 }
 
-/** Compare a system with the first of the pair; or make it the first. */
+/** Compare a system with the first system of the pair, or make it the first. */
 function choosePair(system, asFirst) {
-  const [first, second] = pairNow();
+  const [first, second] = selectedPair();
   if (asFirst) chooseBoth(system, system === second ? first : second);
   else if (system !== first) chooseBoth(first, system);
 }
 
-/** Take what the address says, where there is such a measure and such systems. */
+/** Select the measure and the systems of the address, if they exist. */
 function readAddress() {
-  const said = new URLSearchParams(location.hash.slice(1));
-  const places = [
-    [chooseMeasure, data.measures.findIndex((one) => one.name === said.get("measure"))],
-    [chooseFirst, data.systems.indexOf(said.get("first"))],
-    [chooseSecond, data.systems.indexOf(said.get("second"))],
+  const selection = new URLSearchParams(location.hash.slice(1));
+  const indices = [
+    [chooseMeasure, data.measures.findIndex((measure) => measure.name === selection.get("measure"))],
+    [chooseFirst, data.systems.indexOf(selection.get("first"))],
+    [chooseSecond, data.systems.indexOf(selection.get("second"))],
   ];
-  for (const [select, k] of places) if (k >= 0) select.value = String(k);
+  for (const [select, k] of indices) if (k >= 0) select.value = String(k);
 }
 
 document.documentElement.classList.add("js");
 fillPairs();
-// A browser may remember what was chosen before the page was loaded again.
+// A browser may restore the selection of a previous visit.
 chooseMeasure.value = "0";
 readAddress();
-showMeasure(chosen());
+showMeasure(selectedMeasure());
 filterSystems("");
 
-chooseMeasure.addEventListener("change", choseMeasure);
+chooseMeasure.addEventListener("change", onMeasureChange);
 for (const select of [chooseFirst, chooseSecond]) select.addEventListener("change", chosePair);
-document.getElementById("swap").addEventListener("click", () => chooseBoth(...pairNow().reverse()));
+document.getElementById("swap").addEventListener("click", () => chooseBoth(...selectedPair().reverse()));
 window.addEventListener("hashchange", () => {
   if (!location.hash.includes("=")) {
-    if (kept) writeAddress();
+    if (hasSelection) updateAddress();
     return;
   }
   readAddress();
-  showMeasure(chosen());
+  showMeasure(selectedMeasure());
 });
-phone.addEventListener("change", () => arrangeColumns(chosen()));
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAgain);
-let wide = document.documentElement.clientWidth;
+phone.addEventListener("change", () => arrangeColumns(selectedMeasure()));
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+let pageWidth = document.documentElement.clientWidth;
 window.addEventListener("resize", () => {
-  if (wide !== document.documentElement.clientWidth) drawAgain();
-  wide = document.documentElement.clientWidth;
+  if (pageWidth !== document.documentElement.clientWidth) redraw();
+  pageWidth = document.documentElement.clientWidth;
 });
 const filter = document.getElementById("filter");
 filter.value = "";
 filter.addEventListener("input", () => filterSystems(filter.value));
 for (const head of systemsTable.tHead.querySelectorAll("[data-sort]")) {
-  head.querySelector("button").addEventListener("click", () => onSort(head));
+  head.querySelector("button").addEventListener("click", () => sortByHead(head));
 }
 
-// When the page is ready, all pictures are drawn in turn, so that links to sections lead where they say.
+// Once the page is loaded, all charts are drawn in turn, so that links to sections lead to the right position.
 window.addEventListener("load", () => {
-  const turn = pictures.filter((one) => one.draw);
-  const next = () => {
-    const one = turn.shift();
+  const queue = pictures.filter((one) => one.draw);
+  const drawNext = () => {
+    const one = queue.shift();
     if (one?.stale) drawPicture(one);
-    if (turn.length) setTimeout(next);
+    if (queue.length) setTimeout(drawNext);
   };
-  setTimeout(next);
+  setTimeout(drawNext);
 });
 
-// On paper all pictures are there, as wide as it is; what is higher than a page is made smaller.
+// In print all charts are drawn with the width of the page; charts that are higher than a page are scaled down.
 const PAGE = 840;
 window.addEventListener("beforeprint", () => {
   for (const one of document.querySelectorAll(".intervals")) {
@@ -118,5 +118,5 @@ window.addEventListener("beforeprint", () => {
 });
 window.addEventListener("afterprint", () => {
   for (const one of document.querySelectorAll(".intervals")) one.style.zoom = "";
-  drawAgain();
+  redraw();
 });

@@ -1,20 +1,20 @@
-// Two systems: what the test says of them, and which topics make the difference.
+// Comparison of two systems: the result of the test, and the differences by topic.
 
 const chooseMeasure = document.getElementById("measure");
 const chooseFirst = document.getElementById("first");
 const chooseSecond = document.getElementById("second");
 
-/** The measure that is chosen. */
-function chosen() {
+/** Return the index of the selected measure. */
+function selectedMeasure() {
   return Number(chooseMeasure.value);
 }
 
-/** The two that are chosen. */
-function pairNow() {
+/** Return the indices of the two selected systems. */
+function selectedPair() {
   return [Number(chooseFirst.value), Number(chooseSecond.value)];
 }
 
-/** Topics that are shown of very many: half of them from each end. */
+/** Maximum number of topics in the table: half of them from each end. */
 const MAX_ROWS = 1000;
 
 /** Fill the selects with all systems, by name. */
@@ -32,21 +32,21 @@ function fillPairs() {
   }
 }
 
-/** The largest finite size of some numbers. */
-function largestOf(numbers) {
-  return numbers.filter(Number.isFinite).reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+/** Return the largest absolute value of the finite numbers. */
+function largestSize(numbers) {
+  return numbers.filter(Number.isFinite).reduce((largest, number) => Math.max(largest, Math.abs(number)), 0);
 }
 
-/** Topics that lack a score of one of two systems. */
-function lackingOf(measure, first, second) {
+/** Count the topics without a score of one of two systems. */
+function countMissing(measure, first, second) {
   const scores = array(measure, "scores");
   const absent = new Set(measure.absent);
   const has = (t, system) => !Number.isNaN(scores[t * data.systems.length + system]);
   return data.topics.filter((_, t) => !absent.has(t) && !(has(t, first) && has(t, second))).length;
 }
 
-/** Scores of both systems by topic, best for the first system first; rounding counts as no difference. */
-function topicsOf(measure, first, second) {
+/** Return scores of both systems by topic, best for the first system first; rounding errors are no difference. */
+function scoresByTopic(measure, first, second) {
   const scores = array(measure, "scores");
   const systems = data.systems.length;
   const rows = data.topics.map((_, t) => ({
@@ -55,10 +55,10 @@ function topicsOf(measure, first, second) {
     second: scores[t * systems + second],
   }));
   const scored = rows.filter((row) => !Number.isNaN(row.first) && !Number.isNaN(row.second));
-  const largest = largestOf(rows.flatMap((row) => [row.first, row.second]));
+  const largest = largestSize(rows.flatMap((row) => [row.first, row.second]));
   const gap = Math.max(data.rounding * largest, 1e-150);
   for (const row of scored) {
-    // Of two that are infinite to the same side there is no difference.
+    // Equal infinite scores have no difference.
     row.difference = row.first === row.second ? 0 : row.first - row.second;
     if (Math.abs(row.difference) <= gap) row.difference = 0;
   }
@@ -68,46 +68,46 @@ function topicsOf(measure, first, second) {
   return scored;
 }
 
-/** Say what was found, in a sentence or two. */
-function statementOf(measure, pair, first, second, means) {
-  const said = sentenceOf(measure, pair, first, second, means);
-  const lacking = first === second ? 0 : lackingOf(measure, first, second);
-  if (lacking === 0) return said;
-  return `${said} ${counted(lacking, "topic")} ${lacking === 1 ? "lacks" : "lack"} a score of one of the two.`;
+/** Write the result of the comparison in a sentence or two. */
+function writeStatement(measure, pair, first, second, means) {
+  const sentence = writeSentence(measure, pair, first, second, means);
+  const missing = first === second ? 0 : countMissing(measure, first, second);
+  if (missing === 0) return sentence;
+  return `${sentence} ${counted(missing, "topic")} ${missing === 1 ? "lacks" : "lack"} a score of one of the two systems.`;
 }
 
-/** The first sentence: the scores, and whether they differ. */
-function sentenceOf(measure, pair, first, second, means) {
+/** Write the scores of both systems, and whether they differ significantly. */
+function writeSentence(measure, pair, first, second, means) {
   const { comparison, lowerIsBetter } = measure;
   const [a, b] = [data.systemLabels[first], data.systemLabels[second]];
   if (first === second) return "Choose two different systems.";
-  const at = `${a} has ${fixed(means[first], measure.places)} on ${measure.label}, ${b} ${fixed(means[second], measure.places)}`;
-  if (!comparison) return `${at}. Systems are not compared by this measure.`;
-  if (!pair) return `${at}. These two were not compared: only differences from the baseline were tested.`;
+  const scores = `${a} has ${fixed(means[first], measure.places)} on ${measure.label}, ${b} ${fixed(means[second], measure.places)}`;
+  if (!comparison) return `${scores}. Systems are not compared by this measure.`;
+  if (!pair) return `${scores}. These systems were not compared: only differences from the baseline were tested.`;
   const better = (comparison.lowerIsBetter ? -1 : 1) * pair.difference > 0 ? a : b;
   const lower = lowerIsBetter ? " (lower is better)" : "";
-  const found = pair.p <= comparison.alpha
+  const result = pair.p <= comparison.alpha
     ? `they differ significantly, and ${better} is better${lower}`
     : `no significant difference${lower}`;
   const correction = comparison.correction ? ` (${comparison.title}, ${comparison.correction})` : ` (${comparison.title})`;
-  return `${at}: ${found}, p ${pair.p < 1e-300 ? "" : "= "}${shownP(pair.p)}${correction}.`;
+  return `${scores}: ${result}, p ${pair.p < 1e-300 ? "" : "= "}${formatP(pair.p)}${correction}.`;
 }
 
-/** The numbers below the sentence, each with its name. */
-function factsOf(measure, pair, topics) {
-  const { comparison, places, lowerIsBetter } = measure;
+/** Return the numbers below the sentence, with their names. */
+function listFacts(measure, pair, topics) {
+  const { comparison, lowerIsBetter } = measure;
   const sign = lowerIsBetter ? -1 : 1;
   const hint = comparison?.lowerIsBetter ? " (negative: the first is better)" : "";
   const facts = [];
   if (pair) {
-    const sure = `${+(100 * (1 - comparison.alpha)).toFixed(4)}%`;
+    const level = `${+(100 * (1 - comparison.alpha)).toFixed(4)}%`;
     facts.push([`${comparison.differenceName}${hint}`, fixed(pair.difference, comparison.places)]);
     facts.push([
-      `${sure} confidence interval, ${comparison.intervalKind}`,
-      limitsOf(pair, comparison.places),
+      `${level} confidence interval, ${comparison.intervalKind}`,
+      formatInterval(pair, comparison.places),
     ]);
     const side = comparison.alternative === "two-sided" ? "p" : `p, ${comparison.alternative}${pair.mirrored ? ", second against first" : ""}`;
-    facts.push([side, shownP(pair.p)], [`effect${hint}`, fixed(pair.effect, 2)]);
+    facts.push([side, formatP(pair.p)], [`effect${hint}`, fixed(pair.effect, 2)]);
     facts.push(["order of means on any scale", pair.holds ? "holds" : "may change"]);
   }
   const wins = topics.filter((row) => sign * row.difference > 0).length;
@@ -116,9 +116,9 @@ function factsOf(measure, pair, topics) {
   return facts;
 }
 
-/** A row of the table of topics, with a bar to the side of the higher score, coloured for the better. */
+/** Create a row of the table of topics: its bar points to the higher score, in the colour of the better system. */
 function topicRow(row, largest, { places, lowerIsBetter }) {
-  const made = element("tr");
+  const tableRow = element("tr");
   const head = element("th");
   head.scope = "row";
   head.append(named(data.topicLabels[row.topic]));
@@ -133,27 +133,27 @@ function topicRow(row, largest, { places, lowerIsBetter }) {
   track.append(left, right);
   track.setAttribute("aria-hidden", "true");
   cell.append(track);
-  made.append(head, cell);
+  tableRow.append(head, cell);
   for (const value of [row.first, row.second, row.difference]) {
-    made.append(element("td", "n", fixed(value, places)));
+    tableRow.append(element("td", "n", fixed(value, places)));
   }
-  return made;
+  return tableRow;
 }
 
-/** Show the two chosen systems by a measure. */
+/** Show the two selected systems by a measure. */
 function showPair(k) {
   const measure = data.measures[k];
   const { comparison } = measure;
-  const [first, second] = pairNow();
+  const [first, second] = selectedPair();
   const pair = comparison && first !== second ? pairOf(comparison, first, second) : null;
-  const topics = topicsOf(measure, first, second);
-  document.getElementById("statement").textContent = statementOf(measure, pair, first, second, array(measure, "overall"));
+  const topics = scoresByTopic(measure, first, second);
+  document.getElementById("statement").textContent = writeStatement(measure, pair, first, second, array(measure, "overall"));
   const facts = document.getElementById("facts");
   facts.replaceChildren();
   const box = document.getElementById("topics-box");
   box.hidden = first === second || topics.length === 0;
   if (first === second) return;
-  for (const [name, value] of factsOf(measure, pair, topics)) {
+  for (const [name, value] of listFacts(measure, pair, topics)) {
     const group = element("div");
     group.append(element("dt", "", name), element("dd", "", value));
     facts.append(group);
@@ -169,16 +169,16 @@ function showPair(k) {
     head.className = `for-${winner}`;
     head.textContent = measure.lowerIsBetter ? `${winner} better (lower)` : `${side} higher`;
   }
-  const largest = largestOf(topics.map((row) => row.difference));
+  const largest = largestSize(topics.map((row) => row.difference));
   const body = document.getElementById("topics").tBodies[0];
-  const made = (rows) => rows.map((row) => topicRow(row, largest, measure));
-  if (topics.length <= MAX_ROWS) body.replaceChildren(...made(topics));
+  const makeRows = (rows) => rows.map((row) => topicRow(row, largest, measure));
+  if (topics.length <= MAX_ROWS) body.replaceChildren(...makeRows(topics));
   else {
     const half = MAX_ROWS / 2;
-    const between = element("td", "", `… ${topics.length - MAX_ROWS} topics in between`);
-    between.colSpan = 5;
+    const cell = element("td", "", `… ${topics.length - MAX_ROWS} topics in between`);
+    cell.colSpan = 5;
     const gap = element("tr");
-    gap.append(between);
-    body.replaceChildren(...made(topics.slice(0, half)), gap, ...made(topics.slice(-half)));
+    gap.append(cell);
+    body.replaceChildren(...makeRows(topics.slice(0, half)), gap, ...makeRows(topics.slice(-half)));
   }
 }

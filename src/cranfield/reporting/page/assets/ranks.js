@@ -1,4 +1,4 @@
-// Precision by rank: how early systems find what is relevant.
+// Precision by rank.
 
 addPicture({
   id: "ranks",
@@ -25,24 +25,24 @@ addPicture({
       });
       return known.length ? `M${known.join("L")}` : "";
     };
-    const parts = ticksOf(0, 1).flatMap((value) => [
-      drawn("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
-      words(String(value), left - 6, y(value) + 4, "end", "soft"),
+    const parts = computeTicks(0, 1).flatMap((value) => [
+      svgElement("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
+      textElement(String(value), left - 6, y(value) + 4, "end", "soft"),
     ]);
     const round = ranks.filter((rank) => /^[125]0*$/.test(String(rank)));
     const tens = round.filter((rank) => /^10*$/.test(String(rank)));
     const shown = width > 420 || tens.length < 3 ? round : tens;
-    parts.push(...shown.map((rank) => words(String(rank), x(rank), height - bottom + 16, "middle", "soft")));
-    parts.push(words("rank", (left + right) / 2, height - 6, "middle", "soft"));
-    const [first, second] = pairNow();
-    parts.push(drawn("path", { d: order.filter((k) => k !== first && k !== second).map(line).join(""), class: "curve" }));
-    parts.push(drawn("path", { d: line(second), class: "curve second" }), drawn("path", { d: line(first), class: "curve first" }));
-    // Keys stand above the curves' ends, where there is room.
+    parts.push(...shown.map((rank) => textElement(String(rank), x(rank), height - bottom + 16, "middle", "soft")));
+    parts.push(textElement("rank", (left + right) / 2, height - 6, "middle", "soft"));
+    const [first, second] = selectedPair();
+    parts.push(svgElement("path", { d: order.filter((k) => k !== first && k !== second).map(line).join(""), class: "curve" }));
+    parts.push(svgElement("path", { d: line(second), class: "curve second" }), svgElement("path", { d: line(first), class: "curve first" }));
+    // The names of the pair are at the top right, where there is space above the curves.
     [["first", first], ["second", second]].forEach(([look, k], row) => {
-      parts.push(words(cut(data.systemLabels[k], 190), right, top + 12 + 15 * row, "end", look));
+      parts.push(textElement(cut(data.systemLabels[k], 190), right, top + 12 + 15 * row, "end", look));
     });
-    const ends = ranks.map((_, j) => order.filter((k) => !Number.isNaN(values[j * systems + k])).length);
-    const depth = ends.at(-1) === systems ? `at rank ${ranks.at(-1)}, where the runs end` : `where the runs end, at the latest at rank ${ranks.at(-1)}`;
+    const counts = ranks.map((_, j) => order.filter((k) => !Number.isNaN(values[j * systems + k])).length);
+    const depth = counts.at(-1) === systems ? `at rank ${ranks.at(-1)}, where the runs end` : `where the runs end, at rank ${ranks.at(-1)} at the latest`;
     const grid = { x: left, y: top, w: (right - left) / ranks.length, h: 1, columns: ranks.length, rows: order.length };
     return {
       width, height, grid, parts,
@@ -51,11 +51,11 @@ addPicture({
       nearest: (px, py) => {
         if (px < left - 4 || px > right + 8 || py < top || py > height - bottom + 4) return null;
         const column = ranks.reduce((best, rank, j) => (Math.abs(x(rank) - px) < Math.abs(x(ranks[best]) - px) ? j : best), 0);
-        const away = (r) => {
+        const distance = (r) => {
           const value = values[column * systems + order[r]];
           return Number.isNaN(value) ? Infinity : Math.abs(y(value) - py);
         };
-        return [column, order.reduce((best, _, r) => (away(r) < away(best) ? r : best), 0)];
+        return [column, order.reduce((best, _, r) => (distance(r) < distance(best) ? r : best), 0)];
       },
       spot: (c, r) => y(values[c * systems + order[r]] || 0),
       at: (c, r) => {
@@ -66,7 +66,7 @@ addPicture({
           choose: (asFirst) => choosePair(k, asFirst),
         };
       },
-      mark: (system) => [drawn("path", { d: line(system), class: "curve lit" })],
+      mark: (system) => [svgElement("path", { d: line(system), class: "curve lit" })],
     };
   },
 });

@@ -1,8 +1,8 @@
-// The table of systems: sorting, filtering, and the groups by the chosen measure.
+// The table of systems: sorting, filtering, and the groups by the selected measure.
 
 const systemsTable = document.getElementById("systems");
 const systemRows = [...systemsTable.tBodies[0].rows];
-/** Sort rows by name or by a measure; systems without a score stay at the end. */
+/** Sort rows by name or by a measure; systems without a score come last. */
 function sortSystems(key, direction) {
   const sign = direction === "ascending" ? 1 : -1;
   const values = key === "system" ? null : array(data.measures[key], "overall");
@@ -12,7 +12,7 @@ function sortSystems(key, direction) {
     const missing = Number.isNaN(values[a]) - Number.isNaN(values[b]);
     return missing || (values[a] === values[b] || Number.isNaN(values[a]) ? a - b : sign * (values[a] - values[b]));
   };
-  systemRows.sort((one, other) => compare(+one.dataset.system, +other.dataset.system));
+  systemRows.sort((a, b) => compare(+a.dataset.system, +b.dataset.system));
   systemsTable.tBodies[0].append(...systemRows);
   for (const head of systemsTable.tHead.querySelectorAll("[data-sort]")) {
     if (head.dataset.sort === String(key)) head.setAttribute("aria-sort", direction);
@@ -20,21 +20,21 @@ function sortSystems(key, direction) {
   }
 }
 
-/** The direction that has the best on top. */
+/** Return the sort direction that puts the best system first. */
 function bestFirst(key) {
   return key === "system" || data.measures[key].lowerIsBetter ? "ascending" : "descending";
 }
 
-/** Sort by a column that was asked for; asked again, the other way round. */
-function onSort(head) {
+/** Sort by a column, or reverse its order if the table is already sorted by it. */
+function sortByHead(head) {
   const key = head.dataset.sort === "system" ? "system" : Number(head.dataset.sort);
-  const other = { ascending: "descending", descending: "ascending" };
-  sortSystems(key, other[head.getAttribute("aria-sort")] ?? bestFirst(key));
+  const opposite = { ascending: "descending", descending: "ascending" };
+  sortSystems(key, opposite[head.getAttribute("aria-sort")] ?? bestFirst(key));
 }
 
-/** Show the systems whose name has a text. */
-function filterSystems(wanted) {
-  const text = wanted.toLowerCase();
+/** Show the systems whose name contains a text. */
+function filterSystems(query) {
+  const text = query.toLowerCase();
   let shown = 0;
   for (const row of systemRows) {
     row.hidden = !data.systemLabels[row.dataset.system].toLowerCase().includes(text);
@@ -42,21 +42,21 @@ function filterSystems(wanted) {
   }
   systemsTable.hidden = shown === 0;
   document.getElementById("shown").textContent =
-    shown === 0 ? "no system has this in its name" : `${shown} of ${counted(systemRows.length, "system")}`;
+    shown === 0 ? "no name contains this text" : `${shown} of ${counted(systemRows.length, "system")}`;
 }
 
 const phone = window.matchMedia("(max-width: 46rem)");
-let arranged = false;
+let isArranged = false;
 
-/** On phones the chosen measure stands next to the names; elsewhere columns keep their order. */
+/** On phones, put the selected measure next to the names; elsewhere columns keep their order. */
 function arrangeColumns(k) {
-  if (!phone.matches && !arranged) return;
-  arranged = phone.matches;
+  if (!phone.matches && !isArranged) return;
+  isArranged = phone.matches;
   for (const row of [systemsTable.tHead.rows[0], ...systemRows]) {
-    const [name, groups] = [".system", ".groups"].map((one) => row.querySelector(one));
+    const [name, groups] = [".system", ".groups"].map((selector) => row.querySelector(selector));
     const measures = data.measures.map((_, m) => row.querySelector(`[data-measure="${m}"]`));
-    const chosenCell = phone.matches ? measures.splice(k, 1) : [];
-    row.replaceChildren(name, ...chosenCell, groups, ...measures);
+    const selectedCell = phone.matches ? measures.splice(k, 1) : [];
+    row.replaceChildren(name, ...selectedCell, groups, ...measures);
   }
 }
 
@@ -69,12 +69,12 @@ function showMeasureInTable(k) {
   }
   const head = systemsTable.tHead.rows[0].querySelector(".groups");
   const baselines = comparison?.baselines ?? [];
-  const words = comparison?.against?.verdicts ?? comparison?.letters ?? [];
+  const verdicts = comparison?.against?.verdicts ?? comparison?.letters ?? [];
   head.textContent = comparison?.letters ? "groups" : "";
   if (baselines.length > 1) head.append("against ", named(data.systemLabels[baselines[0]]));
   else if (comparison?.against) head.textContent = "against the baseline";
   for (const row of systemRows) {
     const system = Number(row.dataset.system);
-    row.querySelector(".groups").textContent = baselines.includes(system) ? "baseline" : words[system] ?? "";
+    row.querySelector(".groups").textContent = baselines.includes(system) ? "baseline" : verdicts[system] ?? "";
   }
 }

@@ -6,7 +6,7 @@ addPicture({
   available: () => data.measures.length > 1 && data.systems.length > 2,
   rows: () => {
     const values = array(data, "tau");
-    const names = data.measures.map((one) => one.name);
+    const names = data.measures.map((measure) => measure.name);
     return [["measure", ...names], ...names.map((name, r) => [name, ...names.map((_, c) => values[r * names.length + c])])];
   },
   draw: (measure, width) => {
@@ -21,19 +21,19 @@ addPicture({
       for (let c = 0; c < count; c++) {
         const tau = values[r * count + c];
         if (Number.isNaN(tau)) continue;
-        // The range that is in use has all colours: agreement is rarely below one half.
-        const share = Math.max(0, Math.min(1, 2 * tau - 1));
+        // Colours cover the range from 0.5 to 1, as agreement is rarely lower.
+        const fraction = Math.max(0, Math.min(1, 2 * tau - 1));
         const [x, y] = [grid.x + c * w, grid.y + r * h];
-        const fill = ramp(share);
-        parts.push(drawn("rect", { x, y, width: w - 1.5, height: h - 1.5, fill }));
-        if (w > 27) parts.push(words(fixed(tau, 2), x + w / 2 - 0.7, y + h / 2 + 3.5, "middle", inkOn(fill)));
+        const fill = rampColour(fraction);
+        parts.push(svgElement("rect", { x, y, width: w - 1.5, height: h - 1.5, fill }));
+        if (w > 27) parts.push(textElement(fixed(tau, 2), x + w / 2 - 0.7, y + h / 2 + 3.5, "middle", textClass(fill)));
       }
-      const look = r === chosen() ? "first" : "";
-      parts.push(words(cut(data.measures[r].label, room - 8), 0, grid.y + (r + 0.5) * h + 4, "start", look));
+      const look = r === selectedMeasure() ? "first" : "";
+      parts.push(textElement(cut(data.measures[r].label, room - 8), 0, grid.y + (r + 0.5) * h + 4, "start", look));
     }
     const end = grid.y + count * h;
     for (let c = 0; c < count; c++) {
-      const text = words(cut(data.measures[c].label, 92), 0, 0, "end", c === chosen() ? "first" : "soft");
+      const text = textElement(cut(data.measures[c].label, 92), 0, 0, "end", c === selectedMeasure() ? "first" : "soft");
       text.setAttribute("transform", `translate(${(grid.x + (c + 0.5) * w + 4).toFixed(1)} ${end + 6}) rotate(-55)`);
       parts.push(text);
     }
@@ -45,7 +45,7 @@ addPicture({
       at: (c, r) => ({
         tip: [`${data.measures[r].label} and ${data.measures[c].label}`, `tau ${fixed(values[r * count + c], 4)}`],
         systems: [],
-        choose: () => chooseMeasureTo(r),
+        choose: () => selectMeasure(r),
       }),
     };
   },

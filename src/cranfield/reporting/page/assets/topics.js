@@ -3,16 +3,16 @@
 addPicture({
   id: "topics",
   name: "difference by topic",
-  available: (measure) => pairNow()[0] !== pairNow()[1] && topicsOf(measure, ...pairNow()).length > 0,
+  available: (measure) => selectedPair()[0] !== selectedPair()[1] && scoresByTopic(measure, ...selectedPair()).length > 0,
   rows: () => {
-    const pair = pairNow();
+    const pair = selectedPair();
     const head = ["topic", ...pair.map((k) => data.systems[k]), "difference"];
-    return [head, ...topicsOf(data.measures[chosen()], ...pair).map((row) => [data.topics[row.topic], row.first, row.second, row.difference])];
+    return [head, ...scoresByTopic(data.measures[selectedMeasure()], ...pair).map((row) => [data.topics[row.topic], row.first, row.second, row.difference])];
   },
   draw: (measure, width) => {
-    const pair = pairNow();
-    const topics = topicsOf(measure, ...pair);
-    const largest = largestOf(topics.map((row) => row.difference)) || 1;
+    const pair = selectedPair();
+    const topics = scoresByTopic(measure, ...pair);
+    const largest = largestSize(topics.map((row) => row.difference)) || 1;
     const [left, top, middle] = [40, 8, 108];
     const w = (width - left) / topics.length;
     const named = w >= 10;
@@ -24,14 +24,14 @@ addPicture({
     topics.forEach(({ difference }, c) => {
       const look = difference > 0 !== measure.lowerIsBetter ? "first" : "second";
       const [from, to] = [Math.min(y(difference), middle), Math.max(y(difference), middle)];
-      if (difference) paths[look] += piece(left + c * w + (w > 4 ? 0.75 : 0), from, w - (w > 4 ? 1.5 : 0), Math.max(0.5, to - from));
+      if (difference) paths[look] += rectanglePath(left + c * w + (w > 4 ? 0.75 : 0), from, w - (w > 4 ? 1.5 : 0), Math.max(0.5, to - from));
     });
-    const parts = ticksOf(-largest, largest, 6).flatMap((value) => [
-      drawn("line", { class: "grid", x1: left, x2: width, y1: y(value), y2: y(value) }),
-      words(fixed(value, Math.abs(largest) < 0.1 ? 3 : 1), left - 6, y(value) + 4, "end", "soft"),
+    const parts = computeTicks(-largest, largest, 6).flatMap((value) => [
+      svgElement("line", { class: "grid", x1: left, x2: width, y1: y(value), y2: y(value) }),
+      textElement(fixed(value, Math.abs(largest) < 0.1 ? 3 : 1), left - 6, y(value) + 4, "end", "soft"),
     ]);
-    parts.push(...Object.entries(paths).map(([look, d]) => drawn("path", { d, class: `for-${look}` })));
-    parts.push(drawn("line", { class: "base", x1: left, x2: width, y1: middle, y2: middle }));
+    parts.push(...Object.entries(paths).map(([look, d]) => svgElement("path", { d, class: `for-${look}` })));
+    parts.push(svgElement("line", { class: "base", x1: left, x2: width, y1: middle, y2: middle }));
     if (named) {
       topics.forEach((row, c) => {
         parts.push(columnName(data.topicLabels[row.topic], left + (c + 0.5) * w, low + 6, w, "end"));

@@ -1,43 +1,43 @@
-// Tables that can be sorted and filtered; without this script they stand in their own order.
+// Sort and filter tables; without this script, rows stay in their order.
 
-/** What a cell is sorted by: a number where it says one, else its text. */
-function keyOf(row, place) {
-  const cell = row.cells[place];
+/** Return the sort key of a cell: its number if it has one, otherwise its text. */
+function sortKey(row, column) {
+  const cell = row.cells[column];
   return cell.dataset.v === undefined ? cell.textContent.trim() : Number(cell.dataset.v || NaN);
 }
 
-/** Compare by a column; numbers that are missing stay at the end. */
+/** Compare two keys; missing numbers are last. */
 function compare(a, b, sign) {
   if (typeof a === "string" || typeof b === "string") return sign * String(a).localeCompare(String(b), "en");
   const missing = Number.isNaN(a) - Number.isNaN(b);
   return missing || (Number.isNaN(a) ? 0 : sign * (a - b));
 }
 
-/** Sort rows by the column of a button; asked again, the other way round. */
+/** Sort rows by a column; a second click reverses the order. */
 function onSort(table, head) {
-  const other = { ascending: "descending", descending: "ascending" };
-  const direction = other[head.getAttribute("aria-sort")] ?? head.dataset.first ?? "ascending";
+  const reverse = { ascending: "descending", descending: "ascending" };
+  const direction = reverse[head.getAttribute("aria-sort")] ?? head.dataset.first ?? "ascending";
   const sign = direction === "ascending" ? 1 : -1;
   const body = table.tBodies[0];
-  const keyed = [...body.rows].map((row) => [keyOf(row, head.cellIndex), Number(row.dataset.k), row]);
-  keyed.sort((one, two) => compare(one[0], two[0], sign) || one[1] - two[1]);
-  body.append(...keyed.map((one) => one[2]));
-  for (const each of head.parentElement.cells) each.removeAttribute("aria-sort");
+  const items = [...body.rows].map((row) => [sortKey(row, head.cellIndex), Number(row.dataset.k), row]);
+  items.sort((a, b) => compare(a[0], b[0], sign) || a[1] - b[1]);
+  body.append(...items.map((item) => item[2]));
+  for (const cell of head.parentElement.cells) cell.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", direction);
 }
 
-/** Show the rows that have a text in them and are of all the kinds that are chosen. */
+/** Show only rows that contain the text and have all selected values. */
 function onFilter(table, tools) {
-  const wanted = tools.querySelector("input").value.toLowerCase();
-  const chosen = [...tools.querySelectorAll("select")].filter((one) => one.value !== "");
-  let shown = 0;
+  const text = tools.querySelector("input").value.toLowerCase();
+  const selections = [...tools.querySelectorAll("select")].filter((select) => select.value !== "");
+  let nShown = 0;
   for (const row of table.tBodies[0].rows) {
     const kinds = JSON.parse(row.dataset.kinds ?? "[]");
-    const kept = chosen.every((one) => kinds[Number(one.dataset.kind)] === one.value);
-    row.hidden = !(kept && row.textContent.toLowerCase().includes(wanted));
-    shown += row.hidden ? 0 : 1;
+    const matches = selections.every((select) => kinds[Number(select.dataset.kind)] === select.value);
+    row.hidden = !(matches && row.textContent.toLowerCase().includes(text));
+    nShown += row.hidden ? 0 : 1;
   }
-  tools.querySelector("output").textContent = `${shown} of ${table.tBodies[0].rows.length} shown`;
+  tools.querySelector("output").textContent = `${nShown} of ${table.tBodies[0].rows.length} shown`;
 }
 
 document.documentElement.classList.add("js");
@@ -54,10 +54,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
 }
 for (const tools of document.querySelectorAll(".tools[data-table]")) {
   const table = document.getElementById(tools.dataset.table);
-  // A browser may remember what was chosen before the page was loaded again.
-  for (const one of tools.querySelectorAll("input, select")) {
-    one.value = "";
-    one.addEventListener("input", () => onFilter(table, tools));
+  // When a page is reloaded, a browser may keep the old values of inputs.
+  for (const input of tools.querySelectorAll("input, select")) {
+    input.value = "";
+    input.addEventListener("input", () => onFilter(table, tools));
   }
   onFilter(table, tools);
 }

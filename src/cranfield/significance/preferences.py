@@ -226,7 +226,7 @@ def compare_preferences(
         raise CranfieldError(f"preferences require at least two systems, got {len(systems)}")
     first, second = np.triu_indices(len(systems), 1)
     if baseline is not None:
-        index = place_of(baseline, systems)
+        index = label_index(baseline, systems)
         first = np.flatnonzero(np.arange(len(systems)) != index)
         second = np.full_like(first, index)
     has_relevant = judged.recall_base(rel)[:, 0] > 0

@@ -437,7 +437,7 @@ class Simulator:
         that their differences are symmetric, and tests that assume symmetry, such as the
         signed-rank test, have no excess of Type I errors. Use the empirical copula to see it.
         """
-        margin = self.cdf[place_of(system, self.systems)]
+        margin = self.cdf[label_index(system, self.systems)]
         return replace(self, cdf=np.tile(margin, (len(self.systems), 1)))
 
     def select(self, systems: Any) -> Simulator:

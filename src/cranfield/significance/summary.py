@@ -139,7 +139,7 @@ def summarise(
     check_arguments(summarise, locals())
     score_table = as_scores(scores)
     table = score_table.over_shards()
-    baseline_index = None if baseline is None else place_of(baseline, table.systems)
+    baseline_index = None if baseline is None else label_index(baseline, table.systems)
     notes = replicate_notes(score_table)
     frames = []
     for group, topics in _split_topics(groups, table.topics, notes):

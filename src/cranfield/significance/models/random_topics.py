@@ -274,8 +274,8 @@ def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     random_f, random_p = random_topics(values)[0].f_of("System")
     if not np.isnan([fixed_f, fixed_p, random_f, random_p]).any():
         note += (
-            f": F of System is {fixed_f:.4g} (p {shown_p(fixed_p)}) by the error, and"
-            f" {random_f:.4g} (p {shown_p(random_p)}) by Topic:System, which holds for other"
+            f": F of System is {fixed_f:.4g} (p {format_pvalue(fixed_p)}) by the error, and"
+            f" {random_f:.4g} (p {format_pvalue(random_p)}) by Topic:System, which holds for other"
             " topics too"
         )
     return (f"{note}; the test random-topics uses that F",)

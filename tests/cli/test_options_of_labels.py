@@ -393,7 +393,7 @@ def test_a_column_of_states_is_settled_first(tmp_path: Path, name: str) -> None:
     frames += [write(frame, tmp_path / f"x{suffix}") for suffix in TABLES]
     for data in frames:
         for given in (data, {"ann": data}):
-            with pytest.raises(cf.InputError, match=f"'{name}' .*may give the status"):
+            with pytest.raises(cf.InputError, match=f"'{name}' .*may be the status"):
                 read_labels(given)
     same = base.with_columns(pl.lit("submitted").alias(name))
     assert len(read_labels(same)) == 2
@@ -411,7 +411,7 @@ def test_a_status_of_answers_is_not_that_of_umbrela() -> None:
         assert len(read_judges({"llm": done})[0].labels) == 2
     for states in (("failed", "success"), (500, 200)):
         mixed = [row | {"status": state} for row, state in zip(rows, states, strict=True)]
-        with pytest.raises(cf.InputError, match="'status' .*may give the status"):
+        with pytest.raises(cf.InputError, match="'status' .*may be the status"):
             read_judges({"llm": mixed})
     umbrela = [
         {name: row[name] for name in ("qid", "docid", "judgment")}

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents import read_intents
-from cranfield.collection.judged.judged_runs import by_intent
+from cranfield.collection.judged.judged_runs import intent_blocks
 
 RUN = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}, "r": {"b": 2, "a": 1}}
 QRELS = {"q": {"b": 1, "d": 0}, "r": {"a": 2}}
@@ -139,7 +139,7 @@ def test_views_by_intent() -> None:
     """Each intent is a topic; what is judged for the topic alone is not relevant to the intent."""
     rows = [("q", "b", 1, "1"), ("q", "d", 2, "2"), ("q", "b", 0, "2"), ("r", "a", 1, "1")]
     qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row, strict=True)) for row in rows]
-    [view] = by_intent(cf.judge(RUN, qrels, lengths={"b": 7}), "mine")
+    [view] = intent_blocks(cf.judge(RUN, qrels, lengths={"b": 7}), "mine")
     assert view.judged.topics == ("q/1", "q/2", "r/1")
     assert view.judged.documents.rank.tolist() == [2, 4, 2, 4, 2]
     assert view.judged.documents.grade.tolist() == [1, 0, 0, 2, 1]

@@ -32,14 +32,14 @@ class Kind(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number within bounds; `called` replaces the name of the parameter in messages."""
+    """A whole number within bounds; `noun` replaces the name of the parameter in messages."""
 
     minimum: int
     maximum: int | None = None
-    called: str = ""
+    noun: str = ""
 
     def check(self, name: str, value: Any) -> None:
-        check_whole(self.called or name, value, self.minimum, self.maximum)
+        check_whole(self.noun or name, value, self.minimum, self.maximum)
 
 
 @dataclass(frozen=True)

@@ -251,16 +251,18 @@ class Spec:
             self._set(name, parameters.get(name, declared.default))
 
     @classmethod
-    def called(cls) -> str:
+    def base_name(cls) -> str:
         """Return the name without parameters: by default the class attribute `name`."""
         return str(cls.name)  # type: ignore[attr-defined]
 
     def _set(self, name: str, value: Any) -> None:
         check = self.parameters[name].check
-        vars(self)[name] = checked(self.called(), name, value, check, self.error)
+        vars(self)[name] = checked(self.base_name(), name, value, check, self.error)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{self} is immutable; create a new one: {self.called()}({name}=...)")
+        raise AttributeError(
+            f"{self} is immutable; create a new one: {self.base_name()}({name}=...)"
+        )
 
     def __call__(self, /, **parameters: Any) -> Self:
         """Return a copy with other parameters."""
@@ -288,7 +290,7 @@ class Spec:
                 hint = did_you_mean(name, names, 1)
                 choices = ", ".join(names) or "none"
                 raise cls.error(
-                    f"{cls.called()} has no parameter {quoted(name)} (it has: {choices}){hint}"
+                    f"{cls.base_name()} has no parameter {quoted(name)} (it has: {choices}){hint}"
                 )
 
     @classmethod
@@ -306,7 +308,7 @@ class Spec:
         return f"({', '.join(sorted(settings))})" if settings else ""
 
     def __str__(self) -> str:
-        return f"{self.called()}{self.parameter_text()}"
+        return f"{self.base_name()}{self.parameter_text()}"
 
     def __repr__(self) -> str:
         return str(self)
@@ -606,7 +608,7 @@ class Registry(MutableMapping[str, T]):
 
 def name_of(kind: Any) -> str:
     """Return the name by which a registry knows a class."""
-    return str(kind.called() if hasattr(kind, "called") else kind.name)
+    return str(kind.base_name() if hasattr(kind, "base_name") else kind.name)
 
 
 def parameters_of(kind: type[Spec]) -> str:

@@ -187,7 +187,7 @@ def read_probabilities(data: Any) -> Probabilities:
             raise InputError(reason, source=columns.source)
         columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
         schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
-    table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
+    table = fitted(columns.select(schema), schema, columns.source, columns.lines)
     frame = table.frame
     table.refuse(
         frame.select("topic", "doc").is_duplicated(),

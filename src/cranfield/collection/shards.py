@@ -268,7 +268,7 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
 _SHARDS = Schema(
     "table of shards",
     (DOC, Column("shard", ID)),
-    called="shards",
+    noun="shards",
     formats=FRAMES,
     tuples=None,
     mapping=two_columns("doc", "shard"),
@@ -492,7 +492,9 @@ def judge_shards(
     def assemble(
         parts: Sequence[JudgedRun], judgments: Qrels, labels: Sequence[str] | None = None
     ) -> JudgedRuns:
-        judged = assembled(names, parts, judgments, policy, labels=labels).read_as(many.settings)
+        judged = assembled(names, parts, judgments, policy, labels=labels).with_settings(
+            many.settings
+        )
         highest = replace(judged.judgments, max_grade=policy.max_grade or max(whole.max_grade, 0))
         judged = replace(judged, judgments=highest, views={})
         return judged.condensed() if policy.unjudged == "condensed" else judged

@@ -366,7 +366,7 @@ class Measure(Spec):
         )
         cutoff = short(suffix_value) if isinstance(suffix_value, float) else suffix_value
         suffix = "" if suffix_value is None else f"@{cutoff}"
-        return self.called() + self.parameter_text(self.info.at_parameter) + suffix
+        return self.base_name() + self.parameter_text(self.info.at_parameter) + suffix
 
 
 @cache

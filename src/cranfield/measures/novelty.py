@@ -30,7 +30,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import TRUE_SHARE, choice, integer, number, optional, parameter
 from cranfield.collection.intents import Intents
-from cranfield.collection.judged.judged_runs import ByIntent, JudgedRuns, expected_by_intent
+from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, expected_by_intent
 from cranfield.collection.judged.rows import Rows, places, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import HIGHEST, POSITIVE_GAINS, Gain, highest_of
@@ -185,7 +185,7 @@ class PPlusQ(OfIntents):
         }
         informational, navigational = QMeasure(**parameters), PPlusMeasure(**parameters)
 
-        def score(intent: ByIntent) -> Floats:
+        def score(intent: IntentBlock) -> Floats:
             return np.where(
                 intent.navigational[:, None],
                 navigational.score(intent.judged),

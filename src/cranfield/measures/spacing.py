@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
-from cranfield.collection.judged.judged_runs import JudgedRuns, of_grades
+from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
 
 MAX_SHORT_RUN = 5
 """Longest runs that are all scored."""
@@ -49,7 +49,7 @@ def runs_up_to(length: int, highest: int) -> JudgedRuns:
         for size in range(length + 1)
         for run in product(range(highest + 1), repeat=size)
     ]
-    return of_grades(np.array(shorter), np.full(length, highest), highest, every_grade=True)
+    return runs_of_grades(np.array(shorter), np.full(length, highest), highest, every_grade=True)
 
 
 def evenly_spaced(score: Callable[[JudgedRuns], Floats], length: int, highest: int) -> bool:

@@ -41,7 +41,7 @@ _KEYS = (FileColumn("topic", LABEL), optional("system", ID))
 _PREDICTIONS = Schema(
     _KIND,
     (*_KEYS, FileColumn("predictor", LABEL), FileColumn("prediction", _PREDICTION)),
-    called="predictions",
+    noun="predictions",
     otherwise="csv",
     tuples=("topic", "predictor", "prediction", "system"),
     mapping=columns_of_mapping(_KIND),

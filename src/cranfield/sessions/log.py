@@ -429,7 +429,9 @@ class ConcatenatedSessions(Sequence[Run]):
         judged = with_queries(judged)
         clicks = clicks_of(self.sessions, session_qrels, judged, policies.get("lengths"))
         extended = replace(judged.annotations, clicks=clicks, settings=self.settings)
-        judged = replace(judged, annotations=extended, views={}).read_as(self.sessions.runs_read)
+        judged = replace(judged, annotations=extended, views={}).with_settings(
+            self.sessions.runs_read
+        )
         if not condense:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()

@@ -84,8 +84,8 @@ CLICK_COLUMNS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, RANK, SYSTEM),
-        optional("start", TIME, called="time"),
-        optional("end", TIME, called="time"),
+        optional("start", TIME, noun="time"),
+        optional("end", TIME, noun="time"),
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of clicks"),

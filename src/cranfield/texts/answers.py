@@ -59,9 +59,9 @@ ANSWERS = Schema(
         optional("length", AMOUNT),
         optional("text", ANSWER_TEXT),
     ),
-    called="answers",
+    noun="answers",
     decisive=("status", "support"),
-    lines=Lines(_NTCIR, 2, loose=True),
+    lines=Lines(_NTCIR, 2, has_more=True),
     tuples=_NTCIR,
 )
 
@@ -211,7 +211,7 @@ def _table(data: Any, name: str | None) -> Table:
     if isinstance(data, Mapping):
         data = list(_flat(data))
     columns = read_columns(data, ANSWERS)
-    cells = columns.matched(ANSWERS)
+    cells = columns.select(ANSWERS)
     size = len(cells["topic"])
     check_name_used(name, "system" not in cells)
     cells.setdefault("system", [name or stem_of(data)] * size)
@@ -328,7 +328,7 @@ ASSIGNMENTS = Schema(
         optional("answer_text", ANSWER_TEXT, None),
         optional("candidate_text", ANSWER_TEXT, None),
     ),
-    called="nugget assignments",
+    noun="nugget assignments",
     formats=frozenset({"json", "jsonl"}),
     otherwise="jsonl",
     decisive=(),

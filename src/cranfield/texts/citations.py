@@ -82,7 +82,7 @@ _CITATIONS = Schema(
         optional("support", SUPPORT),
         *(optional("joint", YES), optional("without", YES)),
     ),
-    called="citations",
+    noun="citations",
     otherwise="csv",
     nested=_read_answers,
 )
@@ -94,7 +94,7 @@ _JUDGED = replace(
         *(TOPIC, Column("sentence", LABEL), SYSTEM),
         *(Column("citation", LABEL, "cited"), Column("support", SUPPORT)),
     ),
-    called="support",
+    noun="support",
     nested=None,
 )
 

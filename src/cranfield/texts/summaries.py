@@ -52,11 +52,11 @@ def _by_topic(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
 _TEXTS = Schema(
     "table of texts",
     (TOPIC, Column("text", TEXT), SYSTEM),
-    called="summaries",
+    noun="summaries",
     otherwise="csv",
     mapping=_by_system,
 )
-_REFERENCES = replace(_TEXTS, called="references", mapping=_by_topic)
+_REFERENCES = replace(_TEXTS, noun="references", mapping=_by_topic)
 
 _OTHER = re.compile(r"[^\W_a-z0-9]")
 _ADVICE = "; tokeniser='unicode' takes words of all scripts"

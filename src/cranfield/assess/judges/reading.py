@@ -17,7 +17,7 @@ from cranfield.base.errors import InputError, PolicyError, check_choice, check_w
 from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import GradeMap, graded, valued
 from cranfield.collection.files.many_runs import files_of
-from cranfield.collection.files.named_columns import QRELS, Called, called
+from cranfield.collection.files.named_columns import QRELS, RequestedColumns, requested_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.files.system_tables import SystemTable
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -31,7 +31,7 @@ from cranfield.sources.values import GRADE_OR_NONE
 _LABELS = replace(
     QRELS,
     kind="label set",
-    called="labels",
+    noun="labels",
     columns=(*QRELS.columns[:3], optional("result_status", GRADE_OR_NONE)),
     decisive=("status", "judge"),
 )
@@ -70,7 +70,7 @@ def read_judges(
     *,
     format: str = "auto",
     encoding: str = "utf-8",
-    columns: Mapping[str, str] | Called | None = None,
+    columns: Mapping[str, str] | RequestedColumns | None = None,
     separator: str = "auto",
     on_duplicate: str = "error",
     grades: Mapping[Any, int] | Sequence[float] | str | GradeMap | None = None,
@@ -113,7 +113,7 @@ def read_judges(
     check_choice("format", format, FORMATS)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_encoding(encoding)
-    names_of = None if columns is None else called(columns, "qrels", None)
+    names_of = None if columns is None else requested_columns(columns, "qrels", None)
     options = {"separator": separator, "on_duplicate": on_duplicate}
     mapped = None if grades is None else GradeMap.of(grades)
     judges = tuple(
@@ -173,7 +173,7 @@ def _read(
     data: Any,
     format: str,
     encoding: str,
-    names_of: Called | None,
+    names_of: RequestedColumns | None,
     mapped: GradeMap | None,
     options: dict[str, Any],
 ) -> Judge:

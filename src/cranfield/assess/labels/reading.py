@@ -65,7 +65,7 @@ LABELS = Schema(
         Column("grade", replace(GRADE_OR_NONE, problem=not_a_grade), "judgment"),
         optional("order", NUMBER, "order"),
     ),
-    called="labels",
+    noun="labels",
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     hint="; worker_columns=[...] names a column for each worker, columns={{'{name}': ...}} this"
@@ -77,7 +77,7 @@ LABELS = Schema(
 OF_WORKER = replace(
     LABELS,
     kind="table of judgments",
-    called="judgments",
+    noun="judgments",
     columns=tuple(column for column in LABELS.columns if column.name != "worker"),
     tuples=("topic", "doc", "grade"),
     hint="; columns={{'{name}': ...}} says which it is",

@@ -73,9 +73,9 @@ def read_inputs(
     qrels_columns: Any = None
     run_columns: Any = columns
     if columns is not None:
-        from cranfield.collection.files.named_columns import shared
+        from cranfield.collection.files.named_columns import requested_columns_of_both
 
-        qrels_columns, run_columns = shared(columns, system)
+        qrels_columns, run_columns = requested_columns_of_both(columns, system)
     judgments = read_qrels(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
     )
@@ -83,7 +83,7 @@ def read_inputs(
         warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
         # Columns that the judgments lack must be in the runs.
-        run_columns.loose &= qrels_columns.met
+        run_columns.ambiguous_columns &= qrels_columns.matched_columns
     many = read_runs(
         runs, system=system, columns=run_columns, on_bad_run=on_bad_run, on_duplicate=on_duplicate
     )
@@ -139,7 +139,7 @@ def can_be_read(
     **options: Any,
 ) -> bool:
     """Return True if data can be read as a `run`, the first of several, or as `qrels`."""
-    from cranfield.collection.files.named_columns import shared
+    from cranfield.collection.files.named_columns import requested_columns_of_both
 
     if isinstance(data, Qrels) or _is_read(data):
         return isinstance(data, Qrels) == (kind == "qrels")
@@ -149,7 +149,7 @@ def can_be_read(
     qrels_columns: Any
     run_columns: Any
     try:
-        qrels_columns, run_columns = shared(columns, system)
+        qrels_columns, run_columns = requested_columns_of_both(columns, system)
         with collected_warnings():
             if kind == "qrels":
                 return bool(read_qrels(data, columns=qrels_columns, **options))
@@ -352,7 +352,7 @@ def judge(
     _warn_of_unjudged_systems(judged)
     excluded = sum(row.excluded for row in judged.coverage.systems)
     exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
-    judged = judged.read_as({**many.settings, **exclusion_settings})
+    judged = judged.with_settings({**many.settings, **exclusion_settings})
     if aspect_qrels:
         extra_tables = Supplements(supplements.tables)
         # The grades of other aspects are on scales of their own.

@@ -235,7 +235,7 @@ def from_table(table: ScoreTable) -> ScorePart:
             unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
             warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
     if "score" in place:
-        table.columns.tell_unused(SCORES, [*place.values()])
+        table.columns.check_unused(SCORES, [*place.values()])
     part = make_part(_entries(table, place, others, topics))
     return replace(part, axis=_third_axis(table, place))
 

@@ -352,8 +352,8 @@ def checked_method(
 
 _PAGES = Schema(
     "table of pages",
-    (Column("page", ID, "impression"), Column("query", ID, "topic", called="topic")),
-    called="the pages",
+    (Column("page", ID, "impression"), Column("query", ID, "topic", noun="topic")),
+    noun="the pages",
     formats=FRAMES,
     otherwise="csv",
     tuples=("page", "query"),

@@ -30,7 +30,7 @@ _PAIR = tuple(schemas.Column(name, LABEL) for name in ("topic", "first", "second
 PREFERENCES = Schema(
     "table of preferences",
     (*_PAIR, schemas.Column("preferred", _LABEL), optional("assessor", _LABEL, "worker")),
-    called="preferences",
+    noun="preferences",
     formats=FRAMES | {"jsonl"},
     otherwise="csv",
     tuples=("topic", "first", "second", "preferred", "assessor"),

@@ -137,9 +137,8 @@ class OnlineMeasure(Spec):
 
     def __str__(self) -> str:
         cutoff = getattr(self, "cutoff", None)
-        return (
-            self.called() + self.parameter_text("cutoff") + ("" if cutoff is None else f"@{cutoff}")
-        )
+        suffix = "" if cutoff is None else f"@{cutoff}"
+        return self.base_name() + self.parameter_text("cutoff") + suffix
 
 
 def online_measure(

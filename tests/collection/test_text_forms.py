@@ -325,9 +325,9 @@ def test_files_beside_runs_are_passed_over(folder: Path) -> None:
     assert [run.name for run in cf.read_runs(f"{runs}/*")] == ["t"]
     assert "runs/a.run: accepted" in cranfield(folder, "check", "q.txt", "runs")[0]
     (runs / "notes.md").write_text("x\n")
-    with pytest.warns(cf.CranfieldWarning, match="passed over 'notes.md'"):
+    with pytest.warns(cf.CranfieldWarning, match="do not look like runs: 'notes.md'"):
         assert len(cf.read_runs(runs)) == 1
-    with pytest.warns(cf.CranfieldWarning, match="passed over 'README.md'"):
+    with pytest.warns(cf.CranfieldWarning, match="do not look like runs: 'README.md'"):
         assert len(cf.read_runs([runs / "a.run", runs / "README.md"])) == 1
 
 

@@ -179,7 +179,7 @@ class Measure(Spec):
             raise MeasureError(f"{self.info.name} takes no cutoff")
 
     @classmethod
-    def called(cls) -> str:
+    def base_name(cls) -> str:
         return cls.info.name
 
     def score(self, judged: JudgedRuns) -> Floats:

@@ -80,7 +80,7 @@ from scipy import fft
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.parallel import in_threads, processors
+from cranfield.base.parallel import in_threads, n_processors
 
 Complex = NDArray[np.complex128]
 Numbers = NDArray[Any]
@@ -566,7 +566,7 @@ def distribution_of_sums(
     sums = _list_sums(sets, min(MOST_SUMS, memory // 64), rounding)
     methods: list[tuple[float, ListedSums | FourierInversion]] = [(sums.error, sums)]
     if not (sums.complete or sums.error <= max_error) and is_affordable(sets):
-        inversion, error = invert(sets, max_error, memory, jobs or processors(), rounding)
+        inversion, error = invert(sets, max_error, memory, jobs or n_processors(), rounding)
         methods.append((error, inversion))
     # The first of equally accurate ones.
     error, method = min(methods, key=itemgetter(0))

@@ -26,9 +26,9 @@ def test_what_is_read_already_is_taken_in_either_order() -> None:
         assert cf.evaluate(qrels, runs, "AP")["AP"].values.tolist() == right
     assert cf.evaluate(FEW, run, "AP")["AP"].values.tolist() == right
     assert cf.judge(qrels, run).systems == ("run",)
-    with pytest.raises(cf.InputError, match="both are judgments; runs come first"):
+    with pytest.raises(cf.InputError, match="got judgments twice; runs come first"):
         cf.evaluate(qrels, qrels, "AP")
-    with pytest.raises(cf.InputError, match="both are runs; runs come first"):
+    with pytest.raises(cf.InputError, match="got runs twice; runs come first"):
         cf.evaluate(run, run, "AP")
 
 

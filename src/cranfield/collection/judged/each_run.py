@@ -30,8 +30,8 @@ from cranfield.base.parallel import (
     at_most,
     compute_tasks,
     has_joblib_backend,
+    n_processors,
     pool_of,
-    processors,
 )
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
@@ -350,7 +350,7 @@ def map_runs(
     if is_local:
         outcomes = _in_threads(runs, function, 1 if backend == "serial" else jobs)
     else:
-        outcomes = _by_workers(runs, function, jobs=jobs or processors(), backend=backend)
+        outcomes = _by_workers(runs, function, jobs=jobs or n_processors(), backend=backend)
     with closing(outcomes), runs.skipping() as skip:
         for done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome.error, BadRunError):
@@ -395,7 +395,7 @@ def _in_threads(
     # processors would only cause more switches.
     sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
     n_fitting = sum(size <= _MAX_BYTES for size in accumulate(sizes))
-    workers = jobs or max(1, min(_MAX_THREADS, max(2, processors()), n_fitting))
+    workers = jobs or max(1, min(_MAX_THREADS, max(2, n_processors()), n_fitting))
     if workers > 1 and len(runs) > 1:
         with pool_of(workers) as pool:
             yield from pool.map(outcome, range(len(runs)))

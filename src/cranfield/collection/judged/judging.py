@@ -382,8 +382,8 @@ def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
     if systems:
         listed = some_of(map(quoted, systems), 3)
         warn(
-            f"no document that {listed} retrieved is judged; do ids of topics and documents have the"
-            " same form in the judgments?",
+            f"no document that {listed} retrieved is judged; are ids of topics and documents"
+            " spelled as in the judgments?",
             stacklevel=3,
         )
 

@@ -118,7 +118,9 @@ def test_judgments(tmp_path: Path) -> None:
     assert "retrieved documents only" in str(told[0].message)
     assert "1 of 2 rows has no grade" in str(told[1].message)
     for name in ("hits.jsonl", "lists.jsonl", "ranked.jsonl"):
-        with pytest.raises(InputError, match=f"{name}: expected grades .*got none: is it a run"):
+        with pytest.raises(
+            InputError, match=f"{name}: expected grades .*got none; it may be a run"
+        ):
             cf.read_qrels(written(tmp_path, name, READ[name]))
     with pytest.raises(InputError, match="expected .*topic, doc and grade"):
         cf.read_qrels(written(tmp_path, "judged.jsonl", {"qid": "q1", "relevant": ["d1"]}))

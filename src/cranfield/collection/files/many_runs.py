@@ -37,7 +37,7 @@ from cranfield.collection.files.named_columns import (
 )
 from cranfield.collection.files.nested_json import is_nested
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
-from cranfield.collection.metadata.reading import BESIDE
+from cranfield.collection.metadata.reading import METADATA_FILE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
 from cranfield.collection.run import Run
 from cranfield.scores.one_measure import place_of
@@ -373,7 +373,7 @@ def _is_row(item: Any) -> bool:
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) in {3, 6})
 
 
-_METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(BESIDE)}")
+_METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(METADATA_FILE)}")
 _NO_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
 """Names of files in folders that are not runs."""
 

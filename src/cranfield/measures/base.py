@@ -392,7 +392,7 @@ def measure(name: str, **about: Any) -> Callable[[M], M]:
     aliases: tuple[str, ...] = about.pop("aliases", ())
 
     def enter(cls: M) -> M:
-        is_listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.entered
+        is_listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.components
         for label in () if is_listed else (name, *aliases):
             if label in REGISTRY or label in ALIASES:
                 raise MeasureError(f"measure {label} already exists")

@@ -246,7 +246,7 @@ def _identifier(cell: Any) -> str | None:
     return cell.strip(_BLANKS) or None
 
 
-def always(cell: Any) -> bool:
+def any_value(cell: Any) -> bool:
     """Return True: every invalid value becomes null."""
     return True
 
@@ -257,7 +257,7 @@ ID = Kind(_identifier, problem="not text or an integer", exact=(str, pl.String))
 Surrounding blanks are removed, as in lines of text.
 """
 
-TAG = Kind(_identifier, missing=always, exact=(str, pl.String))
+TAG = Kind(_identifier, missing=any_value, exact=(str, pl.String))
 """An id, or null for any other value."""
 
 
@@ -295,5 +295,5 @@ WHOLE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64))
 GRADE_OR_NONE = replace(GRADE, missing=lambda cell: absent(cell, NO_GRADE))
 """A grade, or null for an unjudged document."""
 
-RANK = Kind(_grade, pl.Int32, missing=always, exact=(int, pl.Int64))
+RANK = Kind(_grade, pl.Int32, missing=any_value, exact=(int, pl.Int64))
 """An integer, or null for any other value."""

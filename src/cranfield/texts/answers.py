@@ -27,7 +27,7 @@ from cranfield.sources.columns import (
     read_table,
 )
 from cranfield.sources.schemas import Column, Lines, Schema, optional
-from cranfield.sources.values import LABEL, NAME, Kind, absent, anything
+from cranfield.sources.values import LABEL, NAME, Kind, absent, any_value
 from cranfield.texts.gold import (
     AMOUNT,
     IMPORTANCE,
@@ -48,7 +48,7 @@ from cranfield.texts.gold import (
 
 _NTCIR = ("topic", "nugget", "position")
 _SYSLEN = "syslen="
-ANSWER_TEXT = replace(TEXT, missing=anything)
+ANSWER_TEXT = replace(TEXT, missing=any_value)
 
 ANSWERS = Schema(
     "table of answers",

@@ -39,13 +39,13 @@ def test_lengths_from_anything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("read", "data", "reason"),
     [
-        (read_lengths, {"d1": -1}, "length -1 is below 0"),
+        (read_lengths, {"d1": -1}, "length must be at least 0, got -1"),
         (read_lengths, {"d1": "long"}, "length 'long' is not a finite number"),
         (read_lengths, [("d1", 1), ("d1", 2)], "document twice in the lengths"),
         (read_lengths, {}, "is empty"),
         (read_lengths, 3, "int cannot be read as a table of lengths"),
         (read_groups, {"d1": ["a", "a"]}, "document twice in one group"),
-        (read_groups, {"d1": {"a": -0.5}}, "weight -0.5 is below 0"),
+        (read_groups, {"d1": {"a": -0.5}}, "weight must be at least 0, got -0.5"),
         (read_intents, {"q": {"1": 1.5}}, "probability of intent '1' must be from 0 to 1, got 1.5"),
         (read_intents, {"q": 1}, "expected {intent: probability} for topic 'q', got int"),
         (read_intents, [("q", "1", 0.5), ("q", "1", 0.5)], "intent '1' occurs twice"),

@@ -15,7 +15,7 @@ import polars as pl
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole, quoted
 from cranfield.base.text import counted
-from cranfield.collection.files.grade_maps import GradeMap, graded, valued
+from cranfield.collection.files.grade_maps import GradeMap, map_grades, with_mapped_grades
 from cranfield.collection.files.many_runs import files_of
 from cranfield.collection.files.named_columns import QRELS, RequestedColumns, requested_columns
 from cranfield.collection.files.reading import read_qrels
@@ -177,7 +177,7 @@ def _read(
     mapped: GradeMap | None,
     options: dict[str, Any],
 ) -> Judge:
-    schema = valued(_LABELS, mapped)
+    schema = with_mapped_grades(_LABELS, mapped)
     if isinstance(data, (Judge, Qrels)):
         if names_of is not None or encoding != "utf-8":
             kind = type(data).__name__
@@ -197,7 +197,7 @@ def _read(
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         columns = read_columns(data, schema)
-    own_names = {} if names_of is None else names_of.of(columns.names)
+    own_names = {} if names_of is None else names_of.in_table(columns.names)
     _check_ids(columns, own_names)
     table = columns.table(schema, own_names)
     parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
@@ -207,7 +207,7 @@ def _read(
         raise InputError(f"none of {counted(answers, 'answer')} has a grade", source=table.source)
     lines = None if table.lines is None else np.asarray(table.lines)[rows]
     table = replace(table, frame=table.frame[rows].drop("result_status"), lines=lines)
-    table = graded(table, mapped)
+    table = map_grades(table, mapped)
     labels = read_qrels(SystemTable(table, {}, ""), **options)
     return Judge(name or "judge", labels, unparsed=answers - rows.size)
 

@@ -27,10 +27,10 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.grade_maps import (
     GradeMap,
-    graded,
     is_pattern,
+    map_grades,
     not_a_grade,
-    valued,
+    with_mapped_grades,
 )
 from cranfield.collection.files.layouts import Layout, layout_of, peeked
 from cranfield.collection.files.named_columns import DOC, TOPIC
@@ -300,7 +300,7 @@ def _read(
         expected = "a mapping of column names for a table with a header, such as"
         got = quoted(columns)
         raise PolicyError(f"expected {expected} columns={{'worker': ...}}, got {got}")
-    schema = valued(schema, mapped)
+    schema = with_mapped_grades(schema, mapped)
     own_names = schema.own_names(columns)
     if form is not None:
         read = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
@@ -310,7 +310,7 @@ def _read(
         read = read_columns(data, schema)
     if worker_columns is not None:
         read = _unpivoted(read, schema, worker_columns)
-    return graded(read.table(schema, own_names), mapped)
+    return map_grades(read.table(schema, own_names), mapped)
 
 
 def _of_worker(
